@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+namespace s3rdmafs {
+
+/// A moment after which nobody waits any longer. Absolute, so that it survives being passed down.
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// Where time comes from; tests put a fake in its place (tests/fakes/fake_clock.h). Thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  /// For deadlines and ages: never goes back.
+  [[nodiscard]] virtual std::chrono::steady_clock::time_point now() const = 0;
+  /// For signatures and time stamps: what the wall says.
+  [[nodiscard]] virtual std::chrono::system_clock::time_point wall_now() const = 0;
+};
+
+/// The machine's clocks.
+class SystemClock final : public Clock {
+ public:
+  [[nodiscard]] std::chrono::steady_clock::time_point now() const override {
+    return std::chrono::steady_clock::now();
+  }
+  [[nodiscard]] std::chrono::system_clock::time_point wall_now() const override {
+    return std::chrono::system_clock::now();
+  }
+};
+
+}  // namespace s3rdmafs

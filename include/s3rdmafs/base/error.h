@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace s3rdmafs {
+
+/// What went wrong, as a sentence about the world: neither an errno nor an HTTP status.
+/// fuse/errno_map.cc is the one place that turns these into errno.
+enum class ErrorCode {
+  kNotFound,         ///< No such key, bucket, file or inode.
+  kStale,            ///< The object is no longer the version that was opened (HTTP 412).
+  kAccessDenied,     ///< The credentials do not allow it (HTTP 401, 403).
+  kThrottled,        ///< The server asked us to slow down (HTTP 429, 503).
+  kServerError,      ///< The server failed (HTTP 500, 502, 504).
+  kUnreachable,      ///< No connection, or it broke before an answer.
+  kTimedOut,         ///< The deadline passed.
+  kCancelled,        ///< The mount is going down, or the caller gave up.
+  kProtocol,         ///< The peer answered something that makes no sense.
+  kCorrupt,          ///< Bytes arrived that must not be used.
+  kInvalidArgument,  ///< The caller's input can never work.
+  kConfig,           ///< A mount file, option or environment variable is wrong.
+  kUnsupported,      ///< The peer, kernel or machine cannot do this.
+  kNoMemory,         ///< Memory, locked memory or the cache's budget is spent.
+  kExists,           ///< It is there already.
+  kIsDirectory,      ///< A file was wanted.
+  kNotDirectory,     ///< A directory was wanted.
+  kReadOnly,         ///< The mount cannot write.
+  kSystem,           ///< A system call failed; the detail names it.
+};
+
+/// The code's name without the `k`, for logs and tests: "NotFound".
+[[nodiscard]] std::string_view error_code_name(ErrorCode code) noexcept;
+
+/// Whether the same request may succeed if sent again a little later.
+[[nodiscard]] bool is_retryable(ErrorCode code) noexcept;
+
+/// A failure: what kind, and one line for a person. Value type, reentrant.
+struct Error {
+  ErrorCode code;
+  std::string detail;
+};
+
+/// The result of everything that can fail. Read it, or the compiler complains.
+template <class T>
+using Result = std::expected<T, Error>;
+
+/// Makes the failing side of a Result: `return fail(ErrorCode::kNotFound, "no such key");`
+[[nodiscard]] inline std::unexpected<Error> fail(ErrorCode code, std::string detail) {
+  return std::unexpected<Error>(Error{code, std::move(detail)});
+}
+
+/// The failing side for a system call that just set errno: "open /x: Permission denied".
+[[nodiscard]] std::unexpected<Error> fail_errno(std::string_view what, int saved_errno);
+
+/// Passes a failure on with a few words of context in front of its detail.
+[[nodiscard]] std::unexpected<Error> fail_with_context(std::string_view context, Error error);
+
+}  // namespace s3rdmafs

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// AWS Signature Version 4, the arithmetic only: what is signed and with which key. The client signs
+// with it (src/s3), the embedded target checks with it (tools/target).
+//
+// Source: AWS "Signature Version 4 signing process" (canonical request, string to sign, signing key);
+// checked against AWS's published test vectors in tests/unit/s3/sigv4_test.cc.
+//
+// Everything here is reentrant and never fails on well-formed text.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace s3rdmafs::s3 {
+
+/// Name and value, in the order they stand on the wire.
+using NameValues = std::vector<std::pair<std::string, std::string>>;
+
+/// The payload hash that says "the body is not covered". Every RDMA request signs exactly this
+/// (protocol.md section 1.2).
+inline constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
+
+/// What one signature is valid for: one day, one region, one service.
+struct SigningScope {
+  std::string date;  ///< YYYYMMDD, UTC
+  std::string region;
+  std::string service = "s3";
+
+  /// "20130524/us-east-1/s3/aws4_request".
+  [[nodiscard]] std::string to_string() const;
+};
+
+/// The parts of a request that a signature covers.
+struct SignedRequest {
+  std::string method;        ///< upper case
+  std::string encoded_path;  ///< as sent, "/" included; S3 signs the path once-encoded, not normalised
+  NameValues query;          ///< decoded names and values, without X-Amz-Signature; any order
+  NameValues headers;        ///< every signed header; any order and case; values as sent
+  std::string payload_hash;  ///< lower-case hex SHA-256, kUnsignedPayload or STREAMING-...
+};
+
+/// "host;range;x-amz-date": the signed headers' names as they stand in Authorization.
+[[nodiscard]] std::string signed_header_names(const SignedRequest& request);
+
+[[nodiscard]] std::string canonical_request(const SignedRequest& request);
+
+/// `amz_date` is YYYYMMDD'T'HHMMSS'Z'.
+[[nodiscard]] std::string string_to_sign(std::string_view amz_date, const SigningScope& scope,
+                                         std::string_view canonical_request);
+
+using SigningKey = std::array<std::byte, 32>;
+
+/// Good for a whole day and scope: callers keep it.
+[[nodiscard]] SigningKey signing_key(std::string_view secret_access_key, const SigningScope& scope);
+
+/// Lower-case hex HMAC-SHA256 of any string to sign, chunk signatures included.
+[[nodiscard]] std::string signature(const SigningKey& key, std::string_view string_to_sign);
+
+/// Lower-case hex SHA-256.
+[[nodiscard]] std::string sha256_hex(std::string_view bytes);
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3rdmafs/base/error.h"
+
+#include <cstring>
+
+namespace s3rdmafs {
+
+std::string_view error_code_name(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::kNotFound: return "NotFound";
+    case ErrorCode::kStale: return "Stale";
+    case ErrorCode::kAccessDenied: return "AccessDenied";
+    case ErrorCode::kThrottled: return "Throttled";
+    case ErrorCode::kServerError: return "ServerError";
+    case ErrorCode::kUnreachable: return "Unreachable";
+    case ErrorCode::kTimedOut: return "TimedOut";
+    case ErrorCode::kCancelled: return "Cancelled";
+    case ErrorCode::kProtocol: return "Protocol";
+    case ErrorCode::kCorrupt: return "Corrupt";
+    case ErrorCode::kInvalidArgument: return "InvalidArgument";
+    case ErrorCode::kConfig: return "Config";
+    case ErrorCode::kUnsupported: return "Unsupported";
+    case ErrorCode::kNoMemory: return "NoMemory";
+    case ErrorCode::kExists: return "Exists";
+    case ErrorCode::kIsDirectory: return "IsDirectory";
+    case ErrorCode::kNotDirectory: return "NotDirectory";
+    case ErrorCode::kReadOnly: return "ReadOnly";
+    case ErrorCode::kSystem: return "System";
+  }
+  return "Unknown";
+}
+
+bool is_retryable(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::kThrottled:
+    case ErrorCode::kServerError:
+    case ErrorCode::kUnreachable:
+      return true;
+    default:
+      return false;  // kTimedOut included: it means that the whole deadline is spent
+  }
+}
+
+std::unexpected<Error> fail_errno(std::string_view what, int saved_errno) {
+  return fail(ErrorCode::kSystem, std::string(what) + ": " + std::strerror(saved_errno));
+}
+
+std::unexpected<Error> fail_with_context(std::string_view context, Error error) {
+  error.detail = std::string(context) + ": " + error.detail;
+  return std::unexpected<Error>(std::move(error));
+}
+
+}  // namespace s3rdmafs

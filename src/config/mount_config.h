@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace s3rdmafs::config {
+
+/// Whether bulk bytes may, should or must go by RDMA token.
+enum class RdmaMode {
+  kRequire,  ///< a read that cannot use RDMA fails
+  kPrefer,   ///< RDMA where it works, HTTP elsewhere, counted and logged
+  kOff,      ///< HTTP only
+};
+
+/// Which fabric makes the tokens.
+enum class FabricChoice {
+  kAuto,  ///< the best one that works here: today `shm` to a server on this host
+  kShm,
+};
+
+enum class AddressingStyle { kPath, kVirtualHost };
+
+/// Everything one mount file says, checked and with defaults filled in. Plain value.
+/// Every default and bound stands once, in config/schema.cc, which the man page is tested against.
+struct MountConfig {
+  struct Bucket {
+    std::string name;
+    std::string prefix;  ///< empty, or ends in "/"
+  } bucket;
+
+  struct Endpoint {
+    std::string url;  ///< scheme://host[:port], no path
+    std::string region;
+    AddressingStyle addressing = AddressingStyle::kPath;
+    std::string ca_file;  ///< PEM bundle; empty: the system's
+  } endpoint;
+
+  struct Credentials {
+    bool anonymous = false;
+    std::string access_key_id;
+    std::string secret_access_key;
+    std::string session_token;
+    std::string file;     ///< AWS shared credentials file; empty: none named
+    std::string profile;  ///< section in that file
+  } credentials;
+
+  struct Rdma {
+    RdmaMode mode = RdmaMode::kPrefer;
+    FabricChoice fabric = FabricChoice::kAuto;
+    std::uint64_t threshold_bytes = 0;  ///< smaller transfers go by HTTP
+    std::string shm_socket;             ///< "auto", a path, or "@name" in the abstract name space
+  } rdma;
+
+  struct Cache {
+    std::uint64_t size_bytes = 0;  ///< registered memory, a multiple of a slab (8 MiB)
+  } cache;
+
+  struct ReadAhead {
+    std::uint64_t window_max_bytes = 0;  ///< per stream; 0 switches read-ahead off
+  } read_ahead;
+
+  struct Http {
+    unsigned event_threads = 0;
+    unsigned connections_max = 0;  ///< in all, over every event thread
+    std::chrono::milliseconds connect_timeout{};
+    std::chrono::milliseconds request_timeout{};  ///< one attempt, first byte sent to last received
+  } http;
+
+  struct Retry {
+    unsigned attempts_max = 0;            ///< the first one included
+    std::chrono::milliseconds backoff_first{};
+    std::chrono::milliseconds backoff_max{};
+    std::chrono::milliseconds deadline{};  ///< a whole operation with all its attempts
+  } retry;
+
+  struct Metadata {
+    std::chrono::milliseconds ttl{};           ///< how long a name's answer may be reused
+    std::chrono::milliseconds negative_ttl{};  ///< the same for "no such name"
+  } metadata;
+
+  struct Mount {
+    std::string point;  ///< empty: the command line must say
+    uid_t uid = 0;
+    gid_t gid = 0;
+    mode_t file_mode = 0;       ///< permission bits only
+    mode_t directory_mode = 0;  ///< permission bits only
+    bool allow_other = false;
+    unsigned threads = 0;  ///< FUSE workers; 0: chosen from the processors
+  } mount;
+
+  struct Log {
+    std::string level;
+  } log;
+};
+
+}  // namespace s3rdmafs::config

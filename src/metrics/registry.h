@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "s3rdmafs/base/mutex.h"
+
+namespace s3rdmafs::metrics {
+
+/// A number that only grows. Thread-safe, lock-free.
+class Counter {
+ public:
+  void add(std::uint64_t n = 1) noexcept { value_.fetch_add(n, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t value() const noexcept {
+    return value_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+/// A number that goes up and down. Thread-safe, lock-free.
+class Gauge {
+ public:
+  void add(std::int64_t n) noexcept { value_.fetch_add(n, std::memory_order_relaxed); }
+  void set(std::int64_t n) noexcept { value_.store(n, std::memory_order_relaxed); }
+  [[nodiscard]] std::int64_t value() const noexcept {
+    return value_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::int64_t> value_{0};
+};
+
+/// Every number of one mount. Asking twice for the same name and labels gives the same object,
+/// which lives as long as the registry. Thread-safe; ask at construction, not on a hot path.
+class Registry {
+ public:
+  /// @param name    without the "s3rdmafs_" prefix; counters end in "_total", bytes in "_bytes"
+  /// @param labels  Prometheus text without braces, e.g. `path="rdma"`, or empty
+  Counter& counter(std::string_view name, std::string_view help, std::string_view labels = {});
+  Gauge& gauge(std::string_view name, std::string_view help, std::string_view labels = {});
+
+  /// Prometheus text exposition format 0.0.4.
+  [[nodiscard]] std::string prometheus_text() const;
+
+ private:
+  struct Entry {
+    std::string name, help, labels;
+    bool is_counter;
+    Counter counter;
+    Gauge gauge;
+  };
+  Entry& find_or_add(std::string_view name, std::string_view help, std::string_view labels,
+                     bool is_counter);
+
+  mutable Mutex mutex_;  // leaf
+  std::deque<Entry> entries_ GUARDED_BY(mutex_);  // a deque: addresses must not move
+};
+
+}  // namespace s3rdmafs::metrics

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "s3rdmafs/base/error.h"
+
+namespace s3rdmafs::rdma {
+
+/// What the server may do with a region: never more than one transfer direction needs
+/// (design.md section 4).
+enum class Access {
+  kRemoteWrite,  ///< GET: the server writes into it
+  kRemoteRead,   ///< PUT: the server reads out of it
+};
+
+/// Memory offered for registration: `bytes`, which is [offset, offset + bytes.size()) of the file
+/// `fd` mapped shared. Fabrics that register by address ignore the file.
+struct Backing {
+  int fd = -1;  ///< borrowed for the call
+  std::uint64_t offset_bytes = 0;
+  std::span<std::byte> bytes;
+};
+
+/// Registered memory. Not copyable: a region has one owner, who destroys it before the memory.
+/// Destroying it ends the server's right to touch the memory, as renew() does.
+///
+/// Threads: token() may be called by any thread at any time; renew() by one at a time.
+class MemoryRegion {
+ public:
+  MemoryRegion() = default;
+  MemoryRegion(const MemoryRegion&) = delete;
+  MemoryRegion& operator=(const MemoryRegion&) = delete;
+  virtual ~MemoryRegion() = default;
+
+  [[nodiscard]] virtual std::span<std::byte> bytes() const noexcept = 0;
+
+  /// The value of x-amz-rdma-token for exactly [offset, offset + length) of this region.
+  /// Errors: kUnreachable while the fabric is down: the caller goes by HTTP.
+  [[nodiscard]] virtual Result<std::string> token(std::size_t offset, std::size_t length) = 0;
+
+  /// The fence against late writes: once it returns without error, no token handed out before can
+  /// touch the memory any more, and new tokens work. Blocks for a bounded time (a registration;
+  /// over shm one exchange with the server). Errors: kTimedOut, kUnreachable: not fenced, the
+  /// memory must stay in quarantine.
+  [[nodiscard]] virtual Result<void> renew() = 0;
+};
+
+/// A part of a region: what one token covers, where one transfer goes. Borrows the region.
+struct Window {
+  MemoryRegion* region = nullptr;
+  std::size_t offset = 0;
+  std::size_t length = 0;
+
+  [[nodiscard]] std::span<std::byte> bytes() const {
+    return region->bytes().subspan(offset, length);
+  }
+};
+
+/// One way for a server to reach our memory: `shm` here, verbs and mlx5 in later folders.
+/// Thread-safe. Outlives its regions.
+class Fabric {
+ public:
+  virtual ~Fabric() = default;
+
+  /// "shm", "rc", "dc"; "none" for the fabric that registers nothing and has no tokens.
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+
+  /// Whether tokens can be had now. A fabric that went down comes back by itself.
+  [[nodiscard]] virtual bool is_up() const noexcept = 0;
+
+  /// Errors: kNoMemory (locked-memory limit, with the limit to raise), kSystem.
+  [[nodiscard]] virtual Result<std::unique_ptr<MemoryRegion>> register_memory(
+      const Backing& backing, Access access) = 0;
+};
+
+}  // namespace s3rdmafs::rdma

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "rdma/fabric.h"
+#include "s3rdmafs/base/callback.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/error.h"
+
+namespace s3rdmafs::s3 {
+
+/// One version of one object, as HEAD or a listing tells it.
+struct ObjectInfo {
+  std::string key;   ///< whole key, mount prefix included; any bytes but NUL
+  std::string etag;  ///< as received, quotes included; names the version
+  std::uint64_t size_bytes = 0;
+  std::chrono::system_clock::time_point modified;
+};
+
+/// One page of ListObjectsV2.
+struct ListRequest {
+  std::string prefix;
+  std::string delimiter;           ///< "/" or empty
+  std::string continuation_token;  ///< empty: the first page
+  std::uint32_t keys_max = 1000;   ///< 1..1000; the server may send fewer
+};
+
+struct ListPage {
+  std::vector<ObjectInfo> objects;  ///< in the server's order: ascending by bytes of the key
+  std::vector<std::string> common_prefixes;
+  std::string next_token;  ///< empty: this was the last page
+};
+
+/// One ranged GET into registered memory.
+struct GetRequest {
+  std::string key;
+  std::string etag;                 ///< sent as If-Match (RFC 9110 section 13.1.1); never empty
+  std::uint64_t offset_bytes = 0;
+  rdma::Window window;              ///< where the bytes go; its length is the range's length, >= 1
+};
+
+/// By which path the bytes of a GET came.
+enum class Path { kRdma, kHttp };
+
+/// A GET that failed.
+struct GetFailure {
+  Error error;
+  /// The server may still write into the window: nothing may be put there until the window's region
+  /// has been renewed (rdma::MemoryRegion::renew). design.md section 4, "Late writes".
+  bool late_write_possible = false;
+};
+
+using GetDone = std::move_only_function<void(std::expected<Path, GetFailure>)>;
+
+/// One bucket, seen as the operations a read-only file system needs. The real one is
+/// HttpObjectStore; tests use tests/fakes/fake_object_store.h.
+///
+/// All operations are asynchronous, retry what is worth retrying, and end by `deadline` at the
+/// latest (a retry never begins that could not end by then). Thread-safe.
+///
+/// Errors of all: kAccessDenied, kThrottled, kServerError, kUnreachable, kTimedOut, kCancelled,
+/// kProtocol; kNotFound also where the bucket is gone.
+class ObjectStore {
+ public:
+  virtual ~ObjectStore() = default;
+
+  /// HeadObject. Errors: kNotFound. `key` must not be empty.
+  virtual void head(std::string key, Deadline deadline, Done<ObjectInfo> done) = 0;
+
+  /// One page of ListObjectsV2, keys decoded (encoding-type=url on the wire).
+  virtual void list(ListRequest request, Deadline deadline, Done<ListPage> done) = 0;
+
+  /// Fills the whole window with the object's bytes from offset_bytes on, or fails. By RDMA token
+  /// where the rule of protocol.md section 1.8 allows, by the HTTP body elsewhere.
+  /// The caller keeps the window's memory alive and untouched until `done`.
+  /// Errors: kStale (the version is gone, HTTP 412 or 404), kCorrupt.
+  virtual void get(GetRequest request, Deadline deadline, GetDone done) = 0;
+
+  /// Ends every operation in flight with kCancelled, and every later one at once. Returns when no
+  /// `done` is left to be called.
+  virtual void shut_down() = 0;
+};
+
+}  // namespace s3rdmafs::s3
