@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/read_cache.h"
+#include "metrics/registry.h"
+#include "s3/object_store.h"
+#include "s3rdmafs/base/callback.h"
+#include "s3rdmafs/base/clock.h"
+
+namespace s3rdmafs::vfs {
+
+/// Inode number. A file's stands for one *version* of one key (a hash of key and ETag), a
+/// directory's for its prefix; so an overwritten object is a new inode, and nothing an old handle or
+/// the kernel's page cache holds can mix with it.
+using Ino = std::uint64_t;
+inline constexpr Ino kRootIno = 1;
+
+/// What stat(2) shows; owner and permission bits are the mount's, added by fuse/.
+struct Attributes {
+  Ino ino = 0;
+  bool is_directory = false;
+  std::uint64_t size_bytes = 0;
+  std::chrono::system_clock::time_point modified;
+};
+
+/// The answer to a lookup: an inode the kernel now knows (its lookup count grew by one).
+struct Entry {
+  Attributes attributes;
+  std::chrono::milliseconds valid_for{};  ///< how long the kernel may keep the name
+};
+
+struct DirectoryEntry {
+  std::string name;
+  Attributes attributes;
+  std::uint64_t next_offset = 0;  ///< pass to read_directory to go on behind this entry
+};
+
+struct OpenFile {
+  std::uint64_t handle = 0;
+  std::uint64_t size_bytes = 0;
+};
+
+/// POSIX over keys: names, inodes, directories and open files of one bucket (or a prefix of it).
+/// Knows no FUSE and no network; read-only. Thread-safe; `done` rules as in base/callback.h.
+///
+/// Which keys show: `a/b/c` is file c in directory a/b. A key ending in "/" only makes its directory
+/// exist. Where key `a` and keys below `a/` both exist, the directory shows and the file is hidden.
+/// Keys that cannot be a path (an empty, "." or ".." component, one over 255 bytes) are hidden. Every
+/// hidden name seen in a listing is counted in `vfs_hidden_keys_total`.
+class FileSystem {
+ public:
+  struct Options {
+    std::string prefix;  ///< empty or ending in "/"
+    std::chrono::milliseconds ttl{};
+    std::chrono::milliseconds negative_ttl{};
+  };
+
+  /// Borrows all but the options for its lifetime.
+  FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Clock& clock,
+             metrics::Registry& metrics, Options options);
+  ~FileSystem();
+
+  /// Finds `name` in directory `parent`. Errors: kNotFound (may be kept for negative_ttl),
+  /// kNotDirectory, and the object store's.
+  void lookup(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);
+
+  /// The kernel drops `count` references it got by lookup() or remember().
+  void forget(Ino ino, std::uint64_t count);
+
+  /// Errors: kNotFound for a number the kernel was never given.
+  [[nodiscard]] Result<Attributes> attributes(Ino ino) const;
+
+  /// A snapshot of the directory, listed page by page as it is read. Errors: kNotDirectory.
+  [[nodiscard]] Result<std::uint64_t> open_directory(Ino ino);
+  /// Up to `entries_max` entries from `offset` (0, or a next_offset) on; none at the end. "." and ".."
+  /// come first. Going back to an earlier offset gives the same entries again.
+  void read_directory(std::uint64_t handle, std::uint64_t offset, std::size_t entries_max,
+                      Deadline deadline, Done<std::vector<DirectoryEntry>> done);
+  /// For readdirplus: gives the kernel an inode for an entry of this handle, as lookup() would.
+  /// Not for "." and "..".
+  [[nodiscard]] Entry remember(std::uint64_t handle, const DirectoryEntry& entry);
+  void release_directory(std::uint64_t handle);
+
+  /// Opens one version of a file. What lookup saw longer than `ttl` ago is asked for again.
+  /// Errors: kStale (the object was replaced or is gone: look the name up again), kIsDirectory.
+  void open(Ino ino, Deadline deadline, Done<OpenFile> done);
+  /// Bytes of that version, clipped to its end. Errors: as cache::ObjectReader::read.
+  void read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length, Deadline deadline,
+            Done<cache::PinnedBytes> done);
+  void release(std::uint64_t handle);
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace s3rdmafs::vfs
