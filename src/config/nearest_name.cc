@@ -33,7 +33,10 @@ std::string did_you_mean(std::string_view wrong, std::span<const std::string> kn
   std::size_t nearest_distance = 0;
   for (const std::string& name : known) {
     const std::size_t distance = edit_distance(wrong, name);
-    if (distance > std::max<std::size_t>(1, name.size() / 3)) continue;
+    // Two edits are one pair of swapped letters, but in "uid" they are two thirds of the name.
+    const std::size_t distance_max =
+        name.size() < 4 ? 1 : std::max<std::size_t>(2, name.size() / 3);
+    if (distance > distance_max) continue;
     if (nearest == nullptr || distance < nearest_distance) {
       nearest = &name;
       nearest_distance = distance;
