@@ -11,9 +11,9 @@ namespace s3rdmafs::s3 {
 /// What requests are signed with. Never logged.
 struct Credentials {
   bool anonymous = false;  ///< requests go unsigned; the rest is empty
-  std::string access_key_id;
-  std::string secret_access_key;
-  std::string session_token;  ///< empty: none
+  std::string access_key_id = {};
+  std::string secret_access_key = {};
+  std::string session_token = {};  ///< empty: none
 };
 
 /// Where credentials come from. Asked for every attempt, so that new ones count at once; it must

@@ -25,9 +25,10 @@ constexpr long kReceiveBufferBytes = 256L * 1024;
 /// request that meets the closing is one that must be done again.
 constexpr long kIdleSecondsMax = 15;
 
-/// Times are never 0, which to libcurl means "for ever".
+/// Never 0, which to libcurl means "for ever"; rounded up, so that a deadline has passed when the
+/// time-out that stands for it strikes.
 long to_timeout_ms(std::chrono::steady_clock::duration time) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
   return static_cast<long>(std::max<decltype(ms)>(1, ms));
 }
 
