@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many threads over few names, for the thread sanitizer: every answer must be one that some moment
+// of the bucket allows, and in the end nothing may be left over.
+#include <random>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "mounted_bucket.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+constexpr int kThreads = 4;
+constexpr int kRounds = 2'000;
+
+class Worker {
+ public:
+  Worker(MountedBucket& bucket, unsigned seed) : bucket_(bucket), random_(seed) {}
+
+  void run() {
+    for (int round = 0; round < kRounds; ++round) {
+      switch (random_() % 4) {
+        case 0:
+          change();
+          break;
+        case 1:
+          list();
+          break;
+        default:
+          read();
+      }
+    }
+  }
+
+ private:
+  std::string name() { return std::string(1, "abc"[random_() % 3]); }
+
+  // Every object's bytes say how many there are, so that a mix of versions would show.
+  void change() {
+    const std::size_t size = 1 + random_() % 9;
+    const std::string key = random_() % 2 ? name() : name() + "/" + name();
+    if (random_() % 4 == 0) {
+      bucket_.store.remove(key);
+    } else {
+      bucket_.store.put(key, std::string(size, static_cast<char>('0' + size)));
+    }
+    bucket_.clock.advance(std::chrono::milliseconds(1));
+  }
+
+  void list() {
+    const auto handle = bucket_.fs.open_directory(kRootIno);
+    std::uint64_t offset = 2;
+    for (auto entries = bucket_.read_directory(*handle, offset, 2); !entries->empty();
+         entries = bucket_.read_directory(*handle, offset, 2)) {
+      offset = entries->back().next_offset;
+      for (const DirectoryEntry& entry : *entries) {
+        bucket_.fs.forget(bucket_.fs.remember(*handle, entry).attributes.ino, 1);
+      }
+    }
+    bucket_.fs.release_directory(*handle);
+  }
+
+  void read() {
+    const auto entry = bucket_.lookup(kRootIno, name());
+    if (!entry) return;
+    const Attributes& attributes = entry->attributes;
+    if (const auto file = bucket_.open(attributes.ino)) {
+      const auto bytes = bucket_.read(file->handle, 0, 100);
+      if (bytes) {
+        EXPECT_EQ(*bytes, std::string(attributes.size_bytes,
+                                      static_cast<char>('0' + attributes.size_bytes)));
+      } else {
+        EXPECT_EQ(error_of(bytes), "Stale");
+      }
+      bucket_.fs.release(file->handle);
+    } else {
+      EXPECT_EQ(error_of(file), attributes.is_directory ? "IsDirectory" : "Stale");
+    }
+    bucket_.fs.forget(attributes.ino, 1);
+  }
+
+  MountedBucket& bucket_;
+  std::minstd_rand random_;
+};
+
+TEST(FileSystemStress, ManyThreadsOverFewNamesSeeOnlyWholeVersionsAndLeaveNothingBehind) {
+  MountedBucket bucket({.prefix = "",
+                        .ttl = std::chrono::milliseconds(20),
+                        .negative_ttl = std::chrono::milliseconds(5)});
+  std::vector<std::thread> threads;
+  for (unsigned seed = 1; seed <= kThreads; ++seed) {
+    threads.emplace_back([&bucket, seed] { Worker(bucket, seed).run(); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(bucket.gauge("vfs_inodes"), 1);
+  EXPECT_EQ(bucket.gauge("vfs_open_files"), 0);
+  EXPECT_EQ(bucket.cache.readers(), 0);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::vfs
