@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3rdmafs/s3/sigv4.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include <openssl/hmac.h>
+#include <openssl/sha.h>
+
+#include "s3rdmafs/s3/uri.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+using Digest = std::array<unsigned char, SHA256_DIGEST_LENGTH>;
+static_assert(sizeof(Digest) == sizeof(SigningKey));
+
+const unsigned char* raw(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+Digest hmac_sha256(std::span<const unsigned char> key, std::string_view text) {
+  Digest digest{};
+  unsigned length = 0;
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), raw(text), text.size(),
+       digest.data(), &length);
+  return digest;
+}
+
+std::string hex(std::span<const unsigned char> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const unsigned char byte : bytes) {
+    text += kDigits[byte >> 4U];
+    text += kDigits[byte & 15U];
+  }
+  return text;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+/// White space at both ends removed, runs of it inside made one space.
+std::string tidy_value(std::string_view value) {
+  std::string tidy;
+  for (const char c : value) {
+    const bool is_space = c == ' ' || c == '\t';
+    if (!is_space) {
+      tidy += c;
+    } else if (!tidy.empty() && tidy.back() != ' ') {
+      tidy += ' ';
+    }
+  }
+  if (!tidy.empty() && tidy.back() == ' ') tidy.pop_back();
+  return tidy;
+}
+
+/// Lower-case names in order; a name that occurs again has its values joined by commas.
+std::map<std::string, std::string> canonical_headers(const SignedRequest& request) {
+  std::map<std::string, std::string> headers;
+  for (const auto& [name, value] : request.headers) {
+    const auto [at, is_new] = headers.try_emplace(lower_case(name), tidy_value(value));
+    if (!is_new) at->second += "," + tidy_value(value);
+  }
+  return headers;
+}
+
+std::string canonical_query(const SignedRequest& request) {
+  // The order is that of the encoded text, which differs from that of the decoded one.
+  NameValues encoded;
+  encoded.reserve(request.query.size());
+  for (const auto& [name, value] : request.query) {
+    encoded.emplace_back(uri_encode(name, /*keep_slash=*/false),
+                         uri_encode(value, /*keep_slash=*/false));
+  }
+  std::ranges::sort(encoded);
+  std::string text;
+  for (const auto& [name, value] : encoded) {
+    if (!text.empty()) text += '&';
+    text += name;
+    text += '=';
+    text += value;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string SigningScope::to_string() const {
+  return date + "/" + region + "/" + service + "/aws4_request";
+}
+
+std::string signed_header_names(const SignedRequest& request) {
+  std::string names;
+  for (const auto& [name, value] : canonical_headers(request)) {
+    if (!names.empty()) names += ';';
+    names += name;
+  }
+  return names;
+}
+
+std::string canonical_request(const SignedRequest& request) {
+  std::string text = request.method + "\n" + request.encoded_path + "\n";
+  text += canonical_query(request);
+  text += '\n';
+  for (const auto& [name, value] : canonical_headers(request)) {
+    text += name;
+    text += ':';
+    text += value;
+    text += '\n';
+  }
+  text += '\n';
+  text += signed_header_names(request);
+  text += '\n';
+  text += request.payload_hash;
+  return text;
+}
+
+std::string string_to_sign(std::string_view amz_date, const SigningScope& scope,
+                           std::string_view canonical_request) {
+  std::string text = "AWS4-HMAC-SHA256\n";
+  text += amz_date;
+  text += '\n';
+  text += scope.to_string();
+  text += '\n';
+  text += sha256_hex(canonical_request);
+  return text;
+}
+
+SigningKey signing_key(std::string_view secret_access_key, const SigningScope& scope) {
+  const std::string first = "AWS4" + std::string(secret_access_key);
+  Digest digest = hmac_sha256({raw(first), first.size()}, scope.date);
+  digest = hmac_sha256(digest, scope.region);
+  digest = hmac_sha256(digest, scope.service);
+  digest = hmac_sha256(digest, "aws4_request");
+  SigningKey key{};
+  std::ranges::copy(std::as_bytes(std::span(digest)), key.begin());
+  return key;
+}
+
+std::string signature(const SigningKey& key, std::string_view string_to_sign) {
+  return hex(hmac_sha256({reinterpret_cast<const unsigned char*>(key.data()), key.size()},
+                         string_to_sign));
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  Digest digest{};
+  SHA256(raw(bytes), bytes.size(), digest.data());
+  return hex(digest);
+}
+
+}  // namespace s3rdmafs::s3
