@@ -12,10 +12,10 @@
 #include <gtest/gtest.h>
 
 #include "rdma/shm/shm_fabric.h"
-#include "rdma/shm_service.h"
 #include "s3rdmafs/base/unique_fd.h"
 #include "s3rdmafs/base/units.h"
 #include "s3rdmafs/rdma/shm_wire.h"
+#include "target/rdma/shm_service.h"
 
 namespace s3rdmafs::rdma::shm {
 namespace {

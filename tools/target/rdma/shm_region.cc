@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rdma/shm_region.h"
+#include "target/rdma/shm_region.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
 // copies. A session ends when its client hangs up (or dies), or when this service ends. Its socket
 // is closed only after the last of its transfers has ended, because the client takes the hang-up as
 // the proof that its memory is its own again.
-#include "rdma/shm_service.h"
+#include "target/rdma/shm_service.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -20,11 +20,11 @@
 #include <optional>
 #include <thread>
 
-#include "rdma/shm_sessions.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/thread_name.h"
 #include "s3rdmafs/base/unique_fd.h"
 #include "s3rdmafs/rdma/shm_wire.h"
+#include "target/rdma/shm_sessions.h"
 
 namespace s3rdmafs::target {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "rdma/transfer_service.h"
+#include "target/rdma/transfer_service.h"
 
 namespace s3rdmafs::target {
 

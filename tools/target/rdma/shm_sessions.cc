@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rdma/shm_sessions.h"
+#include "target/rdma/shm_sessions.h"
 
 #include <sys/random.h>
 
@@ -11,9 +11,10 @@
 namespace s3rdmafs::target {
 namespace {
 
-// Waits until this is the last owner and lets go, so that no transfer can touch the region any more.
-// Only find() makes new owners, and it cannot reach a region that was taken out. A transfer is a copy
-// of at most a few MiB; the poll is short against that and costs nothing where there is none.
+// Waits until this is the last owner and lets go, so that no transfer can touch the region any
+// more. Only find() makes new owners, and it cannot reach a region that was taken out. A transfer
+// is a copy of at most a few MiB; the poll is short against that and costs nothing where there is
+// none.
 void wait_idle(std::shared_ptr<ShmRegion> region) {
   constexpr std::chrono::microseconds kPoll{50};
   while (region.use_count() > 1) std::this_thread::sleep_for(kPoll);

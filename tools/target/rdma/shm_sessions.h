@@ -5,8 +5,8 @@
 #include <map>
 #include <memory>
 
-#include "rdma/shm_region.h"
 #include "s3rdmafs/base/mutex.h"
+#include "target/rdma/shm_region.h"
 
 namespace s3rdmafs::target {
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "target/auth/digests.h"
+#include "target/auth/verify.h"
+#include "target/s3_error.h"
+
+namespace s3rdmafs::target {
+
+/// Takes the bytes that came over HTTP, hands on those that are the object's, and checks that they
+/// are what was signed. Used by one thread.
+class PayloadDecoder {
+ public:
+  using Sink = std::function<S3Result<void>(std::span<const std::byte>)>;
+
+  virtual ~PayloadDecoder() = default;
+  /// Decodes a piece. What reaches `sink` is only to be believed once finish() succeeded.
+  [[nodiscard]] virtual S3Result<void> receive(std::span<const std::byte> bytes,
+                                               const Sink& sink) = 0;
+  /// The body has ended. Errors: kContentSha256Mismatch, kIncompleteBody, kSignatureDoesNotMatch.
+  [[nodiscard]] virtual S3Result<void> finish() = 0;
+  /// Headers that stood behind the body, names in lower case.
+  [[nodiscard]] virtual const NameValues& trailers() const = 0;
+};
+
+/// The decoder for what x-amz-content-sha256 says about the body.
+/// Errors: kInvalidRequest for a form that is not known.
+[[nodiscard]] S3Result<std::unique_ptr<PayloadDecoder>> make_payload_decoder(const Request& request,
+                                                                             const Caller& caller);
+
+}  // namespace s3rdmafs::target

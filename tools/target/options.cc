@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/options.h"
+
+#include <cstdio>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace s3rdmafs::target {
+namespace {
+
+constexpr int kUsageExitCode = 2;
+
+ParsedOptions usage_error(const std::string& what) {
+  std::fprintf(stderr, "s3rdma-target: %s\nTry s3rdma-target --help.\n", what.c_str());
+  return {.options = {}, .serve = false, .exit_code = kUsageExitCode};
+}
+
+}  // namespace
+
+ParsedOptions parse_options(int argc, char** argv) {
+  ParsedOptions parsed;
+  Options& options = parsed.options;
+  options.listen = "127.0.0.1:9000";
+  options.log_level = "info";
+  options.shm_socket = "auto";
+  std::vector<std::string> keys;
+  std::string key_file;
+
+  CLI::App app{
+      "An S3 server over a local folder, with the server side of S3 over RDMA.\n"
+      "For demos, tests and benchmarks; it is no production store.",
+      "s3rdma-target"};
+  app.set_version_flag("--version", S3RDMAFS_VERSION);
+  app.add_option("--root", options.root, "Folder whose subfolders are the buckets")->required();
+  app.add_option("--listen", options.listen, "HOST:PORT; port 0 lets the kernel choose")
+      ->capture_default_str();
+  app.add_option("--key", keys,
+                 "ACCESS:SECRET that may do everything; may be repeated. Visible in "
+                 "the process list: use --key-file for a secret that matters")
+      ->allow_extra_args(false);
+  app.add_option("--key-file", key_file, "File with one ACCESS:SECRET a line");
+  app.add_flag("--anonymous-read", options.anonymous_read,
+               "Let everybody read and list objects without a key");
+  app.add_option("--domain", options.domain,
+                 "Name below which buckets are hosts: BUCKET.NAME (path-style works always)");
+  app.add_option("--region", options.region, "Region that signatures must name; any if not given");
+  app.add_option("--shm-socket", options.shm_socket,
+                 "UNIX socket of the shm fabric: a name (\"@\" in front: abstract), auto or off")
+      ->capture_default_str();
+  app.add_option("--port-file", options.port_file,
+                 "File that gets the port's number once connections are accepted");
+  app.add_option("--log-level", options.log_level, "trace, debug, info, warn or error")
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    parsed.exit_code = app.exit(e) == 0 ? 0 : kUsageExitCode;
+    return parsed;
+  }
+  for (const std::string& key : keys) {
+    if (auto added = options.keys.add(key); !added) {
+      return usage_error("--key: " + added.error().detail);
+    }
+  }
+  if (!key_file.empty()) {
+    if (auto added = options.keys.add_file(key_file); !added) {
+      return usage_error(added.error().detail);
+    }
+  }
+  if (options.keys.empty() && !options.anonymous_read) {
+    return usage_error(
+        "nobody could use it: give --key ACCESS:SECRET, --key-file FILE or "
+        "--anonymous-read");
+  }
+  parsed.serve = true;
+  return parsed;
+}
+
+}  // namespace s3rdmafs::target

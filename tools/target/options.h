@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "s3rdmafs/base/error.h"
+#include "target/auth/keys.h"
+
+namespace s3rdmafs::target {
+
+/// What the command line says, checked.
+struct Options {
+  std::string root;
+  std::string listen;
+  Keys keys;
+  bool anonymous_read = false;
+  std::string domain;
+  std::string region;
+  std::string log_level;
+  std::string port_file;   ///< empty: none
+  std::string shm_socket;  ///< a socket's name, "auto" or "off"
+};
+
+/// What to do: serve with `options`, or end with `exit_code` because help or an error was printed.
+struct ParsedOptions {
+  Options options;
+  bool serve = false;
+  int exit_code = 0;
+};
+[[nodiscard]] ParsedOptions parse_options(int argc, char** argv);
+
+}  // namespace s3rdmafs::target

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/s3/operation.h"
+
+#include <algorithm>
+#include <array>
+
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::target {
+namespace {
+
+/// Subresources that S3 has and this server has not. Taken for plain objects or listings they would
+/// do harm (PUT ?tagging would overwrite the object), so each is refused by name.
+constexpr std::array<std::string_view, 29> kRefusedSubresources{"accelerate",
+                                                                "analytics",
+                                                                "annotation",
+                                                                "attributes",
+                                                                "cors",
+                                                                "encryption",
+                                                                "intelligent-tiering",
+                                                                "inventory",
+                                                                "legal-hold",
+                                                                "lifecycle",
+                                                                "logging",
+                                                                "metrics",
+                                                                "notification",
+                                                                "object-lock",
+                                                                "ownershipControls",
+                                                                "policy",
+                                                                "policyStatus",
+                                                                "publicAccessBlock",
+                                                                "replication",
+                                                                "requestPayment",
+                                                                "restore",
+                                                                "retention",
+                                                                "select",
+                                                                "session",
+                                                                "tagging",
+                                                                "torrent",
+                                                                "versions",
+                                                                "website",
+                                                                "renameObject"};
+
+S3Result<Operation> service_operation(const Request& request) {
+  if (request.method == "GET") return Operation::kListBuckets;
+  return refuse(kMethodNotAllowed);
+}
+
+S3Result<Operation> bucket_operation(const Request& request) {
+  const auto has = [&](std::string_view name) { return request.has_parameter(name); };
+  if (request.method == "GET") {
+    if (has("location")) return Operation::kGetBucketLocation;
+    if (has("versioning")) return Operation::kGetBucketVersioning;
+    if (has("acl")) return Operation::kGetBucketAcl;
+    if (has("uploads")) return Operation::kListMultipartUploads;
+    return request.parameter("list-type") == "2" ? Operation::kListObjectsV2
+                                                 : Operation::kListObjects;
+  }
+  if (has("acl") || has("versioning")) return refuse(kNotImplemented);
+  if (request.method == "HEAD") return Operation::kHeadBucket;
+  if (request.method == "PUT") return Operation::kCreateBucket;
+  if (request.method == "DELETE") return Operation::kDeleteBucket;
+  if (request.method == "POST" && has("delete")) return Operation::kDeleteObjects;
+  return refuse(kMethodNotAllowed);
+}
+
+S3Result<Operation> object_operation(const Request& request) {
+  const auto has = [&](std::string_view name) { return request.has_parameter(name); };
+  const bool is_copy = request.header("x-amz-copy-source").has_value();
+  if (request.method == "GET") {
+    if (has("acl")) return Operation::kGetObjectAcl;
+    return has("uploadId") ? Operation::kListParts : Operation::kGetObject;
+  }
+  if (has("acl")) return refuse(kNotImplemented);
+  if (request.method == "HEAD") return Operation::kHeadObject;
+  if (request.method == "PUT") {
+    if (has("uploadId") || has("partNumber")) {
+      return is_copy ? Operation::kUploadPartCopy : Operation::kUploadPart;
+    }
+    return is_copy ? Operation::kCopyObject : Operation::kPutObject;
+  }
+  if (request.method == "POST") {
+    if (has("uploads")) return Operation::kCreateMultipartUpload;
+    if (has("uploadId")) return Operation::kCompleteMultipartUpload;
+  }
+  if (request.method == "DELETE") {
+    return has("uploadId") ? Operation::kAbortMultipartUpload : Operation::kDeleteObject;
+  }
+  return refuse(kMethodNotAllowed);
+}
+
+}  // namespace
+
+std::string_view operation_name(Operation operation) {
+  switch (operation) {
+    case Operation::kListBuckets:
+      return "ListBuckets";
+    case Operation::kCreateBucket:
+      return "CreateBucket";
+    case Operation::kHeadBucket:
+      return "HeadBucket";
+    case Operation::kDeleteBucket:
+      return "DeleteBucket";
+    case Operation::kGetBucketLocation:
+      return "GetBucketLocation";
+    case Operation::kGetBucketVersioning:
+      return "GetBucketVersioning";
+    case Operation::kGetBucketAcl:
+      return "GetBucketAcl";
+    case Operation::kListObjects:
+      return "ListObjects";
+    case Operation::kListObjectsV2:
+      return "ListObjectsV2";
+    case Operation::kListMultipartUploads:
+      return "ListMultipartUploads";
+    case Operation::kDeleteObjects:
+      return "DeleteObjects";
+    case Operation::kGetObject:
+      return "GetObject";
+    case Operation::kHeadObject:
+      return "HeadObject";
+    case Operation::kGetObjectAcl:
+      return "GetObjectAcl";
+    case Operation::kPutObject:
+      return "PutObject";
+    case Operation::kCopyObject:
+      return "CopyObject";
+    case Operation::kDeleteObject:
+      return "DeleteObject";
+    case Operation::kCreateMultipartUpload:
+      return "CreateMultipartUpload";
+    case Operation::kUploadPart:
+      return "UploadPart";
+    case Operation::kUploadPartCopy:
+      return "UploadPartCopy";
+    case Operation::kListParts:
+      return "ListParts";
+    case Operation::kCompleteMultipartUpload:
+      return "CompleteMultipartUpload";
+    case Operation::kAbortMultipartUpload:
+      return "AbortMultipartUpload";
+  }
+  return "Unknown";
+}
+
+bool is_read(Operation operation) {
+  switch (operation) {
+    case Operation::kHeadBucket:
+    case Operation::kGetBucketLocation:
+    case Operation::kListObjects:
+    case Operation::kListObjectsV2:
+    case Operation::kGetObject:
+    case Operation::kHeadObject:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Address parse_address(const Request& request, const std::string& domain) {
+  const std::string_view path = std::string_view(request.path).substr(1);
+  std::string host = request.header_or("host", "");
+  host = host.substr(0, host.rfind(':'));
+  if (!domain.empty() && host.size() > domain.size() + 1 && host.ends_with("." + domain)) {
+    return {.bucket = host.substr(0, host.size() - domain.size() - 1), .key = std::string(path)};
+  }
+  const std::size_t slash = std::min(path.find('/'), path.size());
+  return {.bucket = std::string(path.substr(0, slash)),
+          .key = std::string(path.substr(std::min(slash + 1, path.size())))};
+}
+
+S3Result<Operation> choose_operation(const Request& request, const Address& address) {
+  for (const auto& [name, value] : request.query) {
+    if (std::ranges::find(kRefusedSubresources, name) != kRefusedSubresources.end()) {
+      return refuse(kNotImplemented, fmt::format("This server does not implement ?{}.", name));
+    }
+  }
+  if (request.parameter("versionId").value_or("null") != "null") {
+    return refuse(kNotImplemented, "This server keeps one version of an object.");
+  }
+  if (address.bucket.empty()) return service_operation(request);
+  return address.key.empty() ? bucket_operation(request) : object_operation(request);
+}
+
+}  // namespace s3rdmafs::target

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3rdmafs/base/log.h"
+#include "target/s3/rdma.h"
+#include "target/s3/upload.h"
+#include "target/s3/xml.h"
+#include "target/store/key_path.h"
+
+namespace s3rdmafs::target {
+namespace {
+
+class PutObject final : public Upload {
+ public:
+  PutObject(const Services& services, const Call& call, Bucket bucket, UploadBody body,
+            std::optional<std::string> token)
+      : services_(services),
+        call_(call),
+        bucket_(std::move(bucket)),
+        body_(std::move(body)),
+        token_(std::move(token)) {}
+
+  S3Result<void> receive(std::span<const std::byte> bytes) override {
+    if (call_.key.ends_with('/')) {
+      return refuse(kInvalidArgument,
+                    "This server keeps objects as files: a key that ends in \"/\" is a folder and "
+                    "cannot have content.");
+    }
+    services_.traffic.http_received_bytes.add(bytes.size());
+    return body_.receive(bytes);
+  }
+
+  S3Result<Response> finish(const NameValues& trailers) override {
+    if (token_ && services_.rdma == nullptr) {
+      Response declined;
+      set_rdma_declined(declined);
+      return declined;
+    }
+    if (token_) {
+      if (auto read = body_.receive_by_rdma(services_, *token_); !read) return pass_on(read);
+    }
+    auto summary = body_.finish(call_.request, trailers);
+    if (!summary) return pass_on(summary);
+    Metadata metadata;
+    metadata.etag = summary->md5_hex;
+    metadata.headers = kept_headers(call_.request);
+    metadata.checksums = summary->checksums;
+    if (auto stored = publish(metadata); !stored) return pass_on(stored);
+    Response response;
+    response.set("ETag", quoted(metadata.etag));
+    for (const auto& [name, value] : metadata.checksums) response.set(name, value);
+    if (!metadata.checksums.empty()) response.set("x-amz-checksum-type", "FULL_OBJECT");
+    if (token_) set_rdma_reply(response, summary->size_bytes);
+    return response;
+  }
+
+ private:
+  S3Result<void> publish(Metadata& metadata) {
+    const bool only_if_absent = call_.request.header("if-none-match").has_value();
+    if (call_.key.ends_with('/')) {
+      if (only_if_absent && bucket_.open_object(call_.key)) return refuse(kPreconditionFailed);
+      return bucket_.put_folder(call_.key, metadata);
+    }
+    if (const auto match = call_.request.header("if-match")) {
+      auto current = bucket_.open_object(call_.key);
+      if (!current) return pass_on(current);
+      if (unquoted(*match) != current->metadata.etag) return refuse(kPreconditionFailed);
+    }
+    if (auto saved = save_metadata(body_.file().fd(), metadata); !saved) return saved;
+    return bucket_.put(call_.key, body_.file(), only_if_absent);
+  }
+
+  const Services& services_;
+  const Call& call_;
+  Bucket bucket_;
+  UploadBody body_;
+  std::optional<std::string> token_;
+};
+
+}  // namespace
+
+S3Result<std::unique_ptr<Upload>> start_put_object(const Services& services, const Call& call) {
+  if (auto good = check_new_key(call.key); !good) return pass_on(good);
+  if (auto good = check_upload_headers(call.request); !good) return pass_on(good);
+  if (call.request.header_or("if-none-match", "*") != "*") {
+    return refuse(kNotImplemented, "If-None-Match of a PUT can only be \"*\".");
+  }
+  auto token = rdma_token(call);
+  if (!token) return pass_on(token);
+  auto bucket = services.store.open_bucket(call.bucket);
+  if (!bucket) return pass_on(bucket);
+  auto body = UploadBody::start(services, call, std::nullopt);
+  if (!body) return pass_on(body);
+  return std::make_unique<PutObject>(services, call, std::move(*bucket), std::move(*body),
+                                     std::move(*token));
+}
+
+}  // namespace s3rdmafs::target

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/s3/s3_handler.h"
+
+#include "s3rdmafs/base/log.h"
+#include "target/auth/payload_decoder.h"
+#include "target/s3/operation.h"
+#include "target/s3/operations.h"
+#include "target/s3/upload.h"
+#include "target/s3/xml.h"
+
+namespace s3rdmafs::target {
+namespace {
+
+// CompleteMultipartUpload of 10,000 parts with checksums is the longest document, about 3 MB.
+constexpr std::size_t kDocumentMaxBytes = 8 * 1024 * 1024;
+constexpr const char* kMetricsPath = "/.s3rdma-target/metrics";
+
+bool takes_document(Operation operation) {
+  return operation == Operation::kCreateBucket || operation == Operation::kDeleteObjects ||
+         operation == Operation::kCompleteMultipartUpload;
+}
+
+S3Result<std::unique_ptr<Upload>> start_upload(Operation operation, const Services& services,
+                                               const Call& call) {
+  if (operation == Operation::kPutObject) return start_put_object(services, call);
+  if (operation == Operation::kUploadPart) return start_upload_part(services, call);
+  return nullptr;
+}
+
+S3Result<Response> run(Operation operation, const Services& services, const Call& call,
+                       const std::string& document) {
+  switch (operation) {
+    case Operation::kListBuckets:
+      return list_buckets(services, call);
+    case Operation::kCreateBucket:
+      return create_bucket(services, call, document);
+    case Operation::kHeadBucket:
+      return head_bucket(services, call);
+    case Operation::kDeleteBucket:
+      return delete_bucket(services, call);
+    case Operation::kGetBucketLocation:
+      return get_bucket_location(services, call);
+    case Operation::kGetBucketVersioning:
+      return get_bucket_versioning(services, call);
+    case Operation::kGetBucketAcl:
+    case Operation::kGetObjectAcl:
+      return get_acl(services, call);
+    case Operation::kListObjects:
+      return list_objects(services, call);
+    case Operation::kListObjectsV2:
+      return list_objects_v2(services, call);
+    case Operation::kGetObject:
+      return get_object(services, call);
+    case Operation::kHeadObject:
+      return head_object(services, call);
+    case Operation::kDeleteObject:
+      return delete_object(services, call);
+    case Operation::kDeleteObjects:
+      return delete_objects(services, call, document);
+    case Operation::kCopyObject:
+      return copy_object(services, call);
+    case Operation::kUploadPartCopy:
+      return upload_part_copy(services, call);
+    case Operation::kCreateMultipartUpload:
+      return create_multipart_upload(services, call);
+    case Operation::kListMultipartUploads:
+      return list_multipart_uploads(services, call);
+    case Operation::kListParts:
+      return list_parts(services, call);
+    case Operation::kCompleteMultipartUpload:
+      return complete_multipart_upload(services, call, document);
+    case Operation::kAbortMultipartUpload:
+      return abort_multipart_upload(services, call);
+    case Operation::kPutObject:
+    case Operation::kUploadPart:
+      break;  // Uploads, see start_upload()
+  }
+  return refuse(kMethodNotAllowed);
+}
+
+class S3Exchange final : public Exchange {
+ public:
+  S3Exchange(const Services& services, Request request) : services_(services) {
+    call_.request = std::move(request);
+    if (auto started = start(); !started) error_ = std::move(started.error());
+  }
+
+  [[nodiscard]] bool is_decided() const override { return error_.has_value(); }
+
+  void receive(std::span<const std::byte> bytes) override {
+    if (error_ || !decoder_) return;
+    const auto sink = [this](std::span<const std::byte> piece) { return take(piece); };
+    if (auto taken = decoder_->receive(bytes, sink); !taken) {
+      error_ = std::move(taken.error());
+      upload_.reset();  // and with it what was written so far
+    }
+  }
+
+  Response finish() override {
+    auto answer = error_ ? S3Result<Response>(std::unexpected(*error_)) : respond();
+    Response response =
+        answer ? std::move(*answer) : error_response(answer.error(), call_.request.path);
+    response.set("Server", "s3rdma-target");
+    const std::string_view name = operation_ ? operation_name(*operation_) : "Unknown";
+    services_.traffic.count_request(name, response.status);
+    spdlog::debug("{} {} {}: {}{}", name, call_.request.method, call_.request.encoded_path,
+                  response.status, answer ? "" : fmt::format(" {}", answer.error().message));
+    return response;
+  }
+
+ private:
+  S3Result<void> start() {
+    Address address = parse_address(call_.request, services_.domain);
+    call_.bucket = std::move(address.bucket);
+    call_.key = std::move(address.key);
+    auto caller = verify(call_.request, {.keys = &services_.keys, .region = services_.region},
+                         services_.clock.wall_now());
+    if (!caller) return pass_on(caller);
+    call_.caller = std::move(*caller);
+    auto operation = choose_operation(call_.request, {.bucket = call_.bucket, .key = call_.key});
+    if (!operation) return pass_on(operation);
+    operation_ = *operation;
+    if (call_.caller.is_anonymous && !(services_.anonymous_read && is_read(*operation_))) {
+      return refuse(kAccessDenied);
+    }
+    auto decoder = make_payload_decoder(call_.request, call_.caller);
+    if (!decoder) return pass_on(decoder);
+    decoder_ = std::move(*decoder);
+    const bool is_upload =
+        operation_ == Operation::kPutObject || operation_ == Operation::kUploadPart;
+    if (is_upload && !call_.request.header("content-length") &&
+        !call_.request.header("x-amz-decoded-content-length")) {
+      return refuse(kMissingContentLength);
+    }
+    auto upload = start_upload(*operation_, services_, call_);
+    if (!upload) return pass_on(upload);
+    upload_ = std::move(*upload);
+    return {};
+  }
+
+  S3Result<void> take(std::span<const std::byte> bytes) {
+    if (upload_) return upload_->receive(bytes);
+    if (!takes_document(*operation_)) return {};
+    if (bytes.size() > kDocumentMaxBytes - document_.size()) return refuse(kEntityTooLarge);
+    document_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return {};
+  }
+
+  S3Result<Response> respond() {
+    if (auto good = decoder_->finish(); !good) return pass_on(good);
+    if (upload_) return upload_->finish(decoder_->trailers());
+    return run(*operation_, services_, call_, document_);
+  }
+
+  const Services& services_;
+  Call call_;
+  std::optional<Operation> operation_;
+  std::unique_ptr<PayloadDecoder> decoder_;
+  std::unique_ptr<Upload> upload_;
+  std::string document_;
+  std::optional<S3Error> error_;
+};
+
+/// The server's own numbers, for whoever is on this machine.
+class MetricsExchange final : public Exchange {
+ public:
+  explicit MetricsExchange(const Traffic& traffic) : traffic_(traffic) {}
+  [[nodiscard]] bool is_decided() const override { return true; }
+  void receive(std::span<const std::byte>) override {}
+  Response finish() override {
+    Response response;
+    response.set("Content-Type", "text/plain; version=0.0.4");
+    response.body = traffic_.prometheus_text();
+    return response;
+  }
+
+ private:
+  const Traffic& traffic_;
+};
+
+}  // namespace
+
+std::unique_ptr<Exchange> S3Handler::begin(Request request) {
+  if (request.from_loopback && request.method == "GET" && request.encoded_path == kMetricsPath) {
+    return std::make_unique<MetricsExchange>(services_.traffic);
+  }
+  return std::make_unique<S3Exchange>(services_, std::move(request));
+}
+
+}  // namespace s3rdmafs::target

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "target/auth/digests.h"
+#include "target/s3/services.h"
+#include "target/store/bucket.h"
+
+namespace s3rdmafs::target {
+
+/// An operation whose body is an object's bytes.
+class Upload {
+ public:
+  virtual ~Upload() = default;
+  [[nodiscard]] virtual S3Result<void> receive(std::span<const std::byte> bytes) = 0;
+  /// The body is complete and checked against its signature.
+  [[nodiscard]] virtual S3Result<Response> finish(const NameValues& trailers) = 0;
+};
+
+/// What was received: its hashes in the forms they are needed.
+struct BodySummary {
+  std::string md5_hex;
+  NameValues checksums;  ///< x-amz-checksum-..., base64
+  std::uint64_t size_bytes = 0;
+};
+
+/// A body on its way into a file, hashed as it comes.
+class UploadBody {
+ public:
+  /// `default_checksum` is computed where the request names none.
+  [[nodiscard]] static S3Result<UploadBody> start(const Services& services, const Call& call,
+                                                  std::optional<ChecksumKind> default_checksum);
+
+  [[nodiscard]] S3Result<void> receive(std::span<const std::byte> bytes);
+  /// Takes the bytes out of the client's memory instead of the HTTP body.
+  [[nodiscard]] S3Result<void> receive_by_rdma(const Services& services, const std::string& token);
+  /// Compares with Content-MD5 and the checksums of headers and trailers.
+  /// Errors: kBadDigest, kInvalidDigest, kInvalidRequest.
+  [[nodiscard]] S3Result<BodySummary> finish(const Request& request, const NameValues& trailers);
+
+  [[nodiscard]] StagedFile& file() { return file_; }
+
+ private:
+  explicit UploadBody(StagedFile file) : file_(std::move(file)), md5_(Hash::Kind::kMd5) {}
+  void hash(std::span<const std::byte> bytes);
+  StagedFile file_;
+  Hash md5_;
+  std::vector<Checksum> checksums_;
+  std::uint64_t size_bytes_ = 0;
+};
+
+/// The headers that are kept with an object: Content-Type and its like, and x-amz-meta-*.
+[[nodiscard]] NameValues kept_headers(const Request& request);
+
+/// Refuses what S3 clients may ask of an upload and this server would silently not do.
+[[nodiscard]] S3Result<void> check_upload_headers(const Request& request);
+
+[[nodiscard]] S3Result<std::unique_ptr<Upload>> start_put_object(const Services& services,
+                                                                 const Call& call);
+[[nodiscard]] S3Result<std::unique_ptr<Upload>> start_upload_part(const Services& services,
+                                                                  const Call& call);
+
+}  // namespace s3rdmafs::target

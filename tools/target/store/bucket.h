@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "s3rdmafs/base/unique_fd.h"
+#include "target/s3_error.h"
+#include "target/store/metadata.h"
+
+namespace s3rdmafs::target {
+
+/// An object opened for reading: whatever is put over its key later, these are its bytes.
+struct OpenObject {
+  UniqueFd fd;  ///< a folder's for a key ending in "/"
+  std::uint64_t size_bytes = 0;
+  timespec modified{};
+  Metadata metadata;
+};
+
+/// A file being written that nobody sees yet. Removed with this object unless published.
+class StagedFile {
+ public:
+  /// Creates it in `folder` (borrowed; must outlive this).
+  [[nodiscard]] static S3Result<StagedFile> create(int folder);
+  StagedFile(StagedFile&& other) noexcept;
+  StagedFile& operator=(StagedFile&&) = delete;
+  ~StagedFile();
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] S3Result<void> append(const void* data, std::size_t size);
+  /// Moves it to `name` in `to`, at once and whole. Replaces what is there, unless
+  /// `only_if_absent`. 0 or errno; the file may be published elsewhere after a failure.
+  [[nodiscard]] int publish(int to, const std::string& name, bool only_if_absent);
+
+ private:
+  StagedFile(int folder, UniqueFd fd, std::string name)
+      : folder_(folder), fd_(std::move(fd)), name_(std::move(name)) {}
+  int folder_;
+  UniqueFd fd_;
+  std::string name_;  // empty once published
+};
+
+/// One bucket, that is one folder. Thread-safe: all its state is the file system's.
+class Bucket {
+ public:
+  Bucket(std::string name, UniqueFd folder) : name_(std::move(name)), folder_(std::move(folder)) {}
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] int folder() const { return folder_.get(); }
+
+  /// Errors: kNoSuchKey, also for a folder nobody put and for anything that is not a plain file.
+  [[nodiscard]] S3Result<OpenObject> open_object(const std::string& key) const;
+
+  /// Publishes `file` under `key`, with the parents it needs.
+  /// Errors: kPreconditionFailed if `only_if_absent` and there is one; kKeyConflict.
+  [[nodiscard]] S3Result<void> put(const std::string& key, StagedFile& file,
+                                   bool only_if_absent) const;
+
+  /// Makes or re-describes the folder of a key that ends in "/".
+  [[nodiscard]] S3Result<void> put_folder(const std::string& key, Metadata& metadata) const;
+
+  /// Removes the object and the folders above that are left with neither content nor mark.
+  /// No error if there is none.
+  [[nodiscard]] S3Result<void> remove(const std::string& key) const;
+
+ private:
+  /// Opens (making what is missing) the folder of `path`, which is empty or ends in "/".
+  [[nodiscard]] S3Result<UniqueFd> make_folders(const std::string& path) const;
+  void remove_empty_parents(std::string path) const;
+
+  std::string name_;
+  UniqueFd folder_;
+};
+
+}  // namespace s3rdmafs::target

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "s3rdmafs/s3/sigv4.h"
+#include "target/s3_error.h"
+
+struct stat;
+
+namespace s3rdmafs::target {
+
+/// What an object is beside its bytes.
+struct Metadata {
+  std::string etag;          ///< without quotes
+  s3::NameValues headers;    ///< content-type, cache-control, ..., x-amz-meta-*; lower case
+  s3::NameValues checksums;  ///< x-amz-checksum-ALGORITHM, value in base64
+  bool checksums_are_composite = false;
+  /// Sizes of a multipart upload's parts, empty for a single PUT.
+  std::vector<std::uint64_t> part_sizes;
+};
+
+/// What an object's file is: enough to see that it is another file than the one described.
+struct FileStamp {
+  std::uint64_t size_bytes = 0;
+  timespec modified{};
+
+  [[nodiscard]] static FileStamp of(const struct stat& status);
+};
+
+/// The text kept in the file's extended attribute, one "name value" line each.
+[[nodiscard]] std::string encode_metadata(const Metadata& metadata, const FileStamp& stamp);
+
+/// Nothing if the text is not ours. If the file is no longer the one described (size or time of
+/// modification differ), what described its bytes is left out: ETag, checksums, parts.
+[[nodiscard]] std::optional<Metadata> decode_metadata(std::string_view text, const FileStamp& now);
+
+/// The ETag of a file that was not put through this server: changes whenever the file does, and
+/// ends in "-1" so that no client takes it for the bytes' MD5.
+[[nodiscard]] std::string synthesized_etag(const struct stat& status);
+
+/// Reads what the file's extended attribute says; the ETag is always set.
+[[nodiscard]] Metadata load_metadata(int fd, const struct stat& status);
+/// The same by name in a folder, for listings: only the ETag is wanted and the file stays closed.
+[[nodiscard]] std::string load_etag(int folder, const std::string& name, const struct stat& status);
+
+/// Attaches metadata to a file, after its last byte was written. On a file system without extended
+/// attributes the synthesised ETag is put into `metadata`; user metadata is refused with 501.
+[[nodiscard]] S3Result<void> save_metadata(int fd, Metadata& metadata);
+
+/// A folder that was put as "key/" carries the attribute; others exist only for what is in them.
+[[nodiscard]] bool is_marked_folder(int fd);
+[[nodiscard]] S3Result<void> unmark_folder(int fd);
+
+}  // namespace s3rdmafs::target
