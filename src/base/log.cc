@@ -5,7 +5,9 @@
 #include <string>
 
 #include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/syslog_sink.h>
 
 namespace s3rdmafs {
 namespace {
@@ -40,28 +42,53 @@ class JournalPriority final : public spdlog::custom_flag_formatter {
   }
 };
 
-}  // namespace
-
-Result<void> set_up_log(std::string_view level, LogFormat format) {
+Result<void> install(std::string_view level, spdlog::sink_ptr sink,
+                     std::unique_ptr<spdlog::formatter> formatter) {
   const auto parsed = spdlog::level::from_str(std::string(level));
   if (parsed == spdlog::level::off && level != "off") {
     return fail(
         ErrorCode::kInvalidArgument,
         "'" + std::string(level) + "' is no log level; use trace, debug, info, warn or error");
   }
-  auto logger = std::make_shared<spdlog::logger>("s3rdmafs",
-                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  if (format == LogFormat::kJournal) {
-    auto formatter = std::make_unique<spdlog::pattern_formatter>();
-    formatter->add_flag<JournalPriority>('*').set_pattern("%*%v");
-    logger->set_formatter(std::move(formatter));
-  } else {
-    logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %-7l %v");
-  }
+  auto logger = std::make_shared<spdlog::logger>("s3rdmafs", std::move(sink));
+  logger->set_formatter(std::move(formatter));
   logger->set_level(parsed);
   logger->flush_on(spdlog::level::trace);
   spdlog::set_default_logger(std::move(logger));
   return {};
+}
+
+std::unique_ptr<spdlog::formatter> text_format() {
+  return std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%e %-7l %v");
+}
+
+}  // namespace
+
+Result<void> set_up_log(std::string_view level, LogSink sink) {
+  switch (sink) {
+    case LogSink::kStandardError:
+      break;
+    case LogSink::kJournal: {
+      auto formatter = std::make_unique<spdlog::pattern_formatter>();
+      formatter->add_flag<JournalPriority>('*').set_pattern("%*%v");
+      return install(level, std::make_shared<spdlog::sinks::stderr_sink_mt>(),
+                     std::move(formatter));
+    }
+    case LogSink::kSyslog:
+      return install(level,
+                     std::make_shared<spdlog::sinks::syslog_sink_mt>(
+                         "s3rdmafs", LOG_PID, LOG_DAEMON, /*enable_formatting=*/true),
+                     std::make_unique<spdlog::pattern_formatter>("%v"));
+  }
+  return install(level, std::make_shared<spdlog::sinks::stderr_sink_mt>(), text_format());
+}
+
+Result<void> set_up_log_file(std::string_view level, const std::string& path) {
+  try {
+    return install(level, std::make_shared<spdlog::sinks::basic_file_sink_mt>(path), text_format());
+  } catch (const spdlog::spdlog_ex& problem) {
+    return fail(ErrorCode::kSystem, "log file " + path + ": " + problem.what());
+  }
 }
 
 }  // namespace s3rdmafs

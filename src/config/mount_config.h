@@ -22,6 +22,13 @@ enum class FabricChoice {
   kShm,
 };
 
+/// Whether the cache's memory must stay in memory.
+enum class CacheLock {
+  kOff,
+  kTry,      ///< locked where the limit allows it
+  kRequire,  ///< the mount fails where it does not
+};
+
 enum class AddressingStyle { kPath, kVirtualHost };
 
 /// Everything one mount file says, checked and with defaults filled in. Plain value.
@@ -57,6 +64,7 @@ struct MountConfig {
 
   struct Cache {
     std::uint64_t size_bytes = 0;  ///< registered memory, a multiple of a slab (8 MiB)
+    CacheLock lock = CacheLock::kTry;
   } cache;
 
   struct ReadAhead {
@@ -94,6 +102,7 @@ struct MountConfig {
 
   struct Log {
     std::string level;
+    std::string file;  ///< of a mount in the background; empty: syslog
   } log;
 };
 

@@ -22,6 +22,8 @@ constexpr Names<RdmaMode> kRdmaModes[] = {
     {"prefer", RdmaMode::kPrefer}, {"require", RdmaMode::kRequire}, {"off", RdmaMode::kOff}};
 constexpr Names<FabricChoice> kFabrics[] = {{"auto", FabricChoice::kAuto},
                                             {"shm", FabricChoice::kShm}};
+constexpr Names<CacheLock> kCacheLocks[] = {
+    {"off", CacheLock::kOff}, {"try", CacheLock::kTry}, {"require", CacheLock::kRequire}};
 constexpr Names<AddressingStyle> kAddressingStyles[] = {
     {"path", AddressingStyle::kPath}, {"virtual-host", AddressingStyle::kVirtualHost}};
 std::string mounting_user(const Environment& environment) {
@@ -121,6 +123,12 @@ constexpr Key kKeys[] = {
           kSlabBytes},
      Default{"1GiB"}, "Registered memory, taken at mount and never exceeded; a multiple of 8MiB."},
 
+    // A cache that is swapped out is slower than none, but most users may lock only 8 MiB, and the
+    // shm fabric and HTTP work without.
+    {"cache", "lock",
+     Choice<CacheLock>{[](MountConfig& c) -> auto& { return c.cache.lock; }, kCacheLocks},
+     Default{"try"}, "Whether the cache must be locked in memory (never swapped)."},
+
     // 64 MiB is 10 ms of a 6 GB/s reader: it covers a server that takes that long to answer.
     {"read_ahead", "window_max",
      Size{[](MountConfig& c) -> auto& { return c.read_ahead.window_max_bytes; }, 0, 16 * kTiB, 1},
@@ -195,6 +203,8 @@ constexpr Key kKeys[] = {
 
     {"log", "level", Text{[](MountConfig& c) -> auto& { return c.log.level; }, check_log_level},
      Default{"info"}, "The least important lines to log: trace, debug, info, warn or error."},
+    {"log", "file", Text{[](MountConfig& c) -> auto& { return c.log.file; }, check_path},
+     Default{""}, "Where a mount in the background logs to; empty: syslog."},
 };
 
 }  // namespace

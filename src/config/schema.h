@@ -56,7 +56,7 @@ struct Choice {
 };
 
 using Rule = std::variant<Text, Boolean, Integer, Size, Duration, Mode, Choice<RdmaMode>,
-                          Choice<FabricChoice>, Choice<AddressingStyle>>;
+                          Choice<FabricChoice>, Choice<AddressingStyle>, Choice<CacheLock>>;
 
 /// What a key is when nobody sets it.
 struct Default {

@@ -36,7 +36,9 @@ cache::Arena::Lock arena_lock(config::CacheLock lock) {
 }
 
 std::string comma_list(const std::vector<std::string>& words) {
-  return fmt::format("{}", fmt::join(words, ","));
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : ",") + word;
+  return list;
 }
 
 }  // namespace

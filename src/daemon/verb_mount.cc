@@ -40,7 +40,9 @@ Result<void> set_up_mount_log(const config::MountConfig& config, bool foreground
 
 Result<MountPlan> plan_mount(const MountCommand& command, const config::LoadedConfig& loaded,
                              const config::Environment& environment) {
-  MountPlan plan{.config = loaded.config, .kernel_options = command.kernel_options};
+  MountPlan plan;
+  plan.config = loaded.config;
+  plan.kernel_options = command.kernel_options;
   const std::string& point =
       command.mountpoint.empty() ? loaded.config.mount.point : command.mountpoint;
   if (point.empty()) {

@@ -31,22 +31,6 @@ void log_for_libfuse(fuse_log_level level, const char* format, va_list arguments
               text);
 }
 
-// Said before libfuse tries, since its own words do not say what to do.
-Result<void> check_fuse_device() {
-  const UniqueFd device(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
-  if (device) return {};
-  const int saved_errno = errno;
-  const std::string reason = std::string("/dev/fuse: ") + std::strerror(saved_errno);
-  if (saved_errno == EACCES || saved_errno == EPERM) {
-    return fail(ErrorCode::kAccessDenied,
-                reason + "; run as root, or give this user the right to open /dev/fuse");
-  }
-  return fail(ErrorCode::kUnsupported,
-              reason +
-                  "; load the kernel's FUSE (modprobe fuse), or in a container pass the device "
-                  "in (--device /dev/fuse)");
-}
-
 unsigned worker_count(unsigned wanted) {
   // More than two a processor cost wake-ups without serving more; 16 is where that was flat.
   if (wanted != 0) return wanted;
@@ -62,7 +46,6 @@ void Session::Destroy::operator()(fuse_session* session) const {
 }
 
 Result<std::unique_ptr<Session>> Session::mount(MountContext& context, const Options& options) {
-  if (auto ok = check_fuse_device(); !ok) return std::unexpected(ok.error());
   fuse_set_log_func(log_for_libfuse);
 
   // A comma would end the option's value; libfuse takes "\," for one.
@@ -108,6 +91,22 @@ void Session::serve() {
 }
 
 void Session::stop() { fuse_session_exit(session_.get()); }
+
+// libfuse would say so too, but not what to do.
+Result<void> check_fuse_device() {
+  const UniqueFd device(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
+  if (device) return {};
+  const int saved_errno = errno;
+  const std::string reason = std::string("/dev/fuse: ") + std::strerror(saved_errno);
+  if (saved_errno == EACCES || saved_errno == EPERM) {
+    return fail(ErrorCode::kAccessDenied,
+                reason + "; run as root, or give this user the right to open /dev/fuse");
+  }
+  return fail(ErrorCode::kUnsupported,
+              reason +
+                  "; load the kernel's FUSE (modprobe fuse), or in a container pass the device "
+                  "in (--device /dev/fuse)");
+}
 
 // The kernel's own read-ahead decides how large its buffered reads are (128 KiB unless raised).
 // Only root may, and only after the mount; see fuse-performance on why 2 MiB.

@@ -51,6 +51,10 @@ class Session {
   unsigned threads_;
 };
 
+/// Whether /dev/fuse can be opened at all, before anything else is tried.
+/// Errors: kAccessDenied, kUnsupported, each with what to do.
+[[nodiscard]] Result<void> check_fuse_device();
+
 /// Raises the kernel's read-ahead of a mount that answers; where that is not ours to do, says so.
 void raise_kernel_read_ahead(const std::string& mount_point);
 

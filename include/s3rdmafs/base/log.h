@@ -4,6 +4,7 @@
 // a whole rdma token (its rkey grants access to memory).
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <spdlog/spdlog.h>
@@ -12,11 +13,18 @@
 
 namespace s3rdmafs {
 
-/// How log lines look: `kText` for people, `kJournal` with the "<6>" prefixes that systemd reads.
-enum class LogFormat { kText, kJournal };
+/// Where log lines go and how they look.
+enum class LogSink {
+  kStandardError,  ///< for people
+  kJournal,        ///< standard error with the "<6>" prefixes that systemd reads
+  kSyslog,         ///< for daemons that have no standard error
+};
 
-/// Sends the process's log to standard error at `level` ("trace", "debug", "info", "warn",
-/// "error"). Errors: kInvalidArgument for another level. Call once, before threads start.
-[[nodiscard]] Result<void> set_up_log(std::string_view level, LogFormat format);
+/// Sends the process's log to `sink` at `level` ("trace", "debug", "info", "warn", "error").
+/// Call once, before threads start. Errors: kInvalidArgument for another level.
+[[nodiscard]] Result<void> set_up_log(std::string_view level, LogSink sink);
+
+/// The same, into a file that is appended to. Errors: kSystem where it cannot be opened.
+[[nodiscard]] Result<void> set_up_log_file(std::string_view level, const std::string& path);
 
 }  // namespace s3rdmafs
