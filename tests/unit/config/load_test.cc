@@ -142,6 +142,13 @@ TEST(LoadMountConfig, GivesThePositionOfASyntaxError) {
   EXPECT_THAT(error_of(load_with("[bucket]\n")), StartsWith("train.toml:6:")) << "defined twice";
 }
 
+// toml++ 3.3.0 aborts at these unless told not to (see toml_document.cc).
+TEST(LoadMountConfig, GivesThePositionOfAHeaderThatDoesNotBeginWithAKey) {
+  for (const std::string header : {"[.a]", "[=]", "[#]", "[[.a]]", "[*]", "[[["}) {
+    EXPECT_THAT(error_of(load_with(header)), StartsWith("train.toml:6:")) << header;
+  }
+}
+
 TEST(LoadMountConfig, NeverPrintsASecret) {
   const std::string error = error_of(load_with("[credentials]\nsecret_access_key = \"hunter2\"\n"));
 
