@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/load.h"
+
+#include <sys/stat.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mount_file.h"
+#include "s3rdmafs/base/units.h"
+
+namespace s3rdmafs::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+std::string source_of(const LoadedConfig& loaded, std::string_view section, std::string_view name) {
+  return loaded.sources.at(find_key(section, name));
+}
+
+TEST(LoadMountConfig, FillsInDefaultsWhereTheFileIsSilent) {
+  const auto loaded = load_with("");
+
+  ASSERT_TRUE(loaded) << error_of(loaded);
+  EXPECT_EQ(loaded->config.bucket.name, "train");
+  EXPECT_EQ(loaded->config.cache.size_bytes, kGiB);
+  EXPECT_EQ(loaded->config.rdma.mode, RdmaMode::kPrefer);
+  EXPECT_EQ(loaded->config.retry.deadline, std::chrono::seconds(30));
+  EXPECT_EQ(loaded->config.mount.file_mode, 0444U);
+  EXPECT_THAT(loaded->warnings, IsEmpty());
+}
+
+TEST(LoadMountConfig, KnowsWhereEveryValueCameFrom) {
+  const Override option{.key = find_key("http", "event_threads"),
+                        .text = "3",
+                        .source = "option -o http.event_threads"};
+
+  const auto loaded = load_with("[cache]\nsize = \"64MiB\"\n",
+                                {.variables = {{"S3RDMAFS_LOG_LEVEL", "debug"}}}, {&option, 1});
+
+  ASSERT_TRUE(loaded) << error_of(loaded);
+  EXPECT_EQ(loaded->sources.size(), schema().size());
+  EXPECT_EQ(source_of(*loaded, "cache", "size"), "train.toml:7");
+  EXPECT_EQ(source_of(*loaded, "log", "level"), "environment S3RDMAFS_LOG_LEVEL");
+  EXPECT_EQ(source_of(*loaded, "http", "event_threads"), "option -o http.event_threads");
+  EXPECT_EQ(source_of(*loaded, "metadata", "ttl"), "default");
+}
+
+TEST(LoadMountConfig, LetsTheEnvironmentWinOverTheFileAndOptionsOverBoth) {
+  const std::string file = "[cache]\nsize = \"64MiB\"\n";
+  const Environment environment{.variables = {{"S3RDMAFS_CACHE_SIZE", "128MiB"}}};
+  const Override option{.key = find_key("cache", "size"), .text = "256MiB", .source = "option"};
+
+  EXPECT_EQ(load_with(file)->config.cache.size_bytes, 64 * kMiB);
+  EXPECT_EQ(load_with(file, environment)->config.cache.size_bytes, 128 * kMiB);
+  EXPECT_EQ(load_with(file, environment, {&option, 1})->config.cache.size_bytes, 256 * kMiB);
+}
+
+TEST(LoadMountConfig, TakesAnEmptyVariableForAnUnsetOne) {
+  const auto loaded = load_with("", {.variables = {{"S3RDMAFS_CACHE_SIZE", ""}}});
+
+  ASSERT_TRUE(loaded) << error_of(loaded);
+  EXPECT_EQ(source_of(*loaded, "cache", "size"), "default");
+}
+
+TEST(LoadMountConfig, TakesRequiredKeysFromTheEnvironmentToo) {
+  const Environment environment{.variables = {{"S3RDMAFS_BUCKET_NAME", "train"},
+                                              {"S3RDMAFS_ENDPOINT_URL", "https://s3.example.org"}}};
+
+  EXPECT_TRUE(load_mount_config_text("", "empty.toml", environment));
+  EXPECT_FALSE(load_mount_config_text("", "empty.toml", {})) << "the control";
+}
+
+TEST(LoadMountConfig, DefaultsOwnerAndAccessFromWhoMounts) {
+  const auto user = load_with("", {.uid = 1000, .gid = 100, .is_root = false});
+  const auto root = load_with("", {.uid = 0, .gid = 0, .is_root = true});
+
+  EXPECT_EQ(user->config.mount.uid, 1000U);
+  EXPECT_EQ(user->config.mount.gid, 100U);
+  EXPECT_FALSE(user->config.mount.allow_other);
+  EXPECT_TRUE(root->config.mount.allow_other);
+}
+
+TEST(LoadMountConfig, NamesFileLineColumnAndKeyOfAWrongValue) {
+  EXPECT_THAT(error_of(load_with("[cache]\nsize = \"1GB\"\n")),
+              StartsWith("train.toml:7:8: cache.size: '1GB' is not a size; write it like"));
+}
+
+TEST(LoadMountConfig, NamesTheVariableOfAWrongValue) {
+  EXPECT_THAT(error_of(load_with("", {.variables = {{"S3RDMAFS_CACHE_SIZE", "1GB"}}})),
+              StartsWith("S3RDMAFS_CACHE_SIZE: cache.size: '1GB' is not a size"));
+}
+
+TEST(LoadMountConfig, NamesTheOptionOfAWrongValue) {
+  const Override option{
+      .key = find_key("cache", "size"), .text = "1GB", .source = "option -o cache.size"};
+
+  EXPECT_THAT(error_of(load_with("", {}, {&option, 1})),
+              StartsWith("option -o cache.size: cache.size: '1GB' is not a size"));
+}
+
+TEST(LoadMountConfig, RefusesAWrongValueAlsoWhereAStrongerSourceHidesIt) {
+  const Environment environment{.variables = {{"S3RDMAFS_CACHE_SIZE", "128MiB"}}};
+
+  EXPECT_THAT(error_of(load_with("[cache]\nsize = \"1GB\"\n", environment)),
+              StartsWith("train.toml:7:8: cache.size"));
+}
+
+TEST(LoadMountConfig, ReportsEverythingThatIsWrongAtOnce) {
+  const std::string error = error_of(load_mount_config_text(
+      "[bucket]\nnaem = \"x\"\n[htpp]\n[http]\nevent_threads = \"2\"\nconnections_max = 5000\n",
+      "train.toml", {}));
+
+  EXPECT_THAT(error, HasSubstr("train.toml:2:1: bucket.naem: no such key; did you mean name?"));
+  EXPECT_THAT(error, HasSubstr("train.toml:3:2: [htpp]: no such section; did you mean http?"));
+  EXPECT_THAT(error, HasSubstr("train.toml:5:17: http.event_threads: found a value of type string, "
+                               "expected a whole number from 1 to 64"));
+  EXPECT_THAT(error, HasSubstr("train.toml:6:19: http.connections_max: '5000' is too large"));
+  EXPECT_THAT(error, HasSubstr("train.toml: bucket.name: missing; write it under [bucket], or set "
+                               "S3RDMAFS_BUCKET_NAME"));
+  EXPECT_THAT(error, HasSubstr("train.toml: endpoint.url: missing"));
+}
+
+TEST(LoadMountConfig, RefusesAKeyOutsideEverySection) {
+  EXPECT_THAT(error_of(load_mount_config_text("name = \"x\"\n", "train.toml", {})),
+              StartsWith("train.toml:1:1: name: stands outside every section"));
+}
+
+TEST(LoadMountConfig, RefusesArraysAndTablesAsValues) {
+  EXPECT_THAT(error_of(load_with("[cache]\nsize = [1]\n")), HasSubstr("type array"));
+  EXPECT_THAT(error_of(load_with("[cache.size]\nx = 1\n")), HasSubstr("type table"));
+  EXPECT_THAT(error_of(load_with("[cache]\nsize = 1.5\n")), HasSubstr("type float"));
+}
+
+TEST(LoadMountConfig, GivesThePositionOfASyntaxError) {
+  EXPECT_THAT(error_of(load_with("[cache\n")), StartsWith("train.toml:6:"));
+  EXPECT_THAT(error_of(load_with("[cache]\nsize = \"1GiB\n")), StartsWith("train.toml:7:"));
+  EXPECT_THAT(error_of(load_with("[bucket]\n")), StartsWith("train.toml:6:")) << "defined twice";
+}
+
+// toml++ 3.3.0 aborts at these unless told not to (see toml_document.cc).
+TEST(LoadMountConfig, GivesThePositionOfAHeaderThatDoesNotBeginWithAKey) {
+  for (const std::string header : {"[.a]", "[=]", "[#]", "[[.a]]", "[*]", "[[["}) {
+    EXPECT_THAT(error_of(load_with(header)), StartsWith("train.toml:6:")) << header;
+  }
+}
+
+TEST(LoadMountConfig, NeverPrintsASecret) {
+  const std::string error = error_of(load_with("[credentials]\nsecret_access_key = \"hunter2\"\n"));
+
+  EXPECT_THAT(error, HasSubstr("credentials.secret_access_key"));
+  EXPECT_THAT(error, Not(HasSubstr("hunter2")));
+}
+
+TEST(LoadMountConfig, RefusesKeysThatContradictEachOther) {
+  EXPECT_THAT(error_of(load_with("[credentials]\naccess_key_id = \"A\"\n")),
+              HasSubstr("set both or none"));
+  EXPECT_THAT(error_of(load_with("[credentials]\nanonymous = true\nfile = \"/keys\"\n")),
+              HasSubstr("credentials.anonymous"));
+  EXPECT_THAT(error_of(load_with("[credentials]\nsession_token = \"T\"\n")),
+              HasSubstr("belongs to an access_key_id"));
+  EXPECT_THAT(error_of(load_with("[retry]\nbackoff_first = \"10s\"\n")),
+              StartsWith("train.toml:7: retry.backoff_first: is longer than retry.backoff_max"));
+  EXPECT_THAT(error_of(load_with("[read_ahead]\nwindow_max = \"2GiB\"\n")),
+              HasSubstr("larger than cache.size"));
+}
+
+TEST(LoadMountConfig, WarnsOfAVariableThatSetsNothing) {
+  const auto loaded = load_with("", {.variables = {{"S3RDMAFS_CACHE_SIZ", "1GiB"}}});
+
+  ASSERT_TRUE(loaded) << error_of(loaded);
+  EXPECT_THAT(loaded->warnings, ElementsAre(AllOf(HasSubstr("S3RDMAFS_CACHE_SIZ "),
+                                                  HasSubstr("did you mean S3RDMAFS_CACHE_SIZE?"))));
+}
+
+TEST(LoadMountConfig, WarnsOfASecretInAFileThatOthersMayRead) {
+  const TemporaryFolder folder;
+  const auto with_secret = folder.write(
+      "secret.toml", std::string(kRequiredKeys) +
+                         "[credentials]\naccess_key_id = \"A\"\nsecret_access_key = \"S\"\n");
+  const auto without = folder.write("plain.toml", kRequiredKeys);
+  ASSERT_EQ(::chmod(with_secret.c_str(), 0644), 0);
+  ASSERT_EQ(::chmod(without.c_str(), 0644), 0);
+
+  EXPECT_THAT(load_mount_config(with_secret, {})->warnings,
+              ElementsAre(HasSubstr("chmod 600 " + with_secret.string())));
+  EXPECT_THAT(load_mount_config(without, {})->warnings, IsEmpty());
+
+  ASSERT_EQ(::chmod(with_secret.c_str(), 0600), 0);
+  EXPECT_THAT(load_mount_config(with_secret, {})->warnings, IsEmpty());
+}
+
+TEST(LoadMountConfig, SaysWhyAFileCannotBeRead) {
+  const TemporaryFolder folder;
+  const auto fifo = folder.path() / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+
+  EXPECT_EQ(error_of(load_mount_config("/nowhere/train.toml", {})),
+            "/nowhere/train.toml: No such file or directory");
+  EXPECT_THAT(error_of(load_mount_config(folder.path(), {})), HasSubstr("is a directory"));
+  EXPECT_THAT(error_of(load_mount_config(fifo, {})), HasSubstr("not a regular file"));
+  EXPECT_THAT(error_of(load_mount_config(folder.write("big", std::string(2 * kMiB, '#')), {})),
+              HasSubstr("larger than 1 MiB"));
+}
+
+}  // namespace
+}  // namespace s3rdmafs::config

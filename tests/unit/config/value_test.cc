@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/value.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace s3rdmafs::config {
+namespace {
+
+using testing::HasSubstr;
+
+// What setting section.name to text says: empty if it was accepted.
+std::string refusal(std::string_view section, std::string_view name, std::string_view text) {
+  MountConfig config;
+  const auto set = set_value(*find_key(section, name), text, config);
+  return set ? "" : set.error().detail;
+}
+
+// The value as stored and printed again.
+std::string stored(std::string_view section, std::string_view name, std::string_view text) {
+  MountConfig config;
+  const Key& key = *find_key(section, name);
+  const auto set = set_value(key, text, config);
+  return set ? toml_value(key, config) : set.error().detail;
+}
+
+TEST(SizeValue, HasBoundsAndStepsAndNamesTheNearestOnes) {
+  EXPECT_EQ(refusal("cache", "size", "64MiB"), "");
+  EXPECT_THAT(refusal("cache", "size", "56MiB"),
+              HasSubstr("too small; expected a size from 64MiB"));
+  EXPECT_THAT(refusal("cache", "size", "17TiB"), HasSubstr("too large"));
+  EXPECT_THAT(refusal("cache", "size", "100MiB"), HasSubstr("the nearest are 96MiB and 104MiB"));
+  EXPECT_EQ(stored("rdma", "threshold", "0"), "\"0\"");
+  EXPECT_EQ(stored("rdma", "threshold", "65536"), "\"64KiB\"");
+}
+
+TEST(IntegerValue, IsAWholeNumberWithinItsBounds) {
+  EXPECT_EQ(stored("http", "event_threads", "64"), "64");
+  EXPECT_THAT(refusal("http", "event_threads", "0"), HasSubstr("too small"));
+  EXPECT_THAT(refusal("http", "event_threads", "-1"), HasSubstr("too small"));
+  EXPECT_THAT(refusal("http", "event_threads", "65"), HasSubstr("too large"));
+  EXPECT_THAT(refusal("http", "event_threads", "2x"), HasSubstr("not a whole number"));
+  EXPECT_THAT(refusal("http", "event_threads", "99999999999999999999"), HasSubstr("not a whole"));
+  EXPECT_THAT(refusal("mount", "uid", "4294967295"), HasSubstr("too large")) << "(uid_t)-1";
+  EXPECT_EQ(refusal("mount", "uid", "4294967294"), "");
+}
+
+TEST(DurationValue, HasAUnitAndBounds) {
+  EXPECT_EQ(stored("retry", "deadline", "1500ms"), "\"1500ms\"");
+  EXPECT_THAT(refusal("retry", "deadline", "30"), HasSubstr("not a duration"));
+  EXPECT_THAT(refusal("retry", "deadline", "99ms"), HasSubstr("too short"));
+  EXPECT_THAT(refusal("retry", "deadline", "2h"), HasSubstr("too long"));
+  EXPECT_EQ(stored("metadata", "ttl", "0s"), "\"0s\"");
+}
+
+TEST(ModeValue, IsOctalAndHasOnlyPermissionBits) {
+  EXPECT_EQ(stored("mount", "file_mode", "0440"), "\"0440\"");
+  EXPECT_EQ(stored("mount", "file_mode", "440"), "\"0440\"");
+  EXPECT_THAT(refusal("mount", "file_mode", "0448"), HasSubstr("not an octal number"));
+  EXPECT_THAT(refusal("mount", "file_mode", "4755"), HasSubstr("more than permission bits"));
+}
+
+TEST(ChoiceValue, IsOneOfItsNames) {
+  EXPECT_EQ(stored("rdma", "mode", "require"), "\"require\"");
+  EXPECT_EQ(stored("endpoint", "addressing", "virtual-host"), "\"virtual-host\"");
+  EXPECT_THAT(refusal("rdma", "mode", "on"),
+              HasSubstr("expected one of \"prefer\", \"require\", \"off\""));
+  EXPECT_THAT(refusal("log", "level", "loud"), HasSubstr("trace, debug, info, warn or error"));
+}
+
+TEST(BooleanValue, IsTrueOrFalse) {
+  EXPECT_EQ(stored("mount", "allow_other", "true"), "true");
+  EXPECT_EQ(stored("mount", "allow_other", "false"), "false");
+  EXPECT_THAT(refusal("mount", "allow_other", "yes"), HasSubstr("neither true nor false"));
+}
+
+TEST(PrefixValue, EndsInASlashAndIsAPath) {
+  EXPECT_EQ(stored("bucket", "prefix", ""), "\"\"");
+  EXPECT_EQ(stored("bucket", "prefix", "a/b"), "\"a/b/\"");
+  EXPECT_EQ(stored("bucket", "prefix", "a/b/"), "\"a/b/\"");
+  EXPECT_THAT(refusal("bucket", "prefix", "/a"), HasSubstr("begins with"));
+  for (const std::string wrong : {"a//b", "..", "a/./b", "a/../b", "a//"}) {
+    EXPECT_THAT(refusal("bucket", "prefix", wrong), HasSubstr("no path can have")) << wrong;
+  }
+  EXPECT_EQ(refusal("bucket", "prefix", "..."), "") << "three dots are a name";
+}
+
+TEST(EndpointValue, IsSchemeHostAndPort) {
+  for (const std::string good : {"http://a", "https://s3.example.org:9000", "http://127.0.0.1:1",
+                                 "http://[::1]:9000", "http://[fe80::1%eth0]", "http://a/"}) {
+    EXPECT_EQ(refusal("endpoint", "url", good), "") << good;
+  }
+  for (const std::string bad :
+       {"", "s3.example.org", "ftp://a", "http://", "http://a/bucket", "http://a?x",
+        "http://a:", "http://a:0", "http://a:65536", "http://a:9x", "http://[::1", "http://a b",
+        "HTTP://a", "http://user:secret@a", "http://[::1]x"}) {
+    EXPECT_NE(refusal("endpoint", "url", bad), "") << bad;
+  }
+  EXPECT_EQ(stored("endpoint", "url", "http://a:9000/"), "\"http://a:9000\"");
+  EXPECT_EQ(refusal("endpoint", "url", "http://user:secret@a").find("secret@"), std::string::npos);
+}
+
+TEST(BucketValue, IsANameAndNoAddress) {
+  EXPECT_EQ(refusal("bucket", "name", "my.bucket-1"), "");
+  for (const std::string bad :
+       {"ab", "s3://bucket", "bucket/prefix", "-bucket", "buck et", "büch"}) {
+    EXPECT_NE(refusal("bucket", "name", bad), "") << bad;
+  }
+}
+
+TEST(PathValue, IsAbsolute) {
+  EXPECT_EQ(refusal("mount", "point", "/mnt/x"), "");
+  EXPECT_THAT(refusal("mount", "point", "mnt"), HasSubstr("not an absolute path"));
+}
+
+TEST(SocketValue, IsAutoOrAPathOrAnAbstractName) {
+  for (const std::string good : {"auto", "/run/x", "@x"}) {
+    EXPECT_EQ(refusal("rdma", "shm_socket", good), "") << good;
+  }
+  for (const std::string& bad : {std::string("x"), std::string("@"), std::string(108, '/')}) {
+    EXPECT_NE(refusal("rdma", "shm_socket", bad), "") << bad;
+  }
+}
+
+TEST(AnyValue, HasNoNulByte) {
+  using namespace std::string_view_literals;
+  EXPECT_THAT(refusal("credentials", "access_key_id", "a\0b"sv), HasSubstr("NUL"));
+}
+
+TEST(TomlString, EscapesWhatWouldEndIt) {
+  EXPECT_EQ(toml_string("a\"b\\c\nd"), "\"a\\\"b\\\\c\\u000Ad\"");
+}
+
+}  // namespace
+}  // namespace s3rdmafs::config

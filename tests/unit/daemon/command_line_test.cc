@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace s3rdmafs::daemon {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::StartsWith;
+
+Result<Command> parse(const std::vector<std::string>& arguments) {
+  return parse_command_line(arguments, "1.2.3");
+}
+
+// The parsed command, which must be of this kind: any other fails the test by exception.
+template <class T>
+T parse_as(const std::vector<std::string>& arguments) {
+  return std::get<T>(parse(arguments).value());
+}
+
+std::string refusal(const std::vector<std::string>& arguments) {
+  const auto parsed = parse(arguments);
+  return parsed ? "" : parsed.error().detail;
+}
+
+TEST(CommandLine, MountsWithEveryOption) {
+  const auto command = parse_as<MountCommand>({"/usr/bin/s3rdmafs", "mount", "a.toml", "/mnt", "-f",
+                                               "-o", "ro,noatime", "-o", "cache.size=1GiB,uid=5"});
+
+  EXPECT_EQ(command.file, "a.toml");
+  EXPECT_EQ(command.mountpoint, "/mnt");
+  EXPECT_TRUE(command.foreground);
+  EXPECT_FALSE(command.fake);
+  EXPECT_THAT(command.kernel_options, ElementsAre("ro", "noatime"));
+  ASSERT_THAT(command.overrides, SizeIs(2));
+  EXPECT_EQ(command.overrides[0].key, config::find_key("cache", "size"));
+  EXPECT_EQ(command.overrides[0].text, "1GiB");
+  EXPECT_EQ(command.overrides[0].source, "option -o cache.size");
+}
+
+TEST(CommandLine, MountsWithNothingButAFile) {
+  const auto command = parse_as<MountCommand>({"s3rdmafs", "mount", "a.toml"});
+
+  EXPECT_EQ(command.mountpoint, "");
+  EXPECT_FALSE(command.foreground);
+}
+
+TEST(CommandLine, TakesOptionsInFrontOfTheFile) {
+  const auto command = parse_as<MountCommand>({"s3rdmafs", "mount", "-o", "ro", "a.toml", "/mnt"});
+
+  EXPECT_EQ(command.file, "a.toml");
+  EXPECT_EQ(command.mountpoint, "/mnt");
+}
+
+TEST(CommandLine, KnowsTheOtherVerbs) {
+  EXPECT_EQ(parse_as<UmountCommand>({"s3rdmafs", "umount", "/mnt"}).mountpoint, "/mnt");
+  EXPECT_FALSE(parse_as<UmountCommand>({"s3rdmafs", "umount", "/mnt"}).lazy);
+  EXPECT_TRUE(parse_as<UmountCommand>({"s3rdmafs", "umount", "/mnt", "--lazy"}).lazy);
+  EXPECT_EQ(parse_as<StatsCommand>({"s3rdmafs", "stats", "/mnt"}).mountpoint, "/mnt");
+  EXPECT_EQ(parse_as<ConfigCommand>({"s3rdmafs", "config", "a.toml"}).file, "a.toml");
+  EXPECT_THAT(
+      parse_as<ConfigCommand>({"s3rdmafs", "config", "a.toml", "-o", "log.level=warn"}).overrides,
+      SizeIs(1));
+}
+
+TEST(CommandLine, ShowsHelpOfTheProgramAndOfEachVerb) {
+  EXPECT_THAT(parse_as<ShowText>({"s3rdmafs", "--help"}).text, HasSubstr("umount"));
+  EXPECT_THAT(parse_as<ShowText>({"s3rdmafs", "mount", "--help"}).text, HasSubstr("--foreground"));
+  EXPECT_THAT(parse_as<ShowText>({"s3rdmafs", "umount", "-h"}).text, HasSubstr("--lazy"));
+  EXPECT_THAT(parse_as<ShowText>({"mount.s3rdma", "-h"}).text, StartsWith("Mounts the bucket"));
+}
+
+TEST(CommandLine, ShowsTheVersion) {
+  EXPECT_EQ(parse_as<ShowText>({"s3rdmafs", "--version"}).text, "s3rdmafs 1.2.3\n");
+}
+
+TEST(CommandLine, SaysWhatIsWrongAndWhereToReadOn) {
+  EXPECT_THAT(refusal({"s3rdmafs"}), HasSubstr("Try: s3rdmafs --help"));
+  EXPECT_THAT(refusal({}), HasSubstr("Try: s3rdmafs --help")) << "argv may be empty (execve(2))";
+  EXPECT_EQ(refusal({"s3rdmafs", "mont", "a.toml"}),
+            "'mont' is no verb; did you mean mount?\nTry: s3rdmafs --help");
+  EXPECT_THAT(refusal({"s3rdmafs", "mount"}), HasSubstr("FILE is required"));
+  EXPECT_THAT(refusal({"s3rdmafs", "mount", "a", "b", "c"}), HasSubstr("c\nTry: s3rdmafs mount"));
+  EXPECT_THAT(refusal({"s3rdmafs", "mount", "a", "--lazy"}), HasSubstr("--lazy"));
+  EXPECT_THAT(refusal({"s3rdmafs", "mount", "a", "-o"}), HasSubstr("-o"));
+  EXPECT_THAT(refusal({"s3rdmafs", "mount", "a", "-o", "rw"}), HasSubstr("read-only for now"));
+  EXPECT_THAT(refusal({"s3rdmafs", "mount", "a", "-o", "cache.sise=1"}),
+              HasSubstr("did you mean cache.size?"));
+}
+
+// As util-linux 2.38 calls it for: mount -s -f -n -v -o noatime -t s3rdma a.toml /mnt
+TEST(MountHelper, UnderstandsWhatMountPasses) {
+  const auto command = parse_as<MountCommand>(
+      {"/sbin/mount.s3rdma", "a.toml", "/mnt", "-s", "-f", "-n", "-v", "-o", "rw,noatime"});
+
+  EXPECT_EQ(command.file, "a.toml");
+  EXPECT_EQ(command.mountpoint, "/mnt");
+  EXPECT_TRUE(command.fake);
+  EXPECT_FALSE(command.foreground) << "-f means fake here";
+  EXPECT_THAT(command.kernel_options, ElementsAre("noatime"));
+  ASSERT_THAT(command.overrides, SizeIs(1));
+  EXPECT_EQ(command.overrides[0].key, config::find_key("log", "level"));
+  EXPECT_EQ(command.overrides[0].text, "debug");
+}
+
+TEST(MountHelper, TakesANamespace) {
+  EXPECT_EQ(
+      parse_as<MountCommand>({"mount.s3rdma", "a.toml", "/mnt", "-o", "rw", "-N", "/proc/1/fd/4"})
+          .mount_namespace,
+      "/proc/1/fd/4");
+}
+
+TEST(MountHelper, OverlooksUnknownOptionsOnlyWhenSloppy) {
+  EXPECT_EQ(refusal({"mount.s3rdma", "a.toml", "/mnt", "-s", "-o", "elephant"}), "");
+  EXPECT_THAT(refusal({"mount.s3rdma", "a.toml", "/mnt", "-o", "elephant"}),
+              HasSubstr("option -o elephant: no such option"));
+}
+
+TEST(MountHelper, LetsALogLevelWinOverVerbose) {
+  const auto command =
+      parse_as<MountCommand>({"mount.s3rdma", "a.toml", "/mnt", "-v", "-o", "rw,log.level=trace"});
+
+  ASSERT_THAT(command.overrides, SizeIs(2));
+  EXPECT_EQ(command.overrides.back().text, "trace") << "the last one wins in load_mount_config";
+}
+
+TEST(MountHelper, MountsItsOwnTypeOnlyAndNeedsAMountPoint) {
+  EXPECT_EQ(refusal({"mount.s3rdma", "a.toml", "/mnt", "-t", "s3rdma"}), "");
+  EXPECT_THAT(refusal({"mount.s3rdma", "a.toml", "/mnt", "-t", "nfs"}),
+              HasSubstr("only type s3rdma"));
+  EXPECT_THAT(refusal({"mount.s3rdma", "a.toml"}), HasSubstr("DIR is required"));
+}
+
+}  // namespace
+}  // namespace s3rdmafs::daemon
