@@ -30,8 +30,10 @@ class Now {
   std::optional<Result<T>> result_;
 };
 
+/// None for "", the root.
 std::vector<std::string> components(const std::string& path) {
   std::vector<std::string> parts;
+  if (path.empty()) return parts;
   for (const auto part : std::views::split(path, '/')) parts.emplace_back(part.begin(), part.end());
   return parts;
 }
@@ -48,7 +50,10 @@ class CheckedMount::BuggyStore final : public s3::ObjectStore {
 
   void list(s3::ListRequest request, Deadline deadline, Done<s3::ListPage> done) override {
     const bool is_probe = request.keys_max == 1;
-    if (bug_ == PlantedBug::kLookupMissesDirectories && is_probe) return done(s3::ListPage{});
+    if (bug_ == PlantedBug::kLookupMissesDirectories && is_probe) {
+      s3::ListPage nothing;
+      return done(std::move(nothing));
+    }
     if (bug_ == PlantedBug::kListingForgetsAKey && !is_probe) {
       return store_.list(std::move(request), deadline, drop_last_object(std::move(done)));
     }
@@ -71,8 +76,10 @@ class CheckedMount::BuggyStore final : public s3::ObjectStore {
  private:
   static Done<s3::ListPage> drop_last_object(Done<s3::ListPage> done) {
     return [done = std::move(done)](Result<s3::ListPage> page) mutable {
-      if (page && !page->objects.empty()) page->objects.pop_back();
-      done(std::move(page));
+      if (!page) return done(std::unexpected(std::move(page.error())));
+      s3::ListPage rest = std::move(*page);
+      if (!rest.objects.empty()) rest.objects.pop_back();
+      done(std::move(rest));
     };
   }
 
@@ -109,17 +116,17 @@ std::string CheckedMount::step(const Command& command) {
       change(command);
       return "";
     case Command::Kind::kLookup:
-      return walk(command.key, found);
+      return walk(path_of(command), found);
     case Command::Kind::kList:
       return list(command);
     case Command::Kind::kOpen:
-      return open(command.key);
+      return open(command);
     case Command::Kind::kRead:
       return opened_.empty() ? "" : read(opened_[command.number % opened_.size()]);
     case Command::Kind::kForget:
       return forget_all();
     case Command::Kind::kWait:
-      clock_.advance(milliseconds(command.number));
+      clock_.advance(milliseconds(command.number % 8));
       return "";
   }
   return "no such command";
@@ -162,6 +169,12 @@ const CheckedMount::Known& CheckedMount::known(const std::string& identity) {
   return at->second;
 }
 
+std::string CheckedMount::path_of(const Command& command) const {
+  if (command.number % 2 == 0 || now().objects.empty()) return command.key;
+  const auto skip = static_cast<std::ptrdiff_t>(command.number / 2 % now().objects.size());
+  return std::next(now().objects.begin(), skip)->first;
+}
+
 std::string CheckedMount::walk(const std::string& path, Known& found) {
   found = {.ino = kRootIno, .is_directory = true, .prefix = "", .key = "", .etag = "", .bytes = ""};
   for (const std::string& name : components(path)) {
@@ -190,6 +203,7 @@ std::string CheckedMount::look_up(const std::string& name, Known& at) {
     const Ino found = answer.get() ? answer.get()->attributes.ino : 0;
     if (node.ino == found) {
       at = node;
+      if (found != 0 && !node.is_directory) files_seen_.push_back(node);
       const bool right = found == 0 || (answer.get()->attributes.size_bytes == node.bytes.size() &&
                                         answer.get()->attributes.is_directory == node.is_directory);
       return right ? "" : where + "tells wrong attributes";
@@ -200,8 +214,12 @@ std::string CheckedMount::look_up(const std::string& name, Known& at) {
 }
 
 std::string CheckedMount::list(const Command& command) {
+  const std::string path = path_of(command);
+  const std::size_t slash = path.rfind('/');  // a directory's path, "" for the root
   Known directory;
-  if (std::string wrong = walk(command.key, directory); !wrong.empty()) return wrong;
+  if (std::string wrong = walk(slash == path.npos ? "" : path.substr(0, slash), directory);
+      !wrong.empty())
+    return wrong;
   if (directory.ino == 0) return "";
   const Result<std::uint64_t> handle = fs_.open_directory(directory.ino);
   if (!directory.is_directory) return handle ? "a file was opened as a directory" : "";
@@ -239,10 +257,17 @@ std::string CheckedMount::list(const Command& command) {
   return "";
 }
 
-std::string CheckedMount::open(const std::string& path) {
+std::string CheckedMount::open(const Command& command) {
+  if (command.number % 4 == 0 && !files_seen_.empty()) {
+    const Known file = files_seen_[command.number / 4 % files_seen_.size()];
+    return open_file(file);
+  }
   Known file;
-  if (std::string wrong = walk(path, file); !wrong.empty()) return wrong;
-  if (file.ino == 0) return "";
+  if (std::string wrong = walk(path_of(command), file); !wrong.empty()) return wrong;
+  return file.ino == 0 ? "" : open_file(file);
+}
+
+std::string CheckedMount::open_file(const Known& file) {
   Now<OpenFile> answer;
   fs_.open(file.ino, {}, answer.done());
   if (file.is_directory) return answer.error() == "IsDirectory" ? "" : "a directory was opened";
@@ -276,6 +301,7 @@ std::string CheckedMount::read(const Opened& opened) {
 std::string CheckedMount::forget_all() {
   for (const auto& [ino, count] : references_) fs_.forget(ino, count);
   references_.clear();
+  files_seen_.clear();
   return metrics_.gauge("vfs_inodes", "").value() == 1 ? "" : "inodes are left over";
 }
 

@@ -21,9 +21,11 @@ namespace s3rdmafs::vfs {
 /// One thing that happens to the bucket or the mount. Plain value.
 struct Command {
   enum class Kind { kPut, kRemove, kLookup, kList, kOpen, kRead, kForget, kWait };
+  static constexpr unsigned kNumberEnd = 64;  ///< numbers are below
+
   Kind kind;
-  std::string key;      ///< of kLookup, kList and kOpen: a path, taken apart at "/"
-  unsigned number = 0;  ///< a size, a page size, which handle, how long
+  std::string key;      ///< of kLookup, kList and kOpen: a path, unless `number` picks a key
+  unsigned number = 0;  ///< a size, a page size, which key, inode or handle, how long
 };
 
 /// Mistakes that a file system over this store would seem to have made, for controls.
@@ -63,10 +65,13 @@ class CheckedMount {
 
   std::string step(const Command& command);
   void change(const Command& command);
+  /// Every other command that needs a path gets the one of a key that is there.
+  [[nodiscard]] std::string path_of(const Command& command) const;
   std::string walk(const std::string& path, Known& found);
   std::string look_up(const std::string& name, Known& at);
   std::string list(const Command& command);
-  std::string open(const std::string& path);
+  std::string open(const Command& command);
+  std::string open_file(const Known& file);
   std::string read(const Opened& opened);
   std::string forget_all();
 
@@ -87,6 +92,7 @@ class CheckedMount {
   std::vector<std::pair<Time, ReferenceModel>> states_;  ///< each with when it began
   std::map<std::string, Known> known_;                   ///< by the model's word for it
   std::map<Ino, std::uint64_t> references_;
+  std::vector<Known> files_seen_;  ///< those of which references are held
   std::vector<Opened> opened_;
 };
 

@@ -46,7 +46,7 @@ rc::Gen<std::vector<Command>> command_lists() {
                                                     {1, Kind::kWait}});
   const auto command = rc::gen::build<Command>(
       rc::gen::set(&Command::kind, kind), rc::gen::set(&Command::key, keys()),
-      rc::gen::set(&Command::number, rc::gen::inRange(0U, 8U)));
+      rc::gen::set(&Command::number, rc::gen::inRange(0U, Command::kNumberEnd)));
   return rc::gen::container<std::vector<Command>>(command);
 }
 

@@ -176,7 +176,7 @@ TEST_F(FileSystemTest, ADirectoryListsWithDotsFirstAndTheNumbersThatLookupsGive)
   store_.put("d/f", "123");
   store_.put("d/sub/x", "");
   const Ino d = ino_of("d");
-  const std::uint64_t handle = *fs_.open_directory(d);
+  const std::uint64_t handle = fs_.open_directory(d).value();
   const auto entries = bucket_.read_directory(handle, 0, 100);
   ASSERT_TRUE(entries);
   ASSERT_EQ(entries->size(), 4U);
@@ -206,7 +206,7 @@ TEST_F(FileSystemTest, LookupsBehindAListingNeedNoRequests) {
 
 TEST_F(FileSystemTest, RememberGivesTheKernelWhatALookupWould) {
   store_.put("a", "123");
-  const std::uint64_t handle = *fs_.open_directory(kRootIno);
+  const std::uint64_t handle = fs_.open_directory(kRootIno).value();
   const auto entries = bucket_.read_directory(handle, 2, 100);
   ASSERT_EQ(entries->size(), 1U);
   EXPECT_FALSE(fs_.attributes(entries->front().attributes.ino)) << "listing alone gives no inode";
@@ -241,7 +241,7 @@ TEST_F(FileSystemTest, HiddenKeysAreCountedAndNeverShown) {
 }
 
 TEST_F(FileSystemTest, AReleasedOrUnknownHandleIsRefused) {
-  const std::uint64_t handle = *fs_.open_directory(kRootIno);
+  const std::uint64_t handle = fs_.open_directory(kRootIno).value();
   fs_.release_directory(handle);
   EXPECT_EQ(error_of(bucket_.read_directory(handle, 0, 1)), "InvalidArgument");
   EXPECT_EQ(error_of(bucket_.read(99, 0, 1)), "InvalidArgument");
@@ -254,10 +254,10 @@ TEST_F(FileSystemTest, ReadsAreClippedToTheEndOfTheFile) {
   const Result<OpenFile> file = bucket_.open(ino_of("a"));
   ASSERT_TRUE(file);
   EXPECT_EQ(file->size_bytes, 5U);
-  EXPECT_EQ(*bucket_.read(file->handle, 0, 5), "hello");
-  EXPECT_EQ(*bucket_.read(file->handle, 3, 100), "lo");
-  EXPECT_EQ(*bucket_.read(file->handle, 5, 100), "");
-  EXPECT_EQ(*bucket_.read(file->handle, 0, 0), "");
+  EXPECT_EQ(bucket_.read(file->handle, 0, 5).value(), "hello");
+  EXPECT_EQ(bucket_.read(file->handle, 3, 100).value(), "lo");
+  EXPECT_EQ(bucket_.read(file->handle, 5, 100).value(), "");
+  EXPECT_EQ(bucket_.read(file->handle, 0, 0).value(), "");
 }
 
 TEST_F(FileSystemTest, ADirectoryIsNotOpenedAsAFile) {
@@ -289,7 +289,7 @@ TEST_F(FileSystemTest, AnOldVersionIsStaleToOpenAndTheNextLookupFindsTheNewOne) 
   EXPECT_EQ(error_of(bucket_.open(old_ino)), "Stale");
   const Ino new_ino = ino_of("a");
   EXPECT_NE(new_ino, old_ino);
-  EXPECT_EQ(*bucket_.read(bucket_.open(new_ino)->handle, 0, 1), "2");
+  EXPECT_EQ(bucket_.read(bucket_.open(new_ino).value().handle, 0, 1).value(), "2");
 }
 
 TEST_F(FileSystemTest, ADeletedFileIsStaleToOpenAndThenNotFound) {
@@ -313,25 +313,25 @@ TEST_F(FileSystemTest, AnOpenThatCannotAskFailsAsTheStoreDoes) {
 TEST_F(FileSystemTest, AnOpenFileIsOneVersionAndStaleOnceThatIsGone) {
   store_.put("a", "old");
   const Ino old_ino = ino_of("a");
-  const std::uint64_t handle = bucket_.open(old_ino)->handle;
-  EXPECT_EQ(*bucket_.read(handle, 0, 3), "old");
+  const std::uint64_t handle = bucket_.open(old_ino).value().handle;
+  EXPECT_EQ(bucket_.read(handle, 0, 3).value(), "old");
   store_.put("a", "new");
   EXPECT_EQ(error_of(bucket_.read(handle, 0, 3)), "Stale");
   EXPECT_EQ(error_of(bucket_.open(old_ino)), "Stale") << "although the ttl has not passed";
-  EXPECT_EQ(*bucket_.read(bucket_.open(ino_of("a"))->handle, 0, 3), "new");
+  EXPECT_EQ(bucket_.read(bucket_.open(ino_of("a")).value().handle, 0, 3).value(), "new");
 }
 
 TEST_F(FileSystemTest, AnOpenFileOutlivesItsInode) {
   store_.put("a", "hello");
   const Ino a = ino_of("a");
-  const std::uint64_t handle = bucket_.open(a)->handle;
+  const std::uint64_t handle = bucket_.open(a).value().handle;
   fs_.forget(a, 1);
-  EXPECT_EQ(*bucket_.read(handle, 0, 5), "hello");
+  EXPECT_EQ(bucket_.read(handle, 0, 5).value(), "hello");
 }
 
 TEST_F(FileSystemTest, AReadUnderWayOutlivesItsRelease) {
   store_.put("a", "hello");
-  const std::uint64_t handle = bucket_.open(ino_of("a"))->handle;
+  const std::uint64_t handle = bucket_.open(ino_of("a")).value().handle;
   store_.hold();
   Answer<cache::PinnedBytes> answer;
   fs_.read(handle, 0, 5, {}, answer.done());
