@@ -38,7 +38,8 @@ constexpr std::array<Table, 8> make_tables() {
 
 constexpr std::array<Table, 8> kTables = make_tables();
 
-static_assert(std::endian::native == std::endian::little, "the eight-byte step reads little-endian");
+static_assert(std::endian::native == std::endian::little,
+              "the eight-byte step reads little-endian");
 
 }  // namespace
 

@@ -7,25 +7,44 @@ namespace s3rdmafs {
 
 std::string_view error_code_name(ErrorCode code) noexcept {
   switch (code) {
-    case ErrorCode::kNotFound: return "NotFound";
-    case ErrorCode::kStale: return "Stale";
-    case ErrorCode::kAccessDenied: return "AccessDenied";
-    case ErrorCode::kThrottled: return "Throttled";
-    case ErrorCode::kServerError: return "ServerError";
-    case ErrorCode::kUnreachable: return "Unreachable";
-    case ErrorCode::kTimedOut: return "TimedOut";
-    case ErrorCode::kCancelled: return "Cancelled";
-    case ErrorCode::kProtocol: return "Protocol";
-    case ErrorCode::kCorrupt: return "Corrupt";
-    case ErrorCode::kInvalidArgument: return "InvalidArgument";
-    case ErrorCode::kConfig: return "Config";
-    case ErrorCode::kUnsupported: return "Unsupported";
-    case ErrorCode::kNoMemory: return "NoMemory";
-    case ErrorCode::kExists: return "Exists";
-    case ErrorCode::kIsDirectory: return "IsDirectory";
-    case ErrorCode::kNotDirectory: return "NotDirectory";
-    case ErrorCode::kReadOnly: return "ReadOnly";
-    case ErrorCode::kSystem: return "System";
+    case ErrorCode::kNotFound:
+      return "NotFound";
+    case ErrorCode::kStale:
+      return "Stale";
+    case ErrorCode::kAccessDenied:
+      return "AccessDenied";
+    case ErrorCode::kThrottled:
+      return "Throttled";
+    case ErrorCode::kServerError:
+      return "ServerError";
+    case ErrorCode::kUnreachable:
+      return "Unreachable";
+    case ErrorCode::kTimedOut:
+      return "TimedOut";
+    case ErrorCode::kCancelled:
+      return "Cancelled";
+    case ErrorCode::kProtocol:
+      return "Protocol";
+    case ErrorCode::kCorrupt:
+      return "Corrupt";
+    case ErrorCode::kInvalidArgument:
+      return "InvalidArgument";
+    case ErrorCode::kConfig:
+      return "Config";
+    case ErrorCode::kUnsupported:
+      return "Unsupported";
+    case ErrorCode::kNoMemory:
+      return "NoMemory";
+    case ErrorCode::kExists:
+      return "Exists";
+    case ErrorCode::kIsDirectory:
+      return "IsDirectory";
+    case ErrorCode::kNotDirectory:
+      return "NotDirectory";
+    case ErrorCode::kReadOnly:
+      return "ReadOnly";
+    case ErrorCode::kSystem:
+      return "System";
   }
   return "Unknown";
 }

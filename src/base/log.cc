@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3rdmafs/base/log.h"
 
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
-
 #include <memory>
 #include <string>
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
 
 namespace s3rdmafs {
 namespace {
@@ -26,11 +26,16 @@ class JournalPriority final : public spdlog::custom_flag_formatter {
   static std::string_view prefix_of(spdlog::level::level_enum level) {
     switch (level) {
       case spdlog::level::trace:
-      case spdlog::level::debug: return "<7>";
-      case spdlog::level::warn: return "<4>";
-      case spdlog::level::err: return "<3>";
-      case spdlog::level::critical: return "<2>";
-      default: return "<6>";
+      case spdlog::level::debug:
+        return "<7>";
+      case spdlog::level::warn:
+        return "<4>";
+      case spdlog::level::err:
+        return "<3>";
+      case spdlog::level::critical:
+        return "<2>";
+      default:
+        return "<6>";
     }
   }
 };
@@ -40,11 +45,12 @@ class JournalPriority final : public spdlog::custom_flag_formatter {
 Result<void> set_up_log(std::string_view level, LogFormat format) {
   const auto parsed = spdlog::level::from_str(std::string(level));
   if (parsed == spdlog::level::off && level != "off") {
-    return fail(ErrorCode::kInvalidArgument,
-                "'" + std::string(level) + "' is no log level; use trace, debug, info, warn or error");
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "'" + std::string(level) + "' is no log level; use trace, debug, info, warn or error");
   }
-  auto logger = std::make_shared<spdlog::logger>(
-      "s3rdmafs", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger = std::make_shared<spdlog::logger>("s3rdmafs",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
   if (format == LogFormat::kJournal) {
     auto formatter = std::make_unique<spdlog::pattern_formatter>();
     formatter->add_flag<JournalPriority>('*').set_pattern("%*%v");

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-
 namespace s3rdmafs {
 
 void set_thread_name(std::string_view name) noexcept {

@@ -24,8 +24,9 @@ constexpr DurationUnit kDurationUnits[] = {{"h", 3'600'000}, {"m", 60'000}, {"s"
 
 std::unexpected<Error> not_a_size(std::string_view text) {
   return fail(ErrorCode::kInvalidArgument,
-              "'" + std::string(text) + "' is not a size; write it like \"64KiB\", \"8MiB\", \"1GiB\" "
-              "or as a plain number of bytes");
+              "'" + std::string(text) +
+                  "' is not a size; write it like \"64KiB\", \"8MiB\", \"1GiB\" "
+                  "or as a plain number of bytes");
 }
 
 }  // namespace

@@ -13,7 +13,8 @@
 
 namespace s3rdmafs::cache {
 
-/// One version of one object: what bytes are named by. Two with equal key and ETag have equal bytes.
+/// One version of one object: what bytes are named by. Two with equal key and ETag have equal
+/// bytes.
 struct ObjectVersion {
   std::string key;
   std::string etag;  ///< with quotes, as the server sent it; never empty

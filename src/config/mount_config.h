@@ -71,7 +71,7 @@ struct MountConfig {
   } http;
 
   struct Retry {
-    unsigned attempts_max = 0;            ///< the first one included
+    unsigned attempts_max = 0;  ///< the first one included
     std::chrono::milliseconds backoff_first{};
     std::chrono::milliseconds backoff_max{};
     std::chrono::milliseconds deadline{};  ///< a whole operation with all its attempts

@@ -58,7 +58,7 @@ class Registry {
   Entry& find_or_add(std::string_view name, std::string_view help, std::string_view labels,
                      bool is_counter);
 
-  mutable Mutex mutex_;  // leaf
+  mutable Mutex mutex_;                           // leaf
   std::deque<Entry> entries_ GUARDED_BY(mutex_);  // a deque: addresses must not move
 };
 

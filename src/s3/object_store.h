@@ -40,9 +40,9 @@ struct ListPage {
 /// One ranged GET into registered memory.
 struct GetRequest {
   std::string key;
-  std::string etag;                 ///< sent as If-Match (RFC 9110 section 13.1.1); never empty
+  std::string etag;  ///< sent as If-Match (RFC 9110 section 13.1.1); never empty
   std::uint64_t offset_bytes = 0;
-  rdma::Window window;              ///< where the bytes go; its length is the range's length, >= 1
+  rdma::Window window;  ///< where the bytes go; its length is the range's length, >= 1
 };
 
 /// By which path the bytes of a GET came.

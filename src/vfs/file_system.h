@@ -17,8 +17,8 @@
 namespace s3rdmafs::vfs {
 
 /// Inode number. A file's stands for one *version* of one key (a hash of key and ETag), a
-/// directory's for its prefix; so an overwritten object is a new inode, and nothing an old handle or
-/// the kernel's page cache holds can mix with it.
+/// directory's for its prefix; so an overwritten object is a new inode, and nothing an old handle
+/// or the kernel's page cache holds can mix with it.
 using Ino = std::uint64_t;
 inline constexpr Ino kRootIno = 1;
 
@@ -50,10 +50,10 @@ struct OpenFile {
 /// POSIX over keys: names, inodes, directories and open files of one bucket (or a prefix of it).
 /// Knows no FUSE and no network; read-only. Thread-safe; `done` rules as in base/callback.h.
 ///
-/// Which keys show: `a/b/c` is file c in directory a/b. A key ending in "/" only makes its directory
-/// exist. Where key `a` and keys below `a/` both exist, the directory shows and the file is hidden.
-/// Keys that cannot be a path (an empty, "." or ".." component, one over 255 bytes) are hidden. Every
-/// hidden name seen in a listing is counted in `vfs_hidden_keys_total`.
+/// Which keys show: `a/b/c` is file c in directory a/b. A key ending in "/" only makes its
+/// directory exist. Where key `a` and keys below `a/` both exist, the directory shows and the file
+/// is hidden. Keys that cannot be a path (an empty, "." or ".." component, one over 255 bytes) are
+/// hidden. Every hidden name seen in a listing is counted in `vfs_hidden_keys_total`.
 class FileSystem {
  public:
   struct Options {
@@ -79,8 +79,8 @@ class FileSystem {
 
   /// A snapshot of the directory, listed page by page as it is read. Errors: kNotDirectory.
   [[nodiscard]] Result<std::uint64_t> open_directory(Ino ino);
-  /// Up to `entries_max` entries from `offset` (0, or a next_offset) on; none at the end. "." and ".."
-  /// come first. Going back to an earlier offset gives the same entries again.
+  /// Up to `entries_max` entries from `offset` (0, or a next_offset) on; none at the end. "." and
+  /// ".." come first. Going back to an earlier offset gives the same entries again.
   void read_directory(std::uint64_t handle, std::uint64_t offset, std::size_t entries_max,
                       Deadline deadline, Done<std::vector<DirectoryEntry>> done);
   /// For readdirplus: gives the kernel an inode for an entry of this handle, as lookup() would.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clang's thread-safety analysis (-Wthread-safety), by the names its manual uses. Nothing elsewhere.
+// Clang's thread-safety analysis (-Wthread-safety), by the names its manual uses. Nothing
+// elsewhere.
 #pragma once
 
 #if defined(__clang__)

@@ -3,9 +3,9 @@
 //
 // The client connects to the server's UNIX socket (SOCK_SEQPACKET) and hands over the file
 // descriptors of its cache, one message per memory region. The server maps them and becomes what a
-// NIC would be: an S3 request whose x-amz-rdma-token names a window makes it copy the object's bytes
-// straight into that window (GET) or out of it (PUT). Sessions, not connections of HTTP, own regions:
-// when the socket closes, every region of it is gone.
+// NIC would be: an S3 request whose x-amz-rdma-token names a window makes it copy the object's
+// bytes straight into that window (GET) or out of it (PUT). Sessions, not connections of HTTP, own
+// regions: when the socket closes, every region of it is gone.
 //
 //   client                                   server
 //   kHello                              ->
@@ -21,8 +21,8 @@
 //   shm:<session id, 32 hex>:<region key, 16 hex>:<offset in region, 16 hex>:<size, 8 hex>
 //
 // lower-case, zero padded, 79 characters. A token opens only memory of its own session, only while
-// its region is registered, only inside the region, only in the direction of its access. The session
-// id is 128 random bits: who does not know it can name no memory.
+// its region is registered, only inside the region, only in the direction of its access. The
+// session id is 128 random bits: who does not know it can name no memory.
 #pragma once
 
 #include <array>
@@ -52,12 +52,12 @@ enum class WireAccess : std::uint32_t { kRemoteWrite = 1, kRemoteRead = 2 };
 /// Every message in both directions; fields a type does not use are zero.
 struct Message {
   MessageType type;
-  std::uint32_t version;         ///< kHello, kWelcome: kWireVersion
-  WireAccess access;             ///< kRegister
-  std::int32_t error;            ///< kRefused: errno
-  std::uint64_t region_key;      ///< kRegistered, kDeregister, kDeregistered
-  std::uint64_t offset_bytes;    ///< kRegister: where the region begins in the file; page-aligned
-  std::uint64_t length_bytes;    ///< kRegister
+  std::uint32_t version;       ///< kHello, kWelcome: kWireVersion
+  WireAccess access;           ///< kRegister
+  std::int32_t error;          ///< kRefused: errno
+  std::uint64_t region_key;    ///< kRegistered, kDeregister, kDeregistered
+  std::uint64_t offset_bytes;  ///< kRegister: where the region begins in the file; page-aligned
+  std::uint64_t length_bytes;  ///< kRegister
   std::array<std::uint8_t, 16> session_id;  ///< kWelcome
 };
 static_assert(sizeof(Message) == 56, "the layout is the protocol");

@@ -2,8 +2,8 @@
 // AWS Signature Version 4, the arithmetic only: what is signed and with which key. The client signs
 // with it (src/s3), the embedded target checks with it (tools/target).
 //
-// Source: AWS "Signature Version 4 signing process" (canonical request, string to sign, signing key);
-// checked against AWS's published test vectors in tests/unit/s3/sigv4_test.cc.
+// Source: AWS "Signature Version 4 signing process" (canonical request, string to sign, signing
+// key); checked against AWS's published test vectors in tests/unit/s3/sigv4_test.cc.
 //
 // Everything here is reentrant and never fails on well-formed text.
 #pragma once
@@ -36,10 +36,11 @@ struct SigningScope {
 
 /// The parts of a request that a signature covers.
 struct SignedRequest {
-  std::string method;        ///< upper case
-  std::string encoded_path;  ///< as sent, "/" included; S3 signs the path once-encoded, not normalised
-  NameValues query;          ///< decoded names and values, without X-Amz-Signature; any order
-  NameValues headers;        ///< every signed header; any order and case; values as sent
+  std::string method;  ///< upper case
+  std::string
+      encoded_path;    ///< as sent, "/" included; S3 signs the path once-encoded, not normalised
+  NameValues query;    ///< decoded names and values, without X-Amz-Signature; any order
+  NameValues headers;  ///< every signed header; any order and case; values as sent
   std::string payload_hash;  ///< lower-case hex SHA-256, kUnsignedPayload or STREAMING-...
 };
 

@@ -9,23 +9,28 @@
 namespace s3rdmafs::target {
 
 /// The server side of RDMA: moves bytes between files and the memory a client's token names.
+///
+/// Errors of all: kInvalidArgument where the token is malformed, unknown, of the wrong direction or
+/// reaches outside what was registered: then no byte was touched, and the answer is HTTP 400
+/// InvalidRDMAToken. Anything else is HTTP 500 RDMATransferFailed. Thread-safe; blocks for the
+/// copy.
 class TransferService {
  public:
   virtual ~TransferService() = default;
 
   /// Bytes the token's window holds.
-  /// Errors: kInvalidArgument (malformed, unknown, not this service's), -> HTTP 400
-  /// InvalidRDMAToken.
-  virtual Result<std::uint64_t> window_size(std::string_view token) = 0;
+  [[nodiscard]] virtual Result<std::uint64_t> window_size(std::string_view token) = 0;
 
-  /// GET: copies [file_offset, file_offset+length) of `fd` to the window's front. length <= window
-  /// size.
-  virtual Result<void> write_window(std::string_view token, int fd, std::uint64_t file_offset,
-                                    std::uint64_t length) = 0;
+  /// GET: copies [file_offset, file_offset + length) of `fd` to the window's front.
+  /// @param length  at most window_size(token)
+  [[nodiscard]] virtual Result<void> write_window(std::string_view token, int fd,
+                                                  std::uint64_t file_offset,
+                                                  std::uint64_t length) = 0;
 
-  /// PUT: copies the window's first `length` bytes into `fd` at file_offset.
-  virtual Result<void> read_window(std::string_view token, int fd, std::uint64_t file_offset,
-                                   std::uint64_t length) = 0;
+  /// PUT: copies the window's first `length` bytes into `fd` at `file_offset`.
+  [[nodiscard]] virtual Result<void> read_window(std::string_view token, int fd,
+                                                 std::uint64_t file_offset,
+                                                 std::uint64_t length) = 0;
 };
 
 }  // namespace s3rdmafs::target

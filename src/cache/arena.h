@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cache/memory_file.h"
+#include "rdma/fabric.h"
+#include "s3rdmafs/base/units.h"
+
+namespace s3rdmafs::cache {
+
+/// The registered memory of a mount: one fixed run of huge pages, populated and registered at
+/// start, cut into slabs that are a memory region each. Nothing is registered later, so a read
+/// never pays for it. The same pages are the target of the fabric and the source of FUSE replies.
+///
+/// Says nothing about what is in a slab: that is BlockPool's. Thread-safe after creation.
+class Arena {
+ public:
+  /// A region each: the unit of registration, of quarantine and of eviction. Large enough that a
+  /// 100 GiB cache has no more regions than a NIC likes (12,800), small enough that one late write
+  /// withholds little.
+  static constexpr std::size_t kSlabBytes = 8 * kMiB;
+
+  /// Whether the pages must stay in memory.
+  enum class Lock {
+    kRequire,  ///< fail where the locked-memory limit does not allow it
+    kTry,      ///< lock if possible
+    kOff,
+  };
+
+  /// @param size_bytes  a multiple of kSlabBytes, at least one
+  /// Errors: kNoMemory (not that much memory; locked-memory limit, with what to raise), kSystem,
+  /// and the fabric's.
+  [[nodiscard]] static Result<std::unique_ptr<Arena>> create(std::uint64_t size_bytes, Lock lock,
+                                                             rdma::Fabric& fabric);
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  [[nodiscard]] std::size_t slab_count() const noexcept { return regions_.size(); }
+  [[nodiscard]] rdma::MemoryRegion& region(std::size_t slab) const { return *regions_.at(slab); }
+  [[nodiscard]] bool has_huge_pages() const noexcept { return file_.huge_pages; }
+  /// Why there are no huge pages; empty where there are.
+  [[nodiscard]] const std::string& note() const noexcept { return file_.note; }
+
+ private:
+  Arena(MemoryFile file, std::span<std::byte> memory) : file_(std::move(file)), memory_(memory) {}
+
+  // In order of dependency: regions go before the memory they cover.
+  MemoryFile file_;
+  std::span<std::byte> memory_;
+  std::vector<std::unique_ptr<rdma::MemoryRegion>> regions_;
+};
+
+}  // namespace s3rdmafs::cache

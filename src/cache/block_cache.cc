@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of objects in registered memory, filled once however many readers want them.
+//
+// How a read goes. Its one or two blocks are found or made and pinned, all or none of them, so that
+// no read ever holds memory while it waits for memory. Units that are missing and not already on
+// their way become fills: one GET for each run of units. The read then waits in its blocks' lists;
+// the thread that finishes the last fill completes it. Reads that find no memory at all queue up
+// and are tried again whenever something is let go.
+//
+// Late writes. A fill that failed while the server may still write puts its whole slab into
+// quarantine: its blocks leave the index, nothing new is put there, and when the last pin and fill
+// on it has ended the slab's region is renewed by Quarantine before it is used again. Reads that
+// waited for such a fill start over in other memory.
+//
+// Lifetime. A block lives while the index, a pin or a fill holds it. A slab becomes free only with
+// no users (pins and fills) and no blocks in the index, so nobody can see memory change hands.
+//
+// Locks. mutex_ (order 3) is never held over the store, a Done or a renewal: events collect Actions
+// under it and carry them out after it.
+//
+// Cost. A hit is one lock, two hash look-ups and a pin. Finding a victim looks at every slab: 1 us
+// for each GiB of cache, once for each 8 MiB filled.
+#include "cache/block_cache.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::cache {
+namespace {
+
+// A read starts over at most this often after fills that may be written late. Its deadline bounds
+// the time; this bounds the memory one unlucky read can send into quarantine.
+constexpr unsigned kRestartsMax = 2;
+
+// A NUL cannot be part of a key.
+std::string index_key(const ObjectVersion& version) { return version.key + '\0' + version.etag; }
+
+// The units of block `number` that `range` touches.
+UnitMask units_of(const CachedObject& object, std::uint64_t number, ByteRange range) {
+  const std::uint64_t block_begin = number * block_bytes(object.block_class);
+  const std::uint64_t block_end = block_begin + block_bytes(object.block_class);
+  const std::uint64_t begin = std::max(range.begin, block_begin) - block_begin;
+  const std::uint64_t end = std::min(range.end, block_end) - block_begin;
+  return unit_mask(begin / kUnitBytes, (end + kUnitBytes - 1) / kUnitBytes);
+}
+
+}  // namespace
+
+class BlockCache::Reader final : public ObjectReader {
+ public:
+  Reader(BlockCache& cache, std::shared_ptr<CachedObject> object)
+      : cache_(cache), object_(std::move(object)) {}
+  ~Reader() override { cache_.close(object_); }
+
+  void read(std::uint64_t offset_bytes, std::size_t length, Deadline deadline,
+            Done<PinnedBytes> done) override {
+    const std::uint64_t size = object_->version.size_bytes;
+    const ByteRange range{.begin = offset_bytes, .end = std::min(offset_bytes + length, size)};
+    if (range.empty()) {
+      done(PinnedBytes{});
+      return;
+    }
+    cache_.read(object_, range, deadline, std::move(done));
+  }
+
+ private:
+  BlockCache& cache_;
+  std::shared_ptr<CachedObject> object_;
+};
+
+class BlockCache::BlockPin final : public PinnedBytes::Pin {
+ public:
+  BlockPin(BlockCache& cache, std::shared_ptr<Block> block)
+      : cache_(cache), block_(std::move(block)) {}
+  ~BlockPin() override { cache_.unpin(block_); }
+
+ private:
+  BlockCache& cache_;
+  std::shared_ptr<Block> block_;
+};
+
+BlockCache::BlockCache(Arena& arena, s3::ObjectStore& store, const Clock& clock,
+                       metrics::Registry& metrics, Options options)
+    : arena_(arena),
+      store_(store),
+      clock_(clock),
+      options_(options),
+      hits_(metrics.counter("cache_reads_total", "Reads by what they found", R"(result="hit")")),
+      waits_(metrics.counter("cache_reads_total", "Reads by what they found", R"(result="wait")")),
+      demand_bytes_(metrics.counter("cache_fill_bytes_total", "Bytes asked of the store by cause",
+                                    R"(cause="demand")")),
+      read_ahead_bytes_(metrics.counter(
+          "cache_fill_bytes_total", "Bytes asked of the store by cause", R"(cause="read_ahead")")),
+      evictions_(metrics.counter("cache_evictions_total", "Slabs evicted")),
+      quarantines_(metrics.counter("cache_quarantines_total",
+                                   "Slabs withheld because a late write was possible")),
+      pins_(metrics.gauge("cache_pins", "Blocks held by reads and replies")),
+      fills_in_flight_(metrics.gauge("cache_fills_in_flight", "GETs into the cache under way")),
+      reads_waiting_(metrics.gauge("cache_reads_waiting", "Reads that wait for bytes or memory")),
+      slabs_free_(metrics.gauge("cache_slabs", "Slabs by state", R"(state="free")")),
+      slabs_quarantined_(metrics.gauge("cache_slabs", "Slabs by state", R"(state="quarantined")")),
+      pool_(arena.slab_count()),
+      blocks_of_slab_(arena.slab_count()),
+      quarantine_(
+          arena, [this](std::uint32_t slab) { on_slab_renewed(slab); }, [this] { on_tick(); }) {
+  metrics.gauge("cache_size_bytes", "Registered memory")
+      .set(static_cast<std::int64_t>(arena.slab_count() * Arena::kSlabBytes));
+  const MutexLock lock(mutex_);
+  update_slab_gauges();
+}
+
+BlockCache::~BlockCache() = default;
+
+std::shared_ptr<ObjectReader> BlockCache::open(ObjectVersion version) {
+  const MutexLock lock(mutex_);
+  auto& object = objects_[index_key(version)];
+  if (!object) object = std::make_shared<CachedObject>(std::move(version));
+  ++object->readers;
+  ++readers_open_;
+  return std::make_shared<Reader>(*this, object);
+}
+
+void BlockCache::close(const std::shared_ptr<CachedObject>& object) {
+  const MutexLock lock(mutex_);
+  --object->readers;
+  --readers_open_;
+  drop_if_unused(object);
+}
+
+void BlockCache::read(const std::shared_ptr<CachedObject>& object, ByteRange range,
+                      Deadline deadline, Done<PinnedBytes> done) {
+  auto read = std::make_shared<PendingRead>();
+  read->object = object;
+  read->range = range;
+  read->deadline = deadline;
+  read->done = std::move(done);
+
+  Actions actions;
+  {
+    const MutexLock lock(mutex_);
+    start_or_queue(read, actions);
+    (read->waits ? waits_ : hits_).add();
+    plan_read_ahead(object,
+                    object->streams.on_read(range.begin, range.end - range.begin, read->waits,
+                                            read_ahead_share()),
+                    actions);
+  }
+  carry_out(std::move(actions));
+}
+
+void BlockCache::start_or_queue(const std::shared_ptr<PendingRead>& read, Actions& actions) {
+  if (start(read, actions)) return;
+  starved_.push_back(read);
+  if (!std::exchange(read->waits, true)) reads_waiting_.add(1);
+}
+
+bool BlockCache::start(const std::shared_ptr<PendingRead>& read, Actions& actions) {
+  const std::shared_ptr<CachedObject>& object = read->object;
+  const std::uint64_t size = block_bytes(object->block_class);
+  // An object of one small block is fetched whole: its other reads follow at once.
+  const bool is_small = object->block_class != BlockClass::k4MiB;
+  const ByteRange wanted =
+      is_small ? ByteRange{.begin = 0, .end = object->version.size_bytes} : read->range;
+
+  for (std::uint64_t number = read->range.begin / size; number * size < read->range.end; ++number) {
+    auto block = find_or_make_block(object, number);
+    if (!block) {
+      release_parts(*read);
+      return false;
+    }
+    add_user(block->place.slab);
+    pins_.add(1);
+    read->parts.at(read->part_count++) = {.block = block,
+                                          .needed = units_of(*object, number, read->range)};
+  }
+
+  bool complete = true;
+  for (std::size_t i = 0; i < read->part_count; ++i) {
+    const PendingRead::Part& part = read->parts.at(i);
+    if ((part.needed & ~part.block->valid) == 0) continue;
+    complete = false;
+    plan_fills(part.block, units_of(*object, part.block->number, wanted), read->deadline,
+               demand_bytes_, actions);
+    // A read that starts over may still be waiting in the block that was not lost.
+    auto& waiters = part.block->waiters;
+    if (std::ranges::find(waiters, read) == waiters.end()) waiters.push_back(read);
+  }
+  if (complete) {
+    actions.ready.push_back(read);
+  } else if (!std::exchange(read->waits, true)) {
+    reads_waiting_.add(1);
+  }
+  return true;
+}
+
+void BlockCache::plan_fills(const std::shared_ptr<Block>& block, UnitMask wanted, Deadline deadline,
+                            metrics::Counter& cause, Actions& actions) {
+  UnitMask missing = wanted & ~block->valid & ~block->filling;
+  while (missing != 0) {
+    const int first = std::countr_zero(missing);
+    const int count = std::countr_one(missing >> first);
+    const UnitMask run =
+        unit_mask(static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(first + count));
+    missing &= ~run;
+    block->filling |= run;
+    add_user(block->place.slab);
+    fills_in_flight_.add(1);
+    cause.add(static_cast<std::uint64_t>(count) * kUnitBytes);
+    actions.fills.push_back({.block = block, .mask = run, .deadline = deadline});
+  }
+}
+
+void BlockCache::plan_read_ahead(const std::shared_ptr<CachedObject>& object, ByteRange range,
+                                 Actions& actions) {
+  if (range.empty() || !starved_.empty()) return;  // readers come before guesses
+  const std::uint64_t size = block_bytes(object->block_class);
+  const Deadline deadline = clock_.now() + options_.fill_deadline;
+  for (std::uint64_t number = range.begin / size; number * size < range.end; ++number) {
+    const auto block = find_or_make_block(object, number);
+    if (!block) return;
+    plan_fills(block, units_of(*object, number, range), deadline, read_ahead_bytes_, actions);
+  }
+}
+
+// Read-ahead may take a quarter of the cache, shared by all open objects: the rest keeps what was
+// read. Never less than a block, or a slow reader would get none at all.
+std::uint64_t BlockCache::read_ahead_share() const {
+  if (options_.read_ahead_max_bytes == 0) return 0;
+  const std::uint64_t cache_bytes = arena_.slab_count() * Arena::kSlabBytes;
+  const std::uint64_t share = cache_bytes / 4 / std::max<std::size_t>(readers_open_, 1);
+  return std::clamp<std::uint64_t>(
+      share, std::min(options_.read_ahead_max_bytes, std::uint64_t{block_bytes(BlockClass::k4MiB)}),
+      options_.read_ahead_max_bytes);
+}
+
+void BlockCache::send(Fill fill) {
+  const Block& block = *fill.block;
+  const CachedObject& object = *block.object;
+  const auto first = static_cast<std::uint64_t>(std::countr_zero(fill.mask));
+  const auto units = static_cast<std::uint64_t>(std::popcount(fill.mask));
+  const std::uint64_t in_block = first * kUnitBytes;
+  const std::uint64_t offset = block.object_offset() + in_block;
+  const std::uint64_t length = std::min(units * kUnitBytes, object.version.size_bytes - offset);
+
+  s3::GetRequest request{
+      .key = object.version.key,
+      .etag = object.version.etag,
+      .offset_bytes = offset,
+      .window = {.region = &arena_.region(block.place.slab),
+                 .offset = block.place.slot * block_bytes(object.block_class) + in_block,
+                 .length = length}};
+  const Deadline deadline = fill.deadline;
+  store_.get(std::move(request), deadline,
+             [this, fill = std::move(fill)](const std::expected<s3::Path, s3::GetFailure>& result) {
+               finish_fill(fill, result);
+             });
+}
+
+void BlockCache::finish_fill(const Fill& fill,
+                             const std::expected<s3::Path, s3::GetFailure>& result) {
+  Actions actions;
+  {
+    const MutexLock lock(mutex_);
+    const std::shared_ptr<Block>& block = fill.block;
+    const std::uint32_t slab = block->place.slab;
+    block->filling &= ~fill.mask;
+    fills_in_flight_.add(-1);
+    if (result) {
+      block->valid |= fill.mask;
+      settle_waiters(block, /*lost=*/0, /*failure=*/nullptr, actions);
+    } else {
+      if (result.error().late_write_possible && !pool_.is_quarantined(slab)) {
+        quarantines_.add();
+        pool_.quarantine(slab);
+        forget_blocks_of(slab);
+        update_slab_gauges();
+      }
+      settle_waiters(block, fill.mask, &result.error(), actions);
+    }
+    remove_user(slab);
+    retry_starved(actions);
+  }
+  carry_out(std::move(actions));
+}
+
+// `lost` are the units that will not come: reads that need one fail with `failure`, or start over.
+void BlockCache::settle_waiters(const std::shared_ptr<Block>& block, UnitMask lost,
+                                const s3::GetFailure* failure, Actions& actions) {
+  const auto waiters = std::exchange(block->waiters, {});
+  for (const auto& read : waiters) {
+    UnitMask needed_here = 0;
+    bool complete = true;
+    for (std::size_t i = 0; i < read->part_count; ++i) {
+      const PendingRead::Part& part = read->parts.at(i);
+      if (part.block == block) needed_here = part.needed;
+      if ((part.needed & ~part.block->valid) != 0) complete = false;
+    }
+    if (needed_here == 0) continue;  // failed or started over by its other block
+    if (complete) {
+      actions.ready.push_back(read);
+    } else if ((needed_here & lost) == 0) {
+      if ((needed_here & ~block->valid) != 0) block->waiters.push_back(read);
+    } else if (failure->late_write_possible && ++read->restarts <= kRestartsMax &&
+               clock_.now() < read->deadline) {
+      release_parts(*read);
+      start_or_queue(read, actions);
+    } else {
+      release_parts(*read);
+      actions.failed.push_back({.read = read, .error = failure->error});
+    }
+  }
+}
+
+void BlockCache::release_parts(PendingRead& read) {
+  for (std::size_t i = 0; i < read.part_count; ++i) {
+    remove_user(read.parts.at(i).block->place.slab);
+    pins_.add(-1);
+    read.parts.at(i) = {};
+  }
+  read.part_count = 0;
+}
+
+void BlockCache::retry_starved(Actions& actions) {
+  while (!starved_.empty() && start(starved_.front(), actions)) starved_.pop_front();
+}
+
+void BlockCache::unpin(const std::shared_ptr<Block>& block) {
+  Actions actions;
+  {
+    const MutexLock lock(mutex_);
+    pins_.add(-1);
+    remove_user(block->place.slab);
+    retry_starved(actions);
+  }
+  carry_out(std::move(actions));
+}
+
+void BlockCache::carry_out(Actions actions) {
+  for (const auto& read : actions.ready) {
+    if (read->waits) reads_waiting_.add(-1);
+    read->done(pinned_bytes_of(*read));
+  }
+  for (FailedRead& failed : actions.failed) {
+    if (failed.read->waits) reads_waiting_.add(-1);
+    failed.read->done(std::unexpected(std::move(failed.error)));
+  }
+  for (Fill& fill : actions.fills) send(std::move(fill));
+}
+
+// The read's own pins move into the result.
+PinnedBytes BlockCache::pinned_bytes_of(const PendingRead& read) {
+  PinnedBytes bytes;
+  for (std::size_t i = 0; i < read.part_count; ++i) {
+    const std::shared_ptr<Block>& block = read.parts.at(i).block;
+    const std::size_t size = block_bytes(read.object->block_class);
+    const std::uint64_t block_begin = block->object_offset();
+    const std::uint64_t begin = std::max(read.range.begin, block_begin) - block_begin;
+    const std::uint64_t end = std::min(read.range.end, block_begin + size) - block_begin;
+    const auto slab = arena_.region(block->place.slab).bytes();
+    bytes.add(slab.subspan(block->place.slot * size + begin, end - begin),
+              std::make_unique<BlockPin>(*this, block));
+  }
+  return bytes;
+}
+
+std::shared_ptr<Block> BlockCache::find_or_make_block(const std::shared_ptr<CachedObject>& object,
+                                                      std::uint64_t number) {
+  if (const auto found = object->blocks.find(number); found != object->blocks.end()) {
+    return found->second;
+  }
+  auto place = pool_.take(object->block_class);
+  if (!place) {
+    const auto victim = pool_.victim();
+    if (!victim) return nullptr;
+    forget_blocks_of(*victim);
+    pool_.release(*victim);
+    evictions_.add();
+    place = pool_.take(object->block_class);
+  }
+  auto block = std::make_shared<Block>();
+  block->object = object;
+  block->number = number;
+  block->place = *place;
+  object->blocks.emplace(number, block);
+  blocks_of_slab_.at(place->slab).push_back(block);
+  update_slab_gauges();
+  return block;
+}
+
+void BlockCache::forget_blocks_of(std::uint32_t slab) {
+  for (const auto& block : std::exchange(blocks_of_slab_.at(slab), {})) {
+    block->object->blocks.erase(block->number);
+    drop_if_unused(block->object);
+  }
+}
+
+void BlockCache::drop_if_unused(const std::shared_ptr<CachedObject>& object) {
+  if (object->readers > 0 || !object->blocks.empty()) return;
+  objects_.erase(index_key(object->version));
+}
+
+void BlockCache::add_user(std::uint32_t slab) { pool_.add_user(slab); }
+
+void BlockCache::remove_user(std::uint32_t slab) {
+  pool_.remove_user(slab);
+  if (pool_.is_quarantined(slab) && !pool_.has_users(slab)) quarantine_.renew_later(slab);
+}
+
+void BlockCache::on_slab_renewed(std::uint32_t slab) {
+  Actions actions;
+  {
+    const MutexLock lock(mutex_);
+    pool_.release(slab);
+    update_slab_gauges();
+    retry_starved(actions);
+  }
+  spdlog::info("cache: slab {} is out of quarantine", slab);
+  carry_out(std::move(actions));
+}
+
+// Starved reads have nobody else who would notice that their time is up.
+void BlockCache::on_tick() {
+  Actions actions;
+  {
+    const MutexLock lock(mutex_);
+    const auto now = clock_.now();
+    std::erase_if(starved_, [&](const std::shared_ptr<PendingRead>& read) {
+      if (now < read->deadline) return false;
+      actions.failed.push_back(
+          {.read = read,
+           .error = {ErrorCode::kTimedOut, "no cache memory became free within the deadline"}});
+      return true;
+    });
+  }
+  carry_out(std::move(actions));
+}
+
+void BlockCache::update_slab_gauges() {
+  slabs_free_.set(static_cast<std::int64_t>(pool_.free_count()));
+  slabs_quarantined_.set(static_cast<std::int64_t>(pool_.quarantined_count()));
+}
+
+}  // namespace s3rdmafs::cache

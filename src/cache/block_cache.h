@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cache/arena.h"
+#include "cache/block.h"
+#include "cache/block_pool.h"
+#include "cache/quarantine.h"
+#include "cache/read_cache.h"
+#include "metrics/registry.h"
+#include "s3/object_store.h"
+#include "s3rdmafs/base/mutex.h"
+
+namespace s3rdmafs::cache {
+
+/// The read cache over the arena: blocks, single-flight fills, streams. Thread-safe.
+class BlockCache final : public ReadCache {
+ public:
+  struct Options {
+    std::uint64_t read_ahead_max_bytes = 0;     ///< per stream; 0 switches read-ahead off
+    std::chrono::milliseconds fill_deadline{};  ///< for fills that nobody waits for yet
+  };
+
+  /// Borrows all but the options. Destroy it after its readers and PinnedBytes are gone and the
+  /// store has been shut down.
+  BlockCache(Arena& arena, s3::ObjectStore& store, const Clock& clock, metrics::Registry& metrics,
+             Options options);
+  ~BlockCache() override;
+
+  [[nodiscard]] std::shared_ptr<ObjectReader> open(ObjectVersion version) override;
+
+ private:
+  class Reader;
+  class BlockPin;
+
+  /// One GET to be sent, once the lock is free.
+  struct Fill {
+    std::shared_ptr<Block> block;
+    UnitMask mask;  ///< one run of units
+    Deadline deadline;
+  };
+  struct FailedRead {
+    std::shared_ptr<PendingRead> read;
+    Error error;
+  };
+  /// What an event leads to, collected under the lock and carried out without it.
+  struct Actions {
+    std::vector<Fill> fills;
+    std::vector<std::shared_ptr<PendingRead>> ready;
+    std::vector<FailedRead> failed;
+  };
+
+  void read(const std::shared_ptr<CachedObject>& object, ByteRange range, Deadline deadline,
+            Done<PinnedBytes> done) EXCLUDES(mutex_);
+  void close(const std::shared_ptr<CachedObject>& object) EXCLUDES(mutex_);
+  void unpin(const std::shared_ptr<Block>& block) EXCLUDES(mutex_);
+  void send(Fill fill);
+  void finish_fill(const Fill& fill, const std::expected<s3::Path, s3::GetFailure>& result)
+      EXCLUDES(mutex_);
+  void on_slab_renewed(std::uint32_t slab) EXCLUDES(mutex_);
+  void on_tick() EXCLUDES(mutex_);
+  void carry_out(Actions actions) EXCLUDES(mutex_);
+  [[nodiscard]] PinnedBytes pinned_bytes_of(const PendingRead& read);
+
+  /// Pins the read's blocks and plans what they lack. False where no memory is to be had now.
+  [[nodiscard]] bool start(const std::shared_ptr<PendingRead>& read, Actions& actions)
+      REQUIRES(mutex_);
+  void start_or_queue(const std::shared_ptr<PendingRead>& read, Actions& actions) REQUIRES(mutex_);
+  void retry_starved(Actions& actions) REQUIRES(mutex_);
+  void plan_fills(const std::shared_ptr<Block>& block, UnitMask wanted, Deadline deadline,
+                  metrics::Counter& cause, Actions& actions) REQUIRES(mutex_);
+  void plan_read_ahead(const std::shared_ptr<CachedObject>& object, ByteRange range,
+                       Actions& actions) REQUIRES(mutex_);
+  void settle_waiters(const std::shared_ptr<Block>& block, UnitMask lost,
+                      const s3::GetFailure* failure, Actions& actions) REQUIRES(mutex_);
+  void release_parts(PendingRead& read) REQUIRES(mutex_);
+
+  [[nodiscard]] std::shared_ptr<Block> find_or_make_block(
+      const std::shared_ptr<CachedObject>& object, std::uint64_t number) REQUIRES(mutex_);
+  void forget_blocks_of(std::uint32_t slab) REQUIRES(mutex_);
+  void drop_if_unused(const std::shared_ptr<CachedObject>& object) REQUIRES(mutex_);
+  void add_user(std::uint32_t slab) REQUIRES(mutex_);
+  void remove_user(std::uint32_t slab) REQUIRES(mutex_);
+  [[nodiscard]] std::uint64_t read_ahead_share() const REQUIRES(mutex_);
+  void update_slab_gauges() REQUIRES(mutex_);
+
+  Arena& arena_;
+  s3::ObjectStore& store_;
+  const Clock& clock_;
+  const Options options_;
+
+  metrics::Counter& hits_;
+  metrics::Counter& waits_;
+  metrics::Counter& demand_bytes_;
+  metrics::Counter& read_ahead_bytes_;
+  metrics::Counter& evictions_;
+  metrics::Counter& quarantines_;
+  metrics::Gauge& pins_;
+  metrics::Gauge& fills_in_flight_;
+  metrics::Gauge& reads_waiting_;
+  metrics::Gauge& slabs_free_;
+  metrics::Gauge& slabs_quarantined_;
+
+  mutable Mutex mutex_;  // lock order 3
+  BlockPool pool_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, std::shared_ptr<CachedObject>> objects_ GUARDED_BY(mutex_);
+  std::vector<std::vector<std::shared_ptr<Block>>> blocks_of_slab_ GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<PendingRead>> starved_ GUARDED_BY(mutex_);
+  std::size_t readers_open_ GUARDED_BY(mutex_) = 0;
+
+  Quarantine quarantine_;  // last: its thread calls back
+};
+
+}  // namespace s3rdmafs::cache

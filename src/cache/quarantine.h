@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "cache/arena.h"
+#include "s3rdmafs/base/mutex.h"
+
+namespace s3rdmafs::cache {
+
+/// Renews the regions of slabs that a late write may still reach (design.md section 4), one after
+/// the other, on a thread of its own: renew() waits for the server, and completions must not wait.
+/// A slab whose region cannot be renewed now is tried again every second and stays out of use.
+class Quarantine {
+ public:
+  /// @param on_renewed  called on the thread, for each slab that is safe again
+  /// @param on_tick     called on the thread about once a second, whatever happens
+  Quarantine(Arena& arena, std::function<void(std::uint32_t slab)> on_renewed,
+             std::function<void()> on_tick);
+  ~Quarantine();
+
+  /// Takes a slab on which no transfer of ours is under way any more.
+  void renew_later(std::uint32_t slab) EXCLUDES(mutex_);
+
+ private:
+  void run(const std::stop_token& stop);
+  [[nodiscard]] std::set<std::uint32_t> wait_for_work() EXCLUDES(mutex_);
+
+  Arena& arena_;
+  const std::function<void(std::uint32_t)> on_renewed_;
+  const std::function<void()> on_tick_;
+
+  Mutex mutex_;  // leaf
+  CondVar wake_;
+  std::set<std::uint32_t> waiting_ GUARDED_BY(mutex_);
+  bool added_ GUARDED_BY(mutex_) = false;
+
+  std::jthread thread_;  // last: ends before what it uses
+};
+
+}  // namespace s3rdmafs::cache

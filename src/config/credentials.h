@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "config/environment.h"
+#include "config/mount_config.h"
+#include "s3rdmafs/base/error.h"
+
+namespace s3rdmafs::config {
+
+/// What requests are signed with. The secret and the token must never be logged.
+struct Credentials {
+  bool anonymous = false;  ///< requests go unsigned; all other fields are empty
+  std::string access_key_id;
+  std::string secret_access_key;
+  std::string session_token;  ///< empty: none
+  std::string origin;         ///< for the log: "the mount file", "/root/.aws/credentials [default]"
+};
+
+/// Finds the keys of a mount. The first of these that says anything decides; what it says must then
+/// be whole:
+///   1. credentials.anonymous
+///   2. credentials.access_key_id and secret_access_key (mount file or S3RDMAFS_ environment)
+///   3. credentials.file, section credentials.profile
+///   4. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
+///   5. ~/.aws/credentials
+/// The section of 3 and 5 is credentials.profile, else AWS_PROFILE, else "default".
+///
+/// Errors: kConfig, with what is wrong, or with every place that was looked at.
+[[nodiscard]] Result<Credentials> resolve_credentials(const MountConfig::Credentials& config,
+                                                      const Environment& environment);
+
+}  // namespace s3rdmafs::config

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/load.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "config/nearest_name.h"
+#include "config/read_file.h"
+#include "config/toml_document.h"
+#include "config/value.h"
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::config {
+namespace {
+
+constexpr std::string_view kVariablePrefix = "S3RDMAFS_";
+
+std::vector<std::string> section_names() {
+  std::vector<std::string> names;
+  for (const Key& key : schema()) {
+    if (names.empty() || names.back() != key.section) names.emplace_back(key.section);
+  }
+  return names;
+}
+
+std::vector<std::string> names_in(std::string_view section) {
+  std::vector<std::string> names;
+  for (const Key& key : schema()) {
+    if (key.section == section) names.emplace_back(key.name);
+  }
+  return names;
+}
+
+// One load: collects what is wrong instead of stopping at the first.
+class Loader {
+ public:
+  Loader(std::string_view name, const Environment& environment)
+      : name_(name), environment_(environment) {}
+
+  Result<LoadedConfig> load(std::string_view text, std::span<const Override> overrides) {
+    Result<TomlDocument> document = parse_toml(text, name_);
+    if (!document) return std::unexpected(document.error());
+    apply_defaults();
+    apply_file(*document);
+    apply_environment();
+    for (const Override& entry : overrides)
+      apply(*entry.key, entry.text, entry.source, entry.source);
+    check_required();
+    if (errors_.empty()) check_relations();
+    if (!errors_.empty()) return fail(ErrorCode::kConfig, all_errors());
+    return std::move(loaded_);
+  }
+
+ private:
+  std::string all_errors() const {
+    std::string lines;
+    for (const std::string& error : errors_) lines += (lines.empty() ? "" : "\n") + error;
+    return lines;
+  }
+
+  // `where` leads the error's line, `source` is kept for `s3rdmafs config`.
+  void apply(const Key& key, std::string_view text, std::string_view where, std::string source) {
+    const Result<void> set = set_value(key, text, loaded_.config);
+    if (set) {
+      loaded_.sources[&key] = std::move(source);
+    } else {
+      report(where, key.full_name(), set.error().detail);
+    }
+    given_.push_back(&key);
+  }
+
+  void report(std::string_view where, std::string_view what, std::string_view detail) {
+    errors_.push_back(fmt::format("{}: {}: {}", where, what, detail));
+  }
+
+  std::string at(const Position& position) const {
+    return fmt::format("{}:{}:{}", name_, position.line, position.column);
+  }
+
+  void apply_defaults() {
+    for (const Key& key : schema()) {
+      if (!key.standard) continue;
+      const std::string text = key.standard->compute != nullptr
+                                   ? key.standard->compute(environment_)
+                                   : std::string(key.standard->text);
+      apply(key, text, "default", "default");
+    }
+    given_.clear();
+  }
+
+  void apply_file(const TomlDocument& document) {
+    const std::vector<std::string> sections = section_names();
+    for (const TomlSection& section : document.sections) {
+      if (std::ranges::find(sections, section.name) != sections.end()) continue;
+      report(at(section.position), "[" + section.name + "]",
+             "no such section" + did_you_mean(section.name, sections));
+    }
+    for (const TomlEntry& entry : document.entries) apply_entry(entry, sections);
+  }
+
+  void apply_entry(const TomlEntry& entry, const std::vector<std::string>& sections) {
+    if (entry.section.empty()) {
+      report(at(entry.name_position), entry.name,
+             "stands outside every section; write [section] above it" +
+                 did_you_mean(entry.name, sections));
+      return;
+    }
+    if (std::ranges::find(sections, entry.section) == sections.end()) return;  // reported
+    const std::string full_name = entry.section + "." + entry.name;
+    const Key* const key = find_key(entry.section, entry.name);
+    if (key == nullptr) {
+      report(at(entry.name_position), full_name,
+             "no such key" + did_you_mean(entry.name, names_in(entry.section)));
+    } else if (!accepts_type(key->rule, entry.type)) {
+      report(at(entry.value_position), full_name,
+             fmt::format("found a value of type {}, expected {}", entry.type_name,
+                         expectation(key->rule)));
+      given_.push_back(key);
+    } else {
+      apply(*key, entry.text, at(entry.value_position),
+            fmt::format("{}:{}", name_, entry.value_position.line));
+    }
+  }
+
+  void apply_environment() {
+    std::vector<std::string> known;
+    for (const Key& key : schema()) {
+      known.push_back(key.variable_name());
+      const auto value = environment_.variable(known.back());
+      if (value) apply(key, *value, known.back(), "environment " + known.back());
+    }
+    // A warning only: the name space is open to scripts around us.
+    for (const auto& [name, value] : environment_.variables) {
+      if (!name.starts_with(kVariablePrefix) || std::ranges::find(known, name) != known.end())
+        continue;
+      loaded_.warnings.push_back(
+          fmt::format("environment variable {} sets no key of the mount file{}", name,
+                      did_you_mean(name, known)));
+    }
+  }
+
+  void check_required() {
+    for (const Key& key : schema()) {
+      if (key.standard || std::ranges::find(given_, &key) != given_.end()) continue;
+      report(
+          name_, key.full_name(),
+          fmt::format("missing; write it under [{}], or set {}", key.section, key.variable_name()));
+    }
+  }
+
+  // Rules between keys. The message names the source of the key that is easier to change.
+  void check_relations() {
+    const MountConfig& config = loaded_.config;
+    const MountConfig::Credentials& keys = config.credentials;
+    if (keys.access_key_id.empty() != keys.secret_access_key.empty()) {
+      relate(
+          "credentials", keys.access_key_id.empty() ? "secret_access_key" : "access_key_id",
+          "one of access_key_id and secret_access_key is set without the other; set both or none");
+    }
+    if (!keys.session_token.empty() && keys.access_key_id.empty()) {
+      relate("credentials", "session_token", "belongs to an access_key_id, and none is set");
+    }
+    if (keys.anonymous && (!keys.access_key_id.empty() || !keys.file.empty())) {
+      relate("credentials", "anonymous", "is true although keys are given too; remove one of them");
+    }
+    if (config.retry.backoff_first > config.retry.backoff_max) {
+      relate("retry", "backoff_first", "is longer than retry.backoff_max");
+    }
+    if (config.read_ahead.window_max_bytes > config.cache.size_bytes) {
+      relate("read_ahead", "window_max", "is larger than cache.size, which has to hold it");
+    }
+  }
+
+  void relate(std::string_view section, std::string_view name, std::string_view detail) {
+    const Key* const key = find_key(section, name);
+    const std::string& source = loaded_.sources[key];
+    report(source == "default" ? std::string(name_) : source, key->full_name(), detail);
+  }
+
+  std::string_view name_;
+  const Environment& environment_;
+  LoadedConfig loaded_;
+  std::vector<const Key*> given_;
+  std::vector<std::string> errors_;
+};
+
+// A secret that others on the machine may read is no secret any more.
+void warn_if_readable_by_others(const std::filesystem::path& file, mode_t mode,
+                                LoadedConfig& loaded) {
+  const bool holds_secret = std::ranges::any_of(loaded.sources, [&](const auto& entry) {
+    return entry.first->is_secret && entry.second.starts_with(file.string() + ":");
+  });
+  if (!holds_secret || (mode & (S_IRGRP | S_IROTH)) == 0) return;
+  loaded.warnings.push_back(fmt::format(
+      "{} holds a secret key and has mode {:04o}, so that others may read it; run: chmod 600 {}",
+      file.string(), mode & 07777, file.string()));
+}
+
+}  // namespace
+
+Result<LoadedConfig> load_mount_config_text(std::string_view text, std::string_view name,
+                                            const Environment& environment,
+                                            std::span<const Override> overrides) {
+  return Loader(name, environment).load(text, overrides);
+}
+
+Result<LoadedConfig> load_mount_config(const std::filesystem::path& file,
+                                       const Environment& environment,
+                                       std::span<const Override> overrides) {
+  Result<SmallFile> contents = read_small_file(file);
+  if (!contents) return std::unexpected(contents.error());
+  Result<LoadedConfig> loaded =
+      load_mount_config_text(contents->text, file.string(), environment, overrides);
+  if (loaded) warn_if_readable_by_others(file, contents->mode, *loaded);
+  return loaded;
+}
+
+std::vector<std::string> all_full_names() {
+  std::vector<std::string> names;
+  for (const Key& key : schema()) names.push_back(key.full_name());
+  return names;
+}
+
+}  // namespace s3rdmafs::config

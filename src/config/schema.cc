@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one table of the mount file's keys. A default or a bound stands here and nowhere else, with
+// its reason; s3rdmafs.toml(5) is tested against it.
+#include "config/schema.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "config/text_checks.h"
+#include "s3rdmafs/base/units.h"
+
+namespace s3rdmafs::config {
+namespace {
+
+using std::chrono::milliseconds;
+using namespace std::chrono_literals;
+
+template <class T>
+using Names = std::pair<std::string_view, T>;
+
+constexpr Names<RdmaMode> kRdmaModes[] = {
+    {"prefer", RdmaMode::kPrefer}, {"require", RdmaMode::kRequire}, {"off", RdmaMode::kOff}};
+constexpr Names<FabricChoice> kFabrics[] = {{"auto", FabricChoice::kAuto},
+                                            {"shm", FabricChoice::kShm}};
+constexpr Names<AddressingStyle> kAddressingStyles[] = {
+    {"path", AddressingStyle::kPath}, {"virtual-host", AddressingStyle::kVirtualHost}};
+std::string mounting_user(const Environment& environment) {
+  return std::to_string(environment.uid);
+}
+std::string mounting_group(const Environment& environment) {
+  return std::to_string(environment.gid);
+}
+std::string true_for_root(const Environment& environment) {
+  return environment.is_root ? "true" : "false";
+}
+
+// (uid_t)-1 means "no change" to chown(2), so nobody can have it.
+constexpr unsigned kIdMax = std::numeric_limits<unsigned>::max() - 1;
+
+// A slab of the cache, design.md section 3: what one memory region covers.
+constexpr std::uint64_t kSlabBytes = 8 * kMiB;
+
+// Longer than a day is a typing error for every wait and lifetime in this file.
+constexpr milliseconds kDay = 24h;
+
+// Bounds of time-outs: below 100 ms a busy server on a good network misses them; above an hour no
+// job waits for a read.
+constexpr milliseconds kTimeoutMin = 100ms;
+constexpr milliseconds kTimeoutMax = 1h;
+
+constexpr Key kKeys[] = {
+    {"bucket",
+     "name",
+     Text{[](MountConfig& c) -> auto& { return c.bucket.name; }, check_bucket_name},
+     {},
+     "The bucket to mount."},
+    // Empty: the whole bucket is what most mounts want.
+    {"bucket", "prefix",
+     Text{[](MountConfig& c) -> auto& { return c.bucket.prefix; }, check_prefix}, Default{""},
+     "Only keys that begin with this show, without it; a missing last \"/\" is added."},
+
+    {"endpoint",
+     "url",
+     Text{[](MountConfig& c) -> auto& { return c.endpoint.url; }, check_endpoint_url},
+     {},
+     "The S3 server: scheme, host and optional port."},
+    // What servers other than Amazon's take when they take only one.
+    {"endpoint", "region",
+     Text{[](MountConfig& c) -> auto& { return c.endpoint.region; }, check_region},
+     Default{"us-east-1"}, "The region that requests are signed for."},
+    // Works without wildcard names in the DNS, which on-premises servers seldom have.
+    {"endpoint", "addressing",
+     Choice<AddressingStyle>{[](MountConfig& c) -> auto& { return c.endpoint.addressing; },
+                             kAddressingStyles},
+     Default{"path"}, "Whether the bucket's name goes into the path or in front of the host."},
+    {"endpoint", "ca_file",
+     Text{[](MountConfig& c) -> auto& { return c.endpoint.ca_file; }, check_path}, Default{""},
+     "PEM file with the certificates to trust; empty: the system's."},
+
+    {"credentials", "anonymous",
+     Boolean{[](MountConfig& c) -> auto& { return c.credentials.anonymous; }}, Default{"false"},
+     "Send unsigned requests, for buckets that anyone may read."},
+    {"credentials", "access_key_id",
+     Text{[](MountConfig& c) -> auto& { return c.credentials.access_key_id; }, any_text},
+     Default{""}, "Access key; needs secret_access_key beside it."},
+    {"credentials", "secret_access_key",
+     Text{[](MountConfig& c) -> auto& { return c.credentials.secret_access_key; }, any_text},
+     Default{""}, "Secret key; keep the file readable by its owner only.", true},
+    {"credentials", "session_token",
+     Text{[](MountConfig& c) -> auto& { return c.credentials.session_token; }, any_text},
+     Default{""}, "Token of temporary credentials.", true},
+    {"credentials", "file",
+     Text{[](MountConfig& c) -> auto& { return c.credentials.file; }, check_path}, Default{""},
+     "AWS shared credentials file to read the keys from."},
+    // Empty rather than "default", so that AWS_PROFILE has its say where no file is named.
+    {"credentials", "profile",
+     Text{[](MountConfig& c) -> auto& { return c.credentials.profile; }, any_text}, Default{""},
+     "Section of the credentials file; empty: AWS_PROFILE, else \"default\"."},
+
+    // The promise of design.md: where RDMA cannot serve, the mount goes on over HTTP and says so.
+    {"rdma", "mode",
+     Choice<RdmaMode>{[](MountConfig& c) -> auto& { return c.rdma.mode; }, kRdmaModes},
+     Default{"prefer"}, "Whether bulk bytes should, must or must not go by RDMA token."},
+    {"rdma", "fabric",
+     Choice<FabricChoice>{[](MountConfig& c) -> auto& { return c.rdma.fabric; }, kFabrics},
+     Default{"auto"}, "The fabric that makes the tokens; \"auto\" takes what works here."},
+    // Below about this size the token's headers and registration cost what they save. Above a slab
+    // no transfer could reach it: that would be rdma.mode = "off" in disguise.
+    {"rdma", "threshold",
+     Size{[](MountConfig& c) -> auto& { return c.rdma.threshold_bytes; }, 0, kSlabBytes, 1},
+     Default{"64KiB"}, "Smaller transfers go by HTTP; 0: all go by RDMA."},
+    {"rdma", "shm_socket",
+     Text{[](MountConfig& c) -> auto& { return c.rdma.shm_socket; }, check_socket}, Default{"auto"},
+     "The server's socket for the shm fabric; \"auto\" derives it from the endpoint."},
+
+    // A gibibyte holds read-ahead for a dozen streams and fits on any machine that trains.
+    // At least 8 slabs, so that one reader's window and the blocks of a few others fit at once;
+    // 16 TiB is more memory than a machine has, so it is a typing error.
+    {"cache", "size",
+     Size{[](MountConfig& c) -> auto& { return c.cache.size_bytes; }, 8 * kSlabBytes, 16 * kTiB,
+          kSlabBytes},
+     Default{"1GiB"}, "Registered memory, taken at mount and never exceeded; a multiple of 8MiB."},
+
+    // 64 MiB is 10 ms of a 6 GB/s reader: it covers a server that takes that long to answer.
+    {"read_ahead", "window_max",
+     Size{[](MountConfig& c) -> auto& { return c.read_ahead.window_max_bytes; }, 0, 16 * kTiB, 1},
+     Default{"64MiB"}, "How far ahead of one reader to fetch, at most; 0 switches read-ahead off."},
+
+    // Two: one thread copies HTTP bodies at 2 to 3 GB/s, and RDMA needs hardly any of it.
+    {"http", "event_threads",
+     Integer{[](MountConfig& c) -> auto& { return c.http.event_threads; }, 1, 64}, Default{"2"},
+     "Threads that run connections."},
+    // 64: enough requests in flight for 4 MiB parts at 10 ms each to fill 25 GB/s. 4096 stays below
+    // the usual limits on open files.
+    {"http", "connections_max",
+     Integer{[](MountConfig& c) -> auto& { return c.http.connections_max; }, 1, 4096},
+     Default{"64"}, "Connections to the server, over all threads."},
+    // Three lost SYN packets (1 s + 2 s + 4 s, RFC 6298) are more than a working network loses.
+    {"http", "connect_timeout",
+     Duration{[](MountConfig& c) -> auto& { return c.http.connect_timeout; }, kTimeoutMin,
+              kTimeoutMax},
+     Default{"5s"}, "How long a connection may take to come about."},
+    // Shorter than retry.deadline, so that one silent server leaves time for a second attempt.
+    {"http", "request_timeout",
+     Duration{[](MountConfig& c) -> auto& { return c.http.request_timeout; }, kTimeoutMin,
+              kTimeoutMax},
+     Default{"20s"}, "How long one attempt may take, first byte sent to last received."},
+
+    // With the back-offs below, five attempts span most of a second of 503 answers.
+    {"retry", "attempts_max",
+     Integer{[](MountConfig& c) -> auto& { return c.retry.attempts_max; }, 1, 100}, Default{"5"},
+     "Attempts at one operation, the first included."},
+    // About the time in which a restarted connection or another server thread is there.
+    {"retry", "backoff_first",
+     Duration{[](MountConfig& c) -> auto& { return c.retry.backoff_first; }, 1ms, 60s},
+     Default{"50ms"},
+     "Pause before the second attempt; it doubles from one attempt to the next, with jitter."},
+    {"retry", "backoff_max",
+     Duration{[](MountConfig& c) -> auto& { return c.retry.backoff_max; }, 1ms, 300s},
+     Default{"5s"}, "The longest pause between two attempts."},
+    // As long as a job may stand still over one read before it is better told.
+    {"retry", "deadline",
+     Duration{[](MountConfig& c) -> auto& { return c.retry.deadline; }, kTimeoutMin, kTimeoutMax},
+     Default{"30s"}, "A whole operation with all its attempts ends by then; a read gives EIO."},
+
+    // Training data seldom changes; ten seconds is what other network file systems wait for.
+    {"metadata", "ttl", Duration{[](MountConfig& c) -> auto& { return c.metadata.ttl; }, 0ms, kDay},
+     Default{"10s"}, "How long a name and its attributes may be reused; 0s asks every time."},
+    // Short: a job that waits for a file to appear should see it soon.
+    {"metadata", "negative_ttl",
+     Duration{[](MountConfig& c) -> auto& { return c.metadata.negative_ttl; }, 0ms, kDay},
+     Default{"1s"}, "How long \"no such name\" may be reused."},
+
+    {"mount", "point", Text{[](MountConfig& c) -> auto& { return c.mount.point; }, check_path},
+     Default{""}, "Where to mount; empty: the command line says."},
+    {"mount", "uid", Integer{[](MountConfig& c) -> auto& { return c.mount.uid; }, 0, kIdMax},
+     Default{"the mounting user", mounting_user}, "Owner of every file and directory."},
+    {"mount", "gid", Integer{[](MountConfig& c) -> auto& { return c.mount.gid; }, 0, kIdMax},
+     Default{"the mounting user's group", mounting_group}, "Group of every file and directory."},
+    // Readable by all, writable by none: the mount is read-only.
+    {"mount", "file_mode", Mode{[](MountConfig& c) -> auto& { return c.mount.file_mode; }},
+     Default{"0444"}, "Permission bits of files, in octal."},
+    {"mount", "directory_mode",
+     Mode{[](MountConfig& c) -> auto& { return c.mount.directory_mode; }}, Default{"0555"},
+     "Permission bits of directories, in octal."},
+    // What root mounts is for all; others need user_allow_other in /etc/fuse.conf, so they must
+    // ask.
+    {"mount", "allow_other", Boolean{[](MountConfig& c) -> auto& { return c.mount.allow_other; }},
+     Default{"true for root, else false", true_for_root},
+     "Whether users other than the mounting one may enter."},
+    // Workers never wait for the network, so more than the processors are of no use; 256 is a bound
+    // for typing errors.
+    {"mount", "threads", Integer{[](MountConfig& c) -> auto& { return c.mount.threads; }, 0, 256},
+     Default{"0"}, "FUSE workers; 0: chosen from the number of processors."},
+
+    {"log", "level", Text{[](MountConfig& c) -> auto& { return c.log.level; }, check_log_level},
+     Default{"info"}, "The least important lines to log: trace, debug, info, warn or error."},
+};
+
+}  // namespace
+
+std::string Key::full_name() const { return std::string(section) + "." + std::string(name); }
+
+std::string Key::variable_name() const {
+  std::string result = "S3RDMAFS_" + std::string(section) + "_" + std::string(name);
+  std::ranges::transform(result, result.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return result;
+}
+
+std::span<const Key> schema() noexcept { return kKeys; }
+
+const Key* find_key(std::string_view section, std::string_view name) noexcept {
+  const auto* const found = std::ranges::find_if(
+      kKeys, [&](const Key& key) { return key.section == section && key.name == name; });
+  return found == std::end(kKeys) ? nullptr : found;
+}
+
+}  // namespace s3rdmafs::config

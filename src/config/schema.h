@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "config/environment.h"
+#include "config/mount_config.h"
+#include "s3rdmafs/base/error.h"
+
+namespace s3rdmafs::config {
+
+/// Reaches the one field of a MountConfig that a key sets.
+template <class T>
+using Field = T& (*)(MountConfig&);
+
+/// What a key's value must look like: one struct per type, each with the field it sets and its
+/// bounds. Bounds are inclusive.
+struct Text {
+  Field<std::string> field;
+  /// Gives the spelling to store. Errors: kInvalidArgument, with what was expected.
+  Result<std::string> (*check)(std::string_view);
+};
+struct Boolean {
+  Field<bool> field;
+};
+struct Integer {
+  Field<unsigned> field;
+  unsigned min;
+  unsigned max;
+};
+struct Size {
+  Field<std::uint64_t> field;
+  std::uint64_t min;
+  std::uint64_t max;
+  std::uint64_t multiple;  ///< a power of two; 1: any
+};
+struct Duration {
+  Field<std::chrono::milliseconds> field;
+  std::chrono::milliseconds min;
+  std::chrono::milliseconds max;
+};
+struct Mode {  ///< permission bits, written in octal
+  Field<mode_t> field;
+};
+template <class T>
+struct Choice {
+  Field<T> field;
+  std::span<const std::pair<std::string_view, T>> names;
+};
+
+using Rule = std::variant<Text, Boolean, Integer, Size, Duration, Mode, Choice<RdmaMode>,
+                          Choice<FabricChoice>, Choice<AddressingStyle>>;
+
+/// What a key is when nobody sets it.
+struct Default {
+  std::string_view text;  ///< as the mount file would say it, without quotes
+  /// Where the value depends on who mounts; `text` then only describes it.
+  std::string (*compute)(const Environment&) = nullptr;
+};
+
+/// One key of the mount file. The parser, the environment, `-o`, `s3rdmafs config` and the test of
+/// s3rdmafs.toml(5) all read this.
+struct Key {
+  std::string_view section;
+  std::string_view name;
+  Rule rule;
+  std::optional<Default> standard;  ///< none: the key is required
+  std::string_view description;     ///< one line
+  bool is_secret = false;           ///< never printed, never taken from the command line
+
+  [[nodiscard]] std::string full_name() const;      ///< "cache.size"
+  [[nodiscard]] std::string variable_name() const;  ///< "S3RDMAFS_CACHE_SIZE"
+};
+
+/// Every key, section by section in the order of the man page.
+[[nodiscard]] std::span<const Key> schema() noexcept;
+
+/// The key called "section.name", or nullptr.
+[[nodiscard]] const Key* find_key(std::string_view section, std::string_view name) noexcept;
+
+}  // namespace s3rdmafs::config

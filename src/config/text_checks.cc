@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/text_checks.h"
+
+#include <sys/un.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::config {
+namespace {
+
+std::unexpected<Error> refuse(std::string_view text, std::string_view why) {
+  return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' {}", text, why));
+}
+
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool consists_of(std::string_view text, std::string_view others) {
+  return std::ranges::all_of(
+      text, [&](char c) { return is_alphanumeric(c) || others.find(c) != std::string_view::npos; });
+}
+
+bool is_port(std::string_view text) {
+  unsigned port = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, port);
+  return error == std::errc{} && stop == end && port >= 1 && port <= 65535;
+}
+
+// A host name, an IPv4 address, or an IPv6 address in brackets (RFC 3986 section 3.2.2).
+bool is_host(std::string_view text) {
+  if (text.starts_with('[')) {
+    return text.size() > 2 && text.ends_with(']') &&
+           consists_of(text.substr(1, text.size() - 2), ":.%-");
+  }
+  return !text.empty() && consists_of(text, ".-_");
+}
+
+}  // namespace
+
+Result<std::string> any_text(std::string_view text) { return std::string(text); }
+
+// The looser rule that S3 had in us-east-1 before 2018 and other servers still have: 3 to 255
+// letters, digits, ".", "-" and "_". The server itself refuses what its own rule does not allow.
+Result<std::string> check_bucket_name(std::string_view text) {
+  if (text.starts_with("s3://") || text.find('/') != std::string_view::npos) {
+    return refuse(text, "is not a bucket's name; give the name alone, and keys in bucket.prefix");
+  }
+  if (text.size() < 3 || text.size() > 255 || !consists_of(text, ".-_") ||
+      !is_alphanumeric(text.front()) || !is_alphanumeric(text.back())) {
+    return refuse(text,
+                  "is not a bucket's name; expected 3 to 255 letters, digits, \".\", \"-\" or "
+                  "\"_\", with a letter or digit at both ends");
+  }
+  return std::string(text);
+}
+
+Result<std::string> check_prefix(std::string_view text) {
+  if (text.starts_with('/')) {
+    return refuse(text,
+                  "begins with \"/\"; keys have no \"/\" in front, write it like \"data/train/\"");
+  }
+  // 1024 bytes is the longest key S3 has, and something must be left for the names below.
+  if (text.size() > 1000) return refuse(text, "is longer than 1000 bytes");
+  std::string prefix(text);
+  if (!prefix.empty() && !prefix.ends_with('/')) prefix += '/';
+  // Such a key could never be a path (see vfs/file_system.h), so the mount would stay empty.
+  if (("/" + prefix).find("//") != std::string::npos ||
+      ("/" + prefix).find("/./") != std::string::npos ||
+      ("/" + prefix).find("/../") != std::string::npos) {
+    return refuse(text, "has an empty, \".\" or \"..\" component, which no path can have");
+  }
+  return prefix;
+}
+
+Result<std::string> check_endpoint_url(std::string_view text) {
+  constexpr std::string_view kExpected =
+      "expected http:// or https://, a host and an optional port, such as "
+      "\"https://s3.example.org:9000\"";
+  std::string_view rest = text;
+  if (rest.starts_with("http://")) {
+    rest.remove_prefix(7);
+  } else if (rest.starts_with("https://")) {
+    rest.remove_prefix(8);
+  } else {
+    return refuse(text, fmt::format("does not begin with http:// or https://; {}", kExpected));
+  }
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  if (rest.find_first_of("/?#") != std::string_view::npos) {
+    return refuse(
+        text, fmt::format("has a path; the bucket's name goes into bucket.name: {}", kExpected));
+  }
+  if (rest.find('@') != std::string_view::npos) {
+    return refuse("the URL",
+                  fmt::format("has a user name in it; keys go into [credentials]: {}", kExpected));
+  }
+  const std::size_t bracket = rest.find(']');
+  const std::size_t colon = rest.find(':', bracket == std::string_view::npos ? 0 : bracket);
+  if (!is_host(rest.substr(0, colon))) {
+    return refuse(text, fmt::format("has no valid host; {}", kExpected));
+  }
+  if (colon != std::string_view::npos && !is_port(rest.substr(colon + 1))) {
+    return refuse(text, fmt::format("has no valid port; {}", kExpected));
+  }
+  return std::string(text.substr(0, text.size() - (text.ends_with('/') ? 1 : 0)));
+}
+
+Result<std::string> check_region(std::string_view text) {
+  if (text.empty() || !consists_of(text, "-_")) {
+    return refuse(text,
+                  "is not a region; expected letters, digits and \"-\", such as \"us-east-1\"");
+  }
+  return std::string(text);
+}
+
+Result<std::string> check_path(std::string_view text) {
+  if (!text.empty() && !text.starts_with('/')) {
+    return refuse(text, "is not an absolute path; write it from \"/\" on");
+  }
+  return std::string(text);
+}
+
+Result<std::string> check_socket(std::string_view text) {
+  if (text != "auto" && !text.starts_with('/') && !(text.starts_with('@') && text.size() > 1)) {
+    return refuse(text, "is not a socket; expected \"auto\", an absolute path or \"@name\"");
+  }
+  if (text.size() >= sizeof(sockaddr_un::sun_path)) {
+    return refuse(text, fmt::format("is longer than a socket's name can be ({} bytes)",
+                                    sizeof(sockaddr_un::sun_path) - 1));
+  }
+  return std::string(text);
+}
+
+Result<std::string> check_log_level(std::string_view text) {
+  constexpr std::string_view kLevels[] = {"trace", "debug", "info", "warn", "error"};
+  if (std::ranges::find(kLevels, text) == std::end(kLevels)) {
+    return refuse(text, "is not a level; expected trace, debug, info, warn or error");
+  }
+  return std::string(text);
+}
+
+}  // namespace s3rdmafs::config

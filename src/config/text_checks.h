@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the textual values of a mount file must look like. Each check gives the spelling to store,
+// or kInvalidArgument with what was found and what was expected.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "s3rdmafs/base/error.h"
+
+namespace s3rdmafs::config {
+
+[[nodiscard]] Result<std::string> any_text(std::string_view text);
+[[nodiscard]] Result<std::string> check_bucket_name(std::string_view text);
+/// Appends the "/" that the prefix of a directory ends in.
+[[nodiscard]] Result<std::string> check_prefix(std::string_view text);
+/// scheme://host[:port]; one "/" behind it is dropped.
+[[nodiscard]] Result<std::string> check_endpoint_url(std::string_view text);
+[[nodiscard]] Result<std::string> check_region(std::string_view text);
+/// Empty, or absolute: a daemon has no working directory that a user would know.
+[[nodiscard]] Result<std::string> check_path(std::string_view text);
+/// "auto", an absolute path, or "@name" in the abstract name space (unix(7)).
+[[nodiscard]] Result<std::string> check_socket(std::string_view text);
+/// A level that set_up_log (base/log.h) knows.
+[[nodiscard]] Result<std::string> check_log_level(std::string_view text);
+
+}  // namespace s3rdmafs::config

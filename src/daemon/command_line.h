@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "config/mount_options.h"
+#include "s3rdmafs/base/error.h"
+
+namespace s3rdmafs::daemon {
+
+/// `s3rdmafs mount FILE.toml [MOUNTPOINT]`, or mount.s3rdma as mount(8) calls it.
+struct MountCommand {
+  std::string file;
+  std::string mountpoint;   ///< empty: mount.point of the file
+  bool foreground = false;  ///< stay attached to the terminal or to systemd
+  bool fake = false;        ///< do everything but the mount itself (mount(8) -f)
+  /// Enter this mount namespace first, a path for setns(2); empty: stay (mount(8) -N).
+  std::string mount_namespace;
+  std::vector<std::string> kernel_options;  ///< for libfuse's -o: "noatime", ...
+  std::vector<config::Override> overrides;
+};
+
+/// `s3rdmafs umount MOUNTPOINT`
+struct UmountCommand {
+  std::string mountpoint;
+  bool lazy = false;  ///< detach now, end when nobody uses it any more (umount2(2) MNT_DETACH)
+};
+
+/// `s3rdmafs stats MOUNTPOINT`
+struct StatsCommand {
+  std::string mountpoint;
+};
+
+/// `s3rdmafs config FILE.toml`
+struct ConfigCommand {
+  std::string file;
+  std::vector<config::Override> overrides;
+};
+
+/// --help and --version: print and leave with 0.
+struct ShowText {
+  std::string text;  ///< ends in a newline
+};
+
+using Command = std::variant<MountCommand, UmountCommand, StatsCommand, ConfigCommand, ShowText>;
+
+/// Reads the command line; `arguments` are argv, the program's name first. A name that ends in
+/// "mount.s3rdma" selects the form that mount(8) calls helpers in (section EXTERNAL HELPERS).
+/// @param version  what --version prints behind the program's name
+/// Errors: kInvalidArgument, with what is wrong and which --help to read.
+[[nodiscard]] Result<Command> parse_command_line(std::span<const std::string> arguments,
+                                                 std::string_view version);
+
+}  // namespace s3rdmafs::daemon

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/mounted_bucket.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <future>
+#include <thread>
+
+#include "cache/arena.h"
+#include "cache/block_cache.h"
+#include "daemon/choose_fabric.h"
+#include "fuse/session.h"
+#include "metrics/registry.h"
+#include "metrics/stats_socket.h"
+#include "rdma/fabric.h"
+#include "s3/check_bucket.h"
+#include "s3/http_object_store.h"
+#include "s3rdmafs/base/log.h"
+#include "vfs/file_system.h"
+
+namespace s3rdmafs::daemon {
+namespace {
+
+cache::Arena::Lock arena_lock(config::CacheLock lock) {
+  switch (lock) {
+    case config::CacheLock::kOff:
+      return cache::Arena::Lock::kOff;
+    case config::CacheLock::kTry:
+      return cache::Arena::Lock::kTry;
+    case config::CacheLock::kRequire:
+      break;
+  }
+  return cache::Arena::Lock::kRequire;
+}
+
+std::string comma_list(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ","));
+}
+
+}  // namespace
+
+// In order of dependency: each borrows from those above it, and destruction runs from below.
+struct MountedBucket::Layers {
+  explicit Layers(const MountPlan& mount_plan)
+      : plan(mount_plan), credentials(mount_plan.credentials) {}
+
+  const MountPlan plan;
+  const SystemClock clock;
+  metrics::Registry metrics;
+  s3::StaticCredentials credentials;
+  std::unique_ptr<rdma::Fabric> fabric;
+  std::unique_ptr<s3::HttpObjectStore> store;
+  std::unique_ptr<cache::Arena> arena;
+  std::unique_ptr<cache::BlockCache> cache;
+  std::unique_ptr<vfs::FileSystem> file_system;
+  std::unique_ptr<fuse::MountContext> context;
+  std::unique_ptr<fuse::Session> session;
+  std::unique_ptr<metrics::StatsSocket> stats;
+
+  Result<void> build_store();
+  Result<void> check_bucket_answers();
+  Result<void> build_cache();
+  Result<void> build_mount();
+};
+
+Result<void> MountedBucket::Layers::build_store() {
+  const config::MountConfig& config = plan.config;
+  auto chosen = choose_fabric(config);
+  if (!chosen) return std::unexpected(chosen.error());
+  fabric = std::move(*chosen);
+  store = std::make_unique<s3::HttpObjectStore>(
+      s3::HttpObjectStore::Options{.bucket = config.bucket,
+                                   .endpoint = config.endpoint,
+                                   .rdma = config.rdma,
+                                   .http = config.http,
+                                   .retry = config.retry},
+      credentials, clock, metrics);
+  return {};
+}
+
+// Before memory is taken and anything is mounted: most mounts that fail fail here.
+Result<void> MountedBucket::Layers::check_bucket_answers() {
+  std::promise<Result<void>> answer;
+  auto answered = answer.get_future();
+  s3::check_bucket(*store, plan.config.bucket.prefix, clock.now() + plan.config.retry.deadline,
+                   [&answer](Result<void> result) { answer.set_value(std::move(result)); });
+  return answered.get();  // bounded by the deadline
+}
+
+Result<void> MountedBucket::Layers::build_cache() {
+  const config::MountConfig& config = plan.config;
+  auto made = cache::Arena::create(config.cache.size_bytes, arena_lock(config.cache.lock), *fabric);
+  if (!made) return std::unexpected(made.error());
+  arena = std::move(*made);
+  if (!arena->has_huge_pages()) {
+    spdlog::warn("cache: no huge pages ({}); reads are slower, nothing else changes",
+                 arena->note());
+  }
+  cache = std::make_unique<cache::BlockCache>(
+      *arena, *store, clock, metrics,
+      cache::BlockCache::Options{.read_ahead_max_bytes = config.read_ahead.window_max_bytes,
+                                 .fill_deadline = config.retry.deadline});
+  return {};
+}
+
+Result<void> MountedBucket::Layers::build_mount() {
+  const config::MountConfig& config = plan.config;
+  file_system = std::make_unique<vfs::FileSystem>(
+      *store, *cache, clock, metrics,
+      vfs::FileSystem::Options{.prefix = config.bucket.prefix,
+                               .ttl = config.metadata.ttl,
+                               .negative_ttl = config.metadata.negative_ttl});
+  context.reset(new fuse::MountContext{.file_system = *file_system,
+                                       .clock = clock,
+                                       .metrics = metrics,
+                                       .look = {.uid = config.mount.uid,
+                                                .gid = config.mount.gid,
+                                                .file_mode = config.mount.file_mode,
+                                                .directory_mode = config.mount.directory_mode,
+                                                .negative_ttl = config.metadata.negative_ttl,
+                                                .deadline = config.retry.deadline}});
+  auto mounted = fuse::Session::mount(*context, {.source = plan.source,
+                                                 .mount_point = plan.mount_point,
+                                                 .allow_other = config.mount.allow_other,
+                                                 .kernel_options = comma_list(plan.kernel_options),
+                                                 .threads = config.mount.threads});
+  if (!mounted) return std::unexpected(mounted.error());
+  session = std::move(*mounted);
+
+  auto listening =
+      metrics::StatsSocket::listen(metrics, metrics::stats_socket_path(plan.mount_point));
+  if (!listening) return std::unexpected(listening.error());
+  stats = std::move(*listening);
+  return {};
+}
+
+MountedBucket::MountedBucket(std::unique_ptr<Layers> layers) : layers_(std::move(layers)) {}
+
+MountedBucket::~MountedBucket() {
+  // Every request under way gets its answer (EIO) while the session can still carry it.
+  layers_->store->shut_down();
+}
+
+Result<std::unique_ptr<MountedBucket>> MountedBucket::create(const MountPlan& plan) {
+  if (auto ok = fuse::check_fuse_device(); !ok) return std::unexpected(ok.error());
+  auto layers = std::make_unique<Layers>(plan);
+  for (const auto step : {&Layers::build_store, &Layers::check_bucket_answers, &Layers::build_cache,
+                          &Layers::build_mount}) {
+    if (auto done = ((*layers).*step)(); !done) {
+      if (layers->store) layers->store->shut_down();
+      return std::unexpected(done.error());
+    }
+  }
+  return std::unique_ptr<MountedBucket>(new MountedBucket(std::move(layers)));
+}
+
+Result<void> MountedBucket::serve(const std::function<void()>& on_answer) {
+  // The answer to this stat comes from serve() below, through the kernel: when it is there, the
+  // mount works. The root's attributes need no network, so it is bounded.
+  bool answered = false;
+  std::string problem;
+  std::jthread first_request([&] {
+    struct stat status{};
+    if (::stat(layers_->plan.mount_point.c_str(), &status) != 0) {
+      problem = std::strerror(errno);
+      layers_->session->stop();
+      return;
+    }
+    fuse::raise_kernel_read_ahead(layers_->plan.mount_point);
+    answered = true;
+    on_answer();
+  });
+  layers_->session->serve();
+  first_request.join();
+  if (answered) return {};
+  return fail(ErrorCode::kSystem, "the mount does not answer: " + problem);
+}
+
+}  // namespace s3rdmafs::daemon

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuse/errno_map.h"
+
+#include <cerrno>
+
+namespace s3rdmafs::fuse {
+
+int errno_of(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::kNotFound:
+      return ENOENT;
+    case ErrorCode::kStale:
+      return ESTALE;
+    case ErrorCode::kAccessDenied:
+      return EACCES;
+    case ErrorCode::kInvalidArgument:
+      return EINVAL;
+    case ErrorCode::kUnsupported:
+      return EOPNOTSUPP;
+    case ErrorCode::kNoMemory:
+      return ENOMEM;
+    case ErrorCode::kExists:
+      return EEXIST;
+    case ErrorCode::kIsDirectory:
+      return EISDIR;
+    case ErrorCode::kNotDirectory:
+      return ENOTDIR;
+    case ErrorCode::kReadOnly:
+      return EROFS;
+    // Whatever the store or the network did: programs know what to do about a read that failed, and
+    // the log says why. ETIMEDOUT and the like are not errors of read(2).
+    case ErrorCode::kThrottled:
+    case ErrorCode::kServerError:
+    case ErrorCode::kUnreachable:
+    case ErrorCode::kTimedOut:
+    case ErrorCode::kCancelled:
+    case ErrorCode::kProtocol:
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kConfig:
+    case ErrorCode::kSystem:
+      return EIO;
+  }
+  return EIO;
+}
+
+}  // namespace s3rdmafs::fuse

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuse/mount_context.h"
+
+namespace s3rdmafs::fuse {
+
+struct stat MountContext::stat_of(const vfs::Attributes& attributes) const {
+  using std::chrono::duration_cast;
+  using std::chrono::nanoseconds;
+  const auto since_epoch = duration_cast<nanoseconds>(attributes.modified.time_since_epoch());
+  const timespec time{.tv_sec = since_epoch.count() / 1'000'000'000,
+                      .tv_nsec = since_epoch.count() % 1'000'000'000};
+
+  struct stat result{};
+  result.st_ino = attributes.ino;
+  result.st_mode =
+      attributes.is_directory ? S_IFDIR | look.directory_mode : S_IFREG | look.file_mode;
+  result.st_nlink = 1;  // for directories too: find(1) then counts nothing on
+  result.st_uid = look.uid;
+  result.st_gid = look.gid;
+  result.st_size = static_cast<off_t>(attributes.size_bytes);
+  result.st_blocks = static_cast<blkcnt_t>((attributes.size_bytes + 511) / 512);  // stat(2): 512 B
+  result.st_blksize = 1 << 20;  // one FUSE request: cp and cat read in steps of it
+  result.st_atim = result.st_mtim = result.st_ctim = time;
+  return result;
+}
+
+}  // namespace s3rdmafs::fuse

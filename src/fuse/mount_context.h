@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <chrono>
+
+#include "metrics/registry.h"
+#include "s3rdmafs/base/clock.h"
+#include "vfs/file_system.h"
+
+namespace s3rdmafs::fuse {
+
+/// What every operation needs: the file system behind the mount and how the mount shows it. One a
+/// session, handed to libfuse as its user data. Thread-safe.
+struct MountContext {
+  struct Look {
+    uid_t uid = 0;
+    gid_t gid = 0;
+    mode_t file_mode = 0;
+    mode_t directory_mode = 0;
+    std::chrono::milliseconds negative_ttl{};
+    std::chrono::milliseconds deadline{};  ///< of one operation
+  };
+
+  vfs::FileSystem& file_system;
+  const Clock& clock;
+  metrics::Registry& metrics;
+  Look look;
+  metrics::Counter& read_bytes =
+      metrics.counter("fuse_read_bytes_total", "Bytes of files given to the kernel");
+  metrics::Counter& errors = metrics.counter("fuse_errors_total", "Requests answered with EIO");
+
+  /// Set by INIT: direct I/O files can be mapped shared (Linux 6.6). Read by open only.
+  bool direct_io_allows_mmap = false;
+
+  [[nodiscard]] Deadline deadline() const { return clock.now() + look.deadline; }
+  [[nodiscard]] struct stat stat_of(const vfs::Attributes& attributes) const;
+};
+
+/// libfuse counts in seconds.
+[[nodiscard]] inline double seconds(std::chrono::milliseconds duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace s3rdmafs::fuse

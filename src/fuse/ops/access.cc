@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asked only where the mount has no default_permissions; with it the kernel checks by mode bits.
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "fuse/ops/ops.h"
+#include "fuse/reply.h"
+
+namespace s3rdmafs::fuse::ops {
+
+void access(fuse_req_t request, fuse_ino_t ino, int mask) noexcept {
+  Reply reply(request);
+  if (!context_of(request).file_system.attributes(ino)) {
+    reply.errno_value(ENOENT);
+  } else {
+    reply.errno_value((mask & W_OK) != 0 ? EROFS : 0);
+  }
+}
+
+}  // namespace s3rdmafs::fuse::ops

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuse/ops/ops.h"
+#include "fuse/reply.h"
+
+namespace s3rdmafs::fuse::ops {
+
+void getattr(fuse_req_t request, fuse_ino_t ino, fuse_file_info*) noexcept {
+  MountContext& mount = context_of(request);
+  Reply reply(request);
+  const auto attributes = mount.file_system.attributes(ino);
+  if (!attributes) {
+    reply.error(attributes.error());
+    return;
+  }
+  // A day: an inode is one immutable version; a new one is a new inode, found by the next lookup.
+  constexpr double kValidS = 86'400;
+  reply.attributes(mount.stat_of(*attributes), kValidS);
+}
+
+}  // namespace s3rdmafs::fuse::ops

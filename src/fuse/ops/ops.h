@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// FUSE operations, one file each. They turn the kernel's request into a call of vfs::FileSystem and
+// its result into the one reply. None blocks; none knows the network. Valid replies are those that
+// libfuse's fuse_lowlevel.h lists for the operation.
+#pragma once
+
+#include <cstdint>
+
+#include "fuse/lowlevel.h"
+#include "fuse/mount_context.h"
+
+namespace s3rdmafs::fuse::ops {
+
+void init(void* context, fuse_conn_info* connection) noexcept;
+void lookup(fuse_req_t request, fuse_ino_t parent, const char* name) noexcept;
+void forget(fuse_req_t request, fuse_ino_t ino, std::uint64_t count) noexcept;
+void forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgets) noexcept;
+void getattr(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept;
+void opendir(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept;
+void readdir(fuse_req_t request, fuse_ino_t ino, std::size_t size, off_t offset,
+             fuse_file_info* file) noexcept;
+void readdirplus(fuse_req_t request, fuse_ino_t ino, std::size_t size, off_t offset,
+                 fuse_file_info* file) noexcept;
+void releasedir(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept;
+void open(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept;
+void read(fuse_req_t request, fuse_ino_t ino, std::size_t size, off_t offset,
+          fuse_file_info* file) noexcept;
+void release(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept;
+void statfs(fuse_req_t request, fuse_ino_t ino) noexcept;
+void access(fuse_req_t request, fuse_ino_t ino, int mask) noexcept;
+
+/// The mount a request is for.
+[[nodiscard]] inline MountContext& context_of(fuse_req_t request) {
+  return *static_cast<MountContext*>(fuse_req_userdata(request));
+}
+
+/// The table of the above for fuse_session_new.
+[[nodiscard]] fuse_lowlevel_ops table() noexcept;
+
+}  // namespace s3rdmafs::fuse::ops

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// opendir, readdir, readdirplus and releasedir. Plain and plus differ in one thing: plus hands the
+// kernel an inode for each entry it takes, so an `ls -l` costs no lookups.
+#include <cerrno>
+#include <vector>
+
+#include "fuse/ops/ops.h"
+#include "fuse/reply.h"
+
+namespace s3rdmafs::fuse::ops {
+namespace {
+
+// fuse_add_direntry pads each entry to 24 bytes and its name: more than this never fit.
+constexpr std::size_t kSmallestEntryBytes = 24;
+
+bool is_dot(const std::string& name) { return name == "." || name == ".."; }
+
+std::size_t add_plain(const Reply& reply, const MountContext& mount, std::span<char> room,
+                      const vfs::DirectoryEntry& entry) {
+  const struct stat attributes = mount.stat_of(entry.attributes);
+  return fuse_add_direntry(reply.request(), room.data(), room.size(), entry.name.c_str(),
+                           &attributes, static_cast<off_t>(entry.next_offset));
+}
+
+// Asks how much room it needs first: an entry that does not fit must not gain a reference.
+std::size_t add_plus(const Reply& reply, const MountContext& mount, std::uint64_t handle,
+                     std::span<char> room, const vfs::DirectoryEntry& entry) {
+  fuse_entry_param param{};
+  param.attr = mount.stat_of(entry.attributes);
+  const auto next = static_cast<off_t>(entry.next_offset);
+  const std::size_t needed =
+      fuse_add_direntry_plus(reply.request(), nullptr, 0, entry.name.c_str(), &param, next);
+  if (needed > room.size()) return needed;
+  if (!is_dot(entry.name)) {  // for the dots ino stays 0, by which the kernel counts no reference
+    const vfs::Entry remembered = mount.file_system.remember(handle, entry);
+    param.ino = remembered.attributes.ino;
+    param.attr = mount.stat_of(remembered.attributes);
+    param.attr_timeout = param.entry_timeout = seconds(remembered.valid_for);
+  }
+  return fuse_add_direntry_plus(reply.request(), room.data(), room.size(), entry.name.c_str(),
+                                &param, next);
+}
+
+void read_directory(fuse_req_t request, std::size_t size, off_t offset, std::uint64_t handle,
+                    bool plus) {
+  MountContext& mount = context_of(request);
+  mount.file_system.read_directory(
+      handle, static_cast<std::uint64_t>(offset), size / kSmallestEntryBytes, mount.deadline(),
+      [&mount, reply = Reply(request), size, handle,
+       plus](const Result<std::vector<vfs::DirectoryEntry>>& entries) mutable {
+        if (!entries) {
+          reply.error(entries.error());
+          return;
+        }
+        std::vector<char> buffer(size);
+        std::size_t used = 0;
+        for (const vfs::DirectoryEntry& entry : *entries) {
+          const auto room = std::span(buffer).subspan(used);
+          const std::size_t needed = plus ? add_plus(reply, mount, handle, room, entry)
+                                          : add_plain(reply, mount, room, entry);
+          if (needed > room.size()) break;
+          used += needed;
+        }
+        reply.bytes(std::span(buffer).first(used));
+      });
+}
+
+}  // namespace
+
+void opendir(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
+  MountContext& mount = context_of(request);
+  Reply reply(request);
+  const auto handle = mount.file_system.open_directory(ino);
+  if (!handle) {
+    reply.error(handle.error());
+    return;
+  }
+  fuse_file_info opened = *file;
+  opened.fh = *handle;
+  reply.open(opened);
+}
+
+void readdir(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset,
+             fuse_file_info* file) noexcept {
+  read_directory(request, size, offset, file->fh, /*plus=*/false);
+}
+
+void readdirplus(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset,
+                 fuse_file_info* file) noexcept {
+  read_directory(request, size, offset, file->fh, /*plus=*/true);
+}
+
+void releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* file) noexcept {
+  context_of(request).file_system.release_directory(file->fh);
+  Reply(request).errno_value(0);
+}
+
+}  // namespace s3rdmafs::fuse::ops

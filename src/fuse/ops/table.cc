@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuse/ops/ops.h"
+
+namespace s3rdmafs::fuse::ops {
+
+fuse_lowlevel_ops table() noexcept {
+  fuse_lowlevel_ops ops{};
+  ops.init = init;
+  ops.lookup = lookup;
+  ops.forget = forget;
+  ops.forget_multi = forget_multi;
+  ops.getattr = getattr;
+  ops.opendir = opendir;
+  ops.readdir = readdir;
+  ops.readdirplus = readdirplus;
+  ops.releasedir = releasedir;
+  ops.open = open;
+  ops.read = read;
+  ops.release = release;
+  ops.statfs = statfs;
+  ops.access = access;
+  return ops;
+}
+
+}  // namespace s3rdmafs::fuse::ops

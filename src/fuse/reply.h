@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+
+#include "cache/read_cache.h"
+#include "fuse/lowlevel.h"
+#include "s3rdmafs/base/error.h"
+
+namespace s3rdmafs::fuse {
+
+/// The one reply that a FUSE request gets. Made when the request arrives, moved into the
+/// continuation, used once; destroyed unused, it answers EIO and logs the bug.
+///
+/// While it is open, the kernel may interrupt the request (a signal to the waiting process): then
+/// it is answered EINTR at once, and the later answer is dropped. So no process hangs on the
+/// network that its user wants to kill. Thread-safe against interrupts; otherwise thread-bound.
+class Reply {
+ public:
+  explicit Reply(fuse_req_t request);
+  Reply(Reply&&) = default;
+  Reply& operator=(Reply&&) = delete;
+  ~Reply();
+
+  void error(const Error& error);
+  void errno_value(int value);
+  void entry(const fuse_entry_param& entry);
+  void attributes(const struct stat& attributes, double valid_s);
+  void open(const fuse_file_info& file);
+  void bytes(std::span<const char> bytes);
+  /// One writev straight out of the cache; the bytes stay pinned until it has returned.
+  void data(const cache::PinnedBytes& bytes);
+  void statfs(const struct statvfs& statistics);
+
+  /// For fuse_add_direntry, which wants it although it never looks at it.
+  [[nodiscard]] fuse_req_t request() const { return state_->request; }
+
+ private:
+  enum class Phase { kRegistering, kInterruptedEarly, kOpen, kAnswered };
+  struct State {
+    fuse_req_t request;
+    std::atomic<Phase> phase{Phase::kRegistering};
+  };
+
+  static void on_interrupt(fuse_req_t request, void* data) noexcept;
+  /// True for whoever may answer: the owner or the interrupt, whichever comes first.
+  [[nodiscard]] bool claim();
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace s3rdmafs::fuse

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuse/session.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "fuse/lowlevel.h"
+#include "fuse/ops/ops.h"
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/unique_fd.h"
+
+namespace s3rdmafs::fuse {
+namespace {
+
+void log_for_libfuse(fuse_log_level level, const char* format, va_list arguments) noexcept {
+  char line[512];
+  std::vsnprintf(line, sizeof(line), format, arguments);
+  std::string_view text(line);
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  spdlog::log(level <= FUSE_LOG_ERR ? spdlog::level::err : spdlog::level::debug, "libfuse: {}",
+              text);
+}
+
+// Said before libfuse tries, since its own words do not say what to do.
+Result<void> check_fuse_device() {
+  const UniqueFd device(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
+  if (device) return {};
+  const int saved_errno = errno;
+  const std::string reason = std::string("/dev/fuse: ") + std::strerror(saved_errno);
+  if (saved_errno == EACCES || saved_errno == EPERM) {
+    return fail(ErrorCode::kAccessDenied,
+                reason + "; run as root, or give this user the right to open /dev/fuse");
+  }
+  return fail(ErrorCode::kUnsupported,
+              reason +
+                  "; load the kernel's FUSE (modprobe fuse), or in a container pass the device "
+                  "in (--device /dev/fuse)");
+}
+
+unsigned worker_count(unsigned wanted) {
+  // More than two a processor cost wake-ups without serving more; 16 is where that was flat.
+  if (wanted != 0) return wanted;
+  return std::clamp(2 * std::thread::hardware_concurrency(), 2U, 16U);
+}
+
+}  // namespace
+
+void Session::Destroy::operator()(fuse_session* session) const {
+  fuse_remove_signal_handlers(session);
+  fuse_session_unmount(session);
+  fuse_session_destroy(session);
+}
+
+Result<std::unique_ptr<Session>> Session::mount(MountContext& context, const Options& options) {
+  if (auto ok = check_fuse_device(); !ok) return std::unexpected(ok.error());
+  fuse_set_log_func(log_for_libfuse);
+
+  // A comma would end the option's value; libfuse takes "\," for one.
+  std::string source;
+  for (const char c : options.source)
+    source += (c == ',' || c == '\\') ? std::string("\\") + c : std::string(1, c);
+  std::string mount_options = "ro,default_permissions,subtype=s3rdma,fsname=" + source;
+  if (options.allow_other) mount_options += ",allow_other";
+  if (!options.kernel_options.empty()) mount_options += "," + options.kernel_options;
+
+  std::vector<std::string> words = {"s3rdmafs", "-o", mount_options};
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  fuse_args args = FUSE_ARGS_INIT(static_cast<int>(pointers.size()), pointers.data());
+  const fuse_lowlevel_ops operations = ops::table();
+  std::unique_ptr<fuse_session, Destroy> session(
+      fuse_session_new(&args, &operations, sizeof(operations), &context));
+  fuse_opt_free_args(&args);
+  if (!session) {
+    return fail(ErrorCode::kInvalidArgument, "libfuse refuses the mount options " + mount_options);
+  }
+  if (fuse_session_mount(session.get(), options.mount_point.c_str()) != 0) {
+    return fail(ErrorCode::kSystem, "mounting on " + options.mount_point +
+                                        " failed: " + std::strerror(errno) +
+                                        (::geteuid() == 0 ? "" : "; is fusermount3 installed?"));
+  }
+  if (fuse_set_signal_handlers(session.get()) != 0) {
+    return fail(ErrorCode::kSystem, "installing signal handlers failed");
+  }
+  return std::unique_ptr<Session>(new Session(std::move(session), worker_count(options.threads)));
+}
+
+Session::~Session() = default;
+
+void Session::serve() {
+  const std::unique_ptr<fuse_loop_config, void (*)(fuse_loop_config*)> config(
+      fuse_loop_cfg_create(), fuse_loop_cfg_destroy);
+  fuse_loop_cfg_set_clone_fd(config.get(), 1);
+  fuse_loop_cfg_set_max_threads(config.get(), threads_);
+  fuse_loop_cfg_set_idle_threads(config.get(), threads_);  // none comes and goes under load
+  const int result = fuse_session_loop_mt(session_.get(), config.get());
+  if (result < 0) spdlog::error("fuse: the session ended: {}", std::strerror(-result));
+}
+
+void Session::stop() { fuse_session_exit(session_.get()); }
+
+// The kernel's own read-ahead decides how large its buffered reads are (128 KiB unless raised).
+// Only root may, and only after the mount; see fuse-performance on why 2 MiB.
+void raise_kernel_read_ahead(const std::string& mount_point) {
+  constexpr std::string_view kReadAheadKib = "2048";
+  struct stat status{};
+  if (::stat(mount_point.c_str(), &status) != 0) return;
+  const std::string path = fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", ::major(status.st_dev),
+                                       ::minor(status.st_dev));
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const bool written = file && ::write(file.get(), kReadAheadKib.data(), kReadAheadKib.size()) > 0;
+  if (!written) spdlog::info("fuse: {} stays as it is: {}", path, std::strerror(errno));
+}
+
+}  // namespace s3rdmafs::fuse

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "fuse/mount_context.h"
+#include "s3rdmafs/base/error.h"
+
+struct fuse_session;
+
+namespace s3rdmafs::fuse {
+
+/// One mounted libfuse session.
+///
+/// Life: mount(), serve() until the mount ends, then shut the object store down so that every
+/// request has had its answer, then destroy this. Replies need the session's descriptor: nothing
+/// may hold one when it is destroyed.
+class Session {
+ public:
+  struct Options {
+    std::string source;       ///< what `mount` and `df` show in the first column
+    std::string mount_point;  ///< absolute
+    bool allow_other = false;
+    std::string
+        kernel_options;    ///< further ones for mount(2), comma separated, e.g. "nosuid,nodev"
+    unsigned threads = 0;  ///< workers; 0: chosen from the processors
+  };
+
+  /// Errors: kSystem or kAccessDenied (no /dev/fuse, no right to mount), with what to do.
+  [[nodiscard]] static Result<std::unique_ptr<Session>> mount(MountContext& context,
+                                                              const Options& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Serves requests until the file system is unmounted or SIGINT, SIGTERM or SIGHUP comes.
+  void serve();
+  /// Makes serve() return. Any thread.
+  void stop();
+
+ private:
+  struct Destroy {
+    void operator()(fuse_session* session) const;
+  };
+  Session(std::unique_ptr<fuse_session, Destroy> session, unsigned threads)
+      : session_(std::move(session)), threads_(threads) {}
+
+  std::unique_ptr<fuse_session, Destroy> session_;
+  unsigned threads_;
+};
+
+/// Raises the kernel's read-ahead of a mount that answers; where that is not ours to do, says so.
+void raise_kernel_read_ahead(const std::string& mount_point);
+
+}  // namespace s3rdmafs::fuse

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why one place: no standard exists yet, and servers differ in every detail but the header names.
+// What costs a user's bytes is a wrong yes, so whatever is not clearly "done" is asked for again by
+// HTTP, which is always right and only slower.
+#include "rdma/reply_rule.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+
+namespace s3rdmafs::rdma {
+namespace {
+
+enum class Reply { kAbsent, kSuccess, kDeclined, kUnknown };
+
+Reply read_reply(const std::optional<std::string_view>& value) {
+  if (!value) return Reply::kAbsent;
+  if (*value == "200" || *value == "204" || *value == "206") return Reply::kSuccess;
+  if (*value == "501") return Reply::kDeclined;
+  return Reply::kUnknown;
+}
+
+/// "N" or "N/total".
+std::optional<std::uint64_t> read_count(std::string_view text) {
+  text = text.substr(0, text.find('/'));
+  std::uint64_t count = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, count);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return count;
+}
+
+/// A successful reply is only as good as its count.
+Decision check_count(const ReplyFacts& facts) {
+  const std::optional<std::uint64_t> count = read_count(*facts.bytes_transferred);
+  if (!count) return {Verdict::kCorrupt, "bad_byte_count"};
+  if (*count < facts.expected_bytes) return {Verdict::kTruncated, "truncated"};
+  if (*count > facts.expected_bytes) return {Verdict::kCorrupt, "too_many_bytes"};
+  return {Verdict::kDoneByRdma, "done"};
+}
+
+bool speaks_of_rdma(std::string_view s3_error_code) {
+  std::string lower(s3_error_code);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower.find("rdma") != std::string::npos;
+}
+
+/// The codes of HTTP 400 that a bad token cannot be the reason for. Others are taken to mean the
+/// token, since versitygw and others answer a malformed one with a generic code.
+bool is_400_without_the_token(std::string_view code) {
+  constexpr std::array kCodes = std::to_array<std::string_view>(
+      {"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "RequestTimeout",
+       "AuthorizationHeaderMalformed", "InvalidBucketName", "KeyTooLongError", "IncompleteBody",
+       "EntityTooSmall", "EntityTooLarge", "BadDigest", "InvalidDigest"});
+  return std::ranges::find(kCodes, code) != kCodes.end();
+}
+
+/// What every HTTP status of 300 and above says, for GET and PUT alike.
+Decision judge_error(const ReplyFacts& facts) {
+  if (facts.http_status == 501 || read_reply(facts.reply) == Reply::kDeclined) {
+    return {Verdict::kRetryWithoutToken, "declined"};
+  }
+  if (facts.http_status == 400 && !is_400_without_the_token(facts.s3_error_code)) {
+    return {Verdict::kTokenRejected, "token_rejected"};
+  }
+  // Dell's and versitygw's failed transfers are a plain 500 with nothing that tells them apart.
+  if (facts.http_status == 500 || speaks_of_rdma(facts.s3_error_code)) {
+    return {Verdict::kTransferFailed, "transfer_failed"};
+  }
+  return {Verdict::kS3Error, "s3_error"};
+}
+
+bool is_success(int http_status) { return http_status >= 200 && http_status < 300; }
+
+std::string_view reason_for_no_rdma(Reply reply) {
+  if (reply == Reply::kDeclined) return "declined";
+  return reply == Reply::kUnknown ? "unknown_reply" : "no_reply_header";
+}
+
+}  // namespace
+
+Decision judge_get(const ReplyFacts& facts) {
+  if (!is_success(facts.http_status)) return judge_error(facts);
+  const Reply reply = read_reply(facts.reply);
+  if (reply == Reply::kSuccess) {
+    if (facts.body_bytes != 0) return {Verdict::kCorrupt, "success_with_body"};
+    if (!facts.bytes_transferred) return {Verdict::kRetryWithoutToken, "no_byte_count"};
+    return check_count(facts);
+  }
+  if (facts.body_bytes == facts.expected_bytes) {
+    return {Verdict::kBodyCarriesData, reason_for_no_rdma(reply)};
+  }
+  if (facts.body_bytes == 0) return {Verdict::kRetryWithoutToken, reason_for_no_rdma(reply)};
+  if (facts.body_bytes < facts.expected_bytes) return {Verdict::kTruncated, "truncated"};
+  return {Verdict::kCorrupt, "too_many_bytes"};
+}
+
+Decision judge_put(const ReplyFacts& facts) {
+  if (!is_success(facts.http_status)) return judge_error(facts);
+  const Reply reply = read_reply(facts.reply);
+  if (reply == Reply::kAbsent) return {Verdict::kRetryWithoutToken, "stored_empty"};
+  if (reply == Reply::kSuccess && *facts.reply != "206") {
+    // Most servers leave the count out here, and the reply alone proves that RDMA was done.
+    if (!facts.bytes_transferred) return {Verdict::kDoneByRdma, "done"};
+    return check_count(facts);
+  }
+  return {Verdict::kRetryWithoutToken, reply == Reply::kDeclined ? "declined" : "unknown_reply"};
+}
+
+}  // namespace s3rdmafs::rdma

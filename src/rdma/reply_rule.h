@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace s3rdmafs::rdma {
+
+/// What the answer to one request with an x-amz-rdma-token says: facts only, so that the rule needs
+/// no HTTP library. The answer was complete; a broken exchange never gets here. Borrows its text.
+struct ReplyFacts {
+  int http_status = 0;
+  std::optional<std::string_view> reply;              ///< x-amz-rdma-reply, as received
+  std::optional<std::string_view> bytes_transferred;  ///< "N" or "N/total", as received
+  std::uint64_t body_bytes = 0;                       ///< of the HTTP body that arrived
+  std::uint64_t expected_bytes = 0;                   ///< what the token's window holds; at least 1
+  std::string_view s3_error_code = {};                ///< of the error document; empty: none
+};
+
+/// What to make of it.
+enum class Verdict {
+  kDoneByRdma,         ///< the window holds (GET) or the server took (PUT) exactly the bytes
+  kBodyCarriesData,    ///< GET: the HTTP body is the data, all of it
+  kRetryWithoutToken,  ///< the server would not or did not: the same request by HTTP
+  kTokenRejected,      ///< as above, and no token of ours will do: a configuration fault
+  kTransferFailed,     ///< the server tried and failed: again, better without the token
+  kTruncated,          ///< fewer bytes than asked for
+  kCorrupt,            ///< the answer contradicts itself: these bytes must not be used
+  kS3Error,            ///< an ordinary S3 error that has nothing to do with the token
+};
+
+struct Decision {
+  Verdict verdict;
+  std::string_view reason;  ///< a fixed word, good as a metric's label: "declined"
+};
+
+/// The client's decision rule of protocol.md section 1.8; every peer's behaviour in its section 1.6
+/// is a row of tests/unit/rdma/reply_rule_test.cc. Reentrant.
+///
+/// Success takes the reply header *and* the byte count (design.md section 4). A reply's number need
+/// not equal the HTTP status: versitygw answers HTTP 206 with reply 200.
+[[nodiscard]] Decision judge_get(const ReplyFacts& facts);
+
+/// The same for PUT and UploadPart, whose body was empty. A server without RDMA answers plain 200
+/// and has then stored an object of zero bytes: reason "stored_empty", and the caller must put it
+/// right.
+[[nodiscard]] Decision judge_put(const ReplyFacts& facts);
+
+}  // namespace s3rdmafs::rdma

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/mutex.h"
+
+namespace s3rdmafs::s3 {
+
+/// Whether one endpoint does RDMA, learned from its answers: nothing announces it (protocol.md
+/// section 0). A "no" is believed for a while, so that it is paid for once and not by every
+/// request; then one request tries again. Thread-safe.
+class Capability {
+ public:
+  enum class State { kUnknown, kWorks, kDeclines, kRejectsTokens };
+
+  /// How long a "no" is believed. Short enough that a server restarted with RDMA is found while its
+  /// administrator still watches; one request in half a minute costs nothing.
+  static constexpr std::chrono::seconds kProbeInterval{30};
+  /// A server that works may still answer some requests in the body (cached, staged or small
+  /// objects). So many in a row mean that it has stopped.
+  static constexpr unsigned kBodyAnswersMax = 8;
+  /// So many failed transfers in a row mean a broken fabric, not a lost request.
+  static constexpr unsigned kFailuresMax = 3;
+
+  explicit Capability(const Clock& clock) : clock_(clock) {}
+
+  /// Whether this request should carry a token. True also for the one request in kProbeInterval
+  /// that finds out whether a "no" still holds.
+  [[nodiscard]] bool should_try();
+
+  void on_rdma_done();
+  void on_body_answer();      ///< the data came by HTTP, at no extra cost
+  void on_declined();         ///< the request has to be sent again without a token
+  void on_transfer_failed();  ///< the server tried; the fabric failed, or the server did
+  void on_token_rejected();   ///< configuration fault
+  [[nodiscard]] State state() const;
+
+ private:
+  void give_up(State state) REQUIRES(mutex_);
+
+  const Clock& clock_;
+  mutable Mutex mutex_;  // leaf
+  State state_ GUARDED_BY(mutex_) = State::kUnknown;
+  unsigned body_answers_ GUARDED_BY(mutex_) = 0;  // in a row
+  unsigned failures_ GUARDED_BY(mutex_) = 0;      // in a row
+  std::chrono::steady_clock::time_point probe_at_ GUARDED_BY(mutex_);
+};
+
+}  // namespace s3rdmafs::s3

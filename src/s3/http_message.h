@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes into the HTTP engine and what comes out. Plain values; no S3 and no RDMA in them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "s3/response_headers.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/error.h"
+
+namespace s3rdmafs::s3 {
+
+enum class HttpMethod { kGet, kHead };
+
+[[nodiscard]] constexpr const char* method_name(HttpMethod method) {
+  return method == HttpMethod::kHead ? "HEAD" : "GET";
+}
+
+/// One exchange.
+struct HttpRequest {
+  HttpMethod method = HttpMethod::kGet;
+  std::string url;                   ///< percent-encoded, sent exactly as it stands
+  std::vector<std::string> headers;  ///< "Name: value"
+  /// Where the body of a 2xx answer goes; not one byte is written past its end. Borrowed until the
+  /// answer. Empty: the body goes to HttpResponse::text, as every other answer's does.
+  std::span<std::byte> body_into;
+  std::size_t text_bytes_max = 0;
+  /// Send it once and never again, whatever becomes of the connection. Otherwise libcurl sends it
+  /// once more if the server had closed a kept-alive connection.
+  bool send_once = false;
+  Deadline deadline;
+};
+
+/// A complete answer, of whatever status.
+struct HttpResponse {
+  int status = 0;
+  ResponseHeaders headers;
+  std::string text;
+  std::uint64_t body_bytes = 0;   ///< received and kept
+  bool body_is_too_long = false;  ///< there was more than fitted; the rest was not read
+};
+
+/// No complete answer.
+struct HttpFailure {
+  /// kUnreachable (also for an attempt that took too long), kTimedOut (the deadline passed),
+  /// kCancelled, kProtocol (no HTTP), kConfig (TLS).
+  Error error;
+  /// False: the server surely never saw the request. True: it may have, and may still act on it.
+  bool may_have_reached_server = false;
+};
+
+using HttpOutcome = std::expected<HttpResponse, HttpFailure>;
+/// Called exactly once. On an event thread, or within send() if the request could not begin.
+using HttpDone = std::move_only_function<void(HttpOutcome)>;
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "config/mount_config.h"
+#include "metrics/registry.h"
+#include "s3/capability.h"
+#include "s3/credentials.h"
+#include "s3/get_exchange.h"
+#include "s3/http_engine.h"
+#include "s3/object_store.h"
+#include "s3/request.h"
+#include "s3/retry_runner.h"
+#include "s3/store_metrics.h"
+
+namespace s3rdmafs::s3 {
+
+/// The bucket of one mount file, over HTTP with RDMA tokens. Its threads are the engine's event
+/// threads: they run the `done`s, which therefore must not block, nor call shut_down().
+class HttpObjectStore final : public ObjectStore {
+ public:
+  struct Options {
+    config::MountConfig::Bucket bucket;
+    config::MountConfig::Endpoint endpoint;
+    config::MountConfig::Rdma rdma;
+    config::MountConfig::Http http;
+    config::MountConfig::Retry
+        retry;  ///< its `deadline` is for callers: operations bring their own
+  };
+
+  /// Borrows all but the options for its lifetime.
+  HttpObjectStore(Options options, CredentialSource& credentials, const Clock& clock,
+                  metrics::Registry& metrics);
+  /// Shuts down.
+  ~HttpObjectStore() override;
+
+  void head(std::string key, Deadline deadline, Done<ObjectInfo> done) override;
+  void list(ListRequest request, Deadline deadline, Done<ListPage> done) override;
+  void get(GetRequest request, Deadline deadline, GetDone done) override;
+  void shut_down() override;
+
+ private:
+  StoreMetrics metrics_;
+  RequestBuilder requests_;
+  Capability capability_;
+  GetExchange::Shared get_shared_;
+  HttpEngine engine_;
+  RetryRunner runner_;
+};
+
+}  // namespace s3rdmafs::s3

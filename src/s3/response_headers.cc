@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3/response_headers.h"
+
+#include <charconv>
+
+#include <curl/curl.h>
+
+namespace s3rdmafs::s3 {
+namespace {
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool is_same_name(std::string_view name, std::string_view lower) {
+  if (name.size() != lower.size()) return false;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) != lower[i]) return false;
+  }
+  return true;
+}
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+void append(std::optional<std::string>& header, std::string_view value) {
+  if (header) {
+    *header += ", ";
+    *header += value;
+  } else {
+    header = std::string(value);
+  }
+}
+
+}  // namespace
+
+void ResponseHeaders::add_line(std::string_view line) {
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return;
+  const std::string_view name = line.substr(0, colon);
+  const std::string_view value = trim(line.substr(colon + 1));
+  if (is_same_name(name, "etag")) {
+    etag = value;
+  } else if (is_same_name(name, "content-length")) {
+    content_length = parse_number(value);
+  } else if (is_same_name(name, "content-range")) {
+    content_range = value;
+  } else if (is_same_name(name, "last-modified")) {
+    const std::time_t seconds = curl_getdate(std::string(value).c_str(), nullptr);
+    if (seconds != -1) last_modified = std::chrono::system_clock::from_time_t(seconds);
+  } else if (is_same_name(name, "x-amz-rdma-reply")) {
+    append(rdma_reply, value);
+  } else if (is_same_name(name, "x-amz-rdma-bytes-transferred")) {
+    append(rdma_bytes_transferred, value);
+  } else if (is_same_name(name, "x-amz-request-id")) {
+    request_id = value;
+  } else if (is_same_name(name, "retry-after")) {
+    // An hour at most: any more is past every deadline, and must not overflow on the way there.
+    constexpr std::uint64_t kSecondsMax = 3600;
+    const std::optional<std::uint64_t> seconds = parse_number(value);
+    if (seconds) retry_after = std::chrono::seconds(std::min(*seconds, kSecondsMax));
+  }
+}
+
+std::optional<ContentRange> parse_content_range(std::string_view text) {
+  constexpr std::string_view kUnit = "bytes ";
+  if (!text.starts_with(kUnit)) return std::nullopt;
+  text.remove_prefix(kUnit.size());
+  const std::size_t dash = text.find('-');
+  const std::size_t slash = text.find('/');
+  if (dash == std::string_view::npos || slash == std::string_view::npos || dash > slash) {
+    return std::nullopt;
+  }
+  const auto first = parse_number(text.substr(0, dash));
+  const auto last = parse_number(text.substr(dash + 1, slash - dash - 1));
+  if (!first || !last || *last < *first) return std::nullopt;
+  return ContentRange{.first = *first, .last = *last};
+}
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace s3rdmafs::s3 {
+
+/// The few headers of an answer that anybody here asks for; the others are not kept.
+struct ResponseHeaders {
+  std::string etag;  ///< quotes included
+  std::string request_id;
+  std::string content_range;
+  std::optional<std::uint64_t> content_length;
+  std::optional<std::chrono::system_clock::time_point> last_modified;
+  /// As received, without white space around it; one that came several times is joined by ", ",
+  /// which no rule takes for success.
+  std::optional<std::string> rdma_reply;
+  std::optional<std::string> rdma_bytes_transferred;
+  std::optional<std::chrono::seconds> retry_after;  ///< only the form in seconds (RFC 9110 10.2.3)
+
+  /// Takes one line as it came off the wire; what it does not know or cannot read it ignores.
+  void add_line(std::string_view line);
+};
+
+/// The "bytes a-b/total" of RFC 9110 section 14.4.
+struct ContentRange {
+  std::uint64_t first = 0;  ///< offset of the first byte
+  std::uint64_t last = 0;   ///< offset of the last one, not the one behind it
+};
+/// Nothing for anything else, "bytes */n" included.
+[[nodiscard]] std::optional<ContentRange> parse_content_range(std::string_view text);
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3/store_metrics.h"
+
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+constexpr std::string_view kBytesName = "get_bytes_total";
+constexpr std::string_view kBytesHelp = "Object bytes received, by the path they came";
+constexpr std::string_view kRequestsName = "s3_requests_total";
+constexpr std::string_view kRequestsHelp = "S3 operations begun, retries not counted";
+
+}  // namespace
+
+StoreMetrics::StoreMetrics(metrics::Registry& registry)
+    : bytes_by_rdma(registry.counter(kBytesName, kBytesHelp, R"(path="rdma")")),
+      bytes_by_http(registry.counter(kBytesName, kBytesHelp, R"(path="http")")),
+      retries(registry.counter("s3_retries_total", "S3 requests sent again after a failure")),
+      retries_refused(registry.counter("s3_retries_refused_total",
+                                       "Retries not made because the retry budget was spent")),
+      in_flight(registry.gauge("s3_operations_in_flight", "S3 operations begun and not ended")),
+      registry_(registry),
+      requests_{&registry.counter(kRequestsName, kRequestsHelp, R"(operation="head")"),
+                &registry.counter(kRequestsName, kRequestsHelp, R"(operation="list")"),
+                &registry.counter(kRequestsName, kRequestsHelp, R"(operation="get")")} {}
+
+void StoreMetrics::on_attempt_failed(ErrorCode code) {
+  registry_
+      .counter("s3_attempts_failed_total", "S3 attempts that failed and may be made again",
+               fmt::format("kind=\"{}\"", error_code_name(code)))
+      .add();
+}
+
+void StoreMetrics::on_fallback(std::string_view reason, std::string_view detail) {
+  registry_
+      .counter("rdma_fallbacks_total", "Transfers that did not go by RDMA although asked to",
+               fmt::format("reason=\"{}\"", reason))
+      .add();
+  {
+    const MutexLock lock(mutex_);
+    if (!reasons_seen_.emplace(reason).second) return;
+  }
+  spdlog::warn(
+      "a read did not go by RDMA: {} ({}); counted in rdma_fallbacks_total, not logged again",
+      detail, reason);
+}
+
+}  // namespace s3rdmafs::s3

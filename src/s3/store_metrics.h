@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "metrics/registry.h"
+#include "s3rdmafs/base/error.h"
+#include "s3rdmafs/base/mutex.h"
+
+namespace s3rdmafs::s3 {
+
+/// The object client's numbers, asked for once. Thread-safe.
+class StoreMetrics {
+ public:
+  enum class Operation { kHead, kList, kGet };
+
+  explicit StoreMetrics(metrics::Registry& registry);
+
+  [[nodiscard]] metrics::Counter& requests(Operation operation) {
+    return *requests_.at(static_cast<std::size_t>(operation));
+  }
+
+  /// An attempt without an answer, or with one that failed for the server's reasons.
+  void on_attempt_failed(ErrorCode code);
+
+  /// A transfer that could not go by RDMA although the mount file asks for it. Logged the first
+  /// time for each reason, so that a fallback is seen, and a million of them do not fill the log.
+  /// @param reason  a fixed word; `detail` is for the log
+  void on_fallback(std::string_view reason, std::string_view detail);
+
+  metrics::Counter& bytes_by_rdma;
+  metrics::Counter& bytes_by_http;
+  metrics::Counter& retries;
+  metrics::Counter& retries_refused;
+  metrics::Gauge& in_flight;
+
+ private:
+  metrics::Registry& registry_;
+  std::array<metrics::Counter*, 3> requests_;
+
+  Mutex mutex_;  // leaf
+  std::set<std::string, std::less<>> reasons_seen_ GUARDED_BY(mutex_);
+};
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3/xml_reader.h"
+
+#include <charconv>
+#include <ctime>
+
+#include <pugixml.hpp>
+
+#include "s3rdmafs/s3/uri.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+/// Some servers (AWS, MinIO) write a space as "+" here, and every one writes "+" as "%2B".
+Result<std::string> decode_name(const char* text, bool is_encoded) {
+  if (!is_encoded) return std::string(text);
+  std::string spaced;
+  for (const char c : std::string_view(text)) {
+    if (c == '+') {
+      spaced += "%20";
+    } else {
+      spaced += c;
+    }
+  }
+  return uri_decode(spaced);
+}
+
+/// "2009-10-12T17:50:30.000Z"; the fraction does not matter to a file's mtime.
+bool parse_iso8601(const char* text, std::chrono::system_clock::time_point& time) {
+  std::tm parts{};
+  const char* rest = ::strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
+  if (rest == nullptr) return false;
+  time = std::chrono::system_clock::from_time_t(::timegm(&parts));
+  return true;
+}
+
+Result<ObjectInfo> parse_object(const pugi::xml_node& node, bool is_encoded) {
+  ObjectInfo info;
+  Result<std::string> key = decode_name(node.child_value("Key"), is_encoded);
+  if (!key || key->empty()) return fail(ErrorCode::kProtocol, "the listing has an unreadable key");
+  info.key = std::move(*key);
+  const std::string_view size = node.child_value("Size");
+  const auto [stop, error] =
+      std::from_chars(size.data(), size.data() + size.size(), info.size_bytes);
+  if (size.empty() || error != std::errc() || stop != size.data() + size.size()) {
+    return fail(ErrorCode::kProtocol, "the listing has no size for key '" + info.key + "'");
+  }
+  if (!parse_iso8601(node.child_value("LastModified"), info.modified)) {
+    return fail(ErrorCode::kProtocol, "the listing has no date for key '" + info.key + "'");
+  }
+  info.etag = node.child_value("ETag");
+  return info;
+}
+
+}  // namespace
+
+Result<ListPage> parse_list_page(std::string_view xml) {
+  pugi::xml_document document;
+  const pugi::xml_parse_result parsed =
+      document.load_buffer(xml.data(), xml.size(), pugi::parse_default, pugi::encoding_utf8);
+  if (!parsed) {
+    return fail(ErrorCode::kProtocol, std::string("the listing is no XML: ") +
+                                          parsed.description() + " at byte " +
+                                          std::to_string(parsed.offset));
+  }
+  const pugi::xml_node root = document.child("ListBucketResult");
+  if (!root) return fail(ErrorCode::kProtocol, "the listing is no ListBucketResult");
+  const bool is_encoded = std::string_view(root.child_value("EncodingType")) == "url";
+
+  ListPage page;
+  for (const pugi::xml_node node : root.children("Contents")) {
+    Result<ObjectInfo> info = parse_object(node, is_encoded);
+    if (!info) return std::unexpected(std::move(info.error()));
+    page.objects.push_back(std::move(*info));
+  }
+  for (const pugi::xml_node node : root.children("CommonPrefixes")) {
+    Result<std::string> prefix = decode_name(node.child_value("Prefix"), is_encoded);
+    if (!prefix || prefix->empty()) {
+      return fail(ErrorCode::kProtocol, "the listing has an unreadable prefix");
+    }
+    page.common_prefixes.push_back(std::move(*prefix));
+  }
+  if (std::string_view(root.child_value("IsTruncated")) == "true") {
+    page.next_token = root.child_value("NextContinuationToken");
+    // Going on without it would begin anew, for ever.
+    if (page.next_token.empty()) {
+      return fail(ErrorCode::kProtocol, "the listing goes on but has no continuation token");
+    }
+  }
+  return page;
+}
+
+S3Error parse_error(std::string_view xml) {
+  pugi::xml_document document;
+  if (!document.load_buffer(xml.data(), xml.size())) return {};
+  const pugi::xml_node root = document.child("Error");
+  return {.code = root.child_value("Code"), .message = root.child_value("Message")};
+}
+
+}  // namespace s3rdmafs::s3

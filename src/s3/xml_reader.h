@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// S3's answers in XML, by pugixml: no DTD or entity is ever expanded, and the caller bounds the
+// text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "s3/object_store.h"
+#include "s3rdmafs/base/error.h"
+
+namespace s3rdmafs::s3 {
+
+/// A page of ListObjectsV2 is at most 1000 names of 1024 bytes, each of which encoding-type=url may
+/// treble, and some 300 bytes about each: under 4 MiB. Twice that is no listing any more.
+inline constexpr std::size_t kListTextBytesMax = 8UL * 1024 * 1024;
+
+/// Reads a ListBucketResult. Names are decoded if the server says that it encoded them.
+/// Errors: kProtocol for what is no such document, or lacks what a listing cannot do without.
+[[nodiscard]] Result<ListPage> parse_list_page(std::string_view xml);
+
+/// What an Error document says; empty where it says nothing.
+struct S3Error {
+  std::string code;
+  std::string message;
+};
+
+/// Never fails: proxies answer with HTML, HEAD with nothing.
+[[nodiscard]] S3Error parse_error(std::string_view xml);
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Directory handle: one listing, many readers.
+//
+// Why a snapshot. POSIX lets a reader go back to an offset it was given and find the same entries
+// there (seekdir), and the kernel does go back where its buffer was too small. Continuation tokens
+// cannot be entered in the middle, so what was listed is kept until the handle is released:
+// about 200 bytes a name.
+//
+// Waiting. At most one page is being fetched. Who reads beyond the snapshot queues; each page
+// serves whom it can, and the first of those left over pays for the next with his deadline. All
+// readers wait equally long from their own start, so nobody's deadline is passed by waiting for
+// those before him.
+//
+// A store that answers on the caller's thread makes fetch_page() and on_page() recurse, once a page
+// without a name for the first reader. Only the store's shutdown and tests do that.
+#include "vfs/directory_handle.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "vfs/key_path.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+constexpr std::size_t kDots = 2;  // "." and ".."
+
+/// The key the name cache knows a node by.
+std::string cache_key(const Node& node) {
+  std::string key = node.object.key;
+  if (node.is_directory) key.pop_back();  // the "/"; nothing listed has an empty prefix
+  return key;
+}
+
+}  // namespace
+
+DirectoryHandle::DirectoryHandle(Context context, std::string prefix,
+                                 const std::string& root_prefix)
+    : context_(context), prefix_(std::move(prefix)), listing_(prefix_) {
+  const SeenAt now = context_.clock.now();
+  const MutexLock lock(mutex_);
+  names_.push_back({".", Node::directory(prefix_), now});
+  names_.push_back({"..", Node::directory(parent_prefix(prefix_, root_prefix)), now});
+}
+
+bool DirectoryHandle::can_serve(std::uint64_t offset) const {
+  return finished_ || names_.size() > std::max<std::uint64_t>(offset, kDots);
+}
+
+DirectoryHandle::Names DirectoryHandle::slice(std::uint64_t offset, std::size_t names_max) const {
+  const std::size_t begin = std::min<std::uint64_t>(offset, names_.size());
+  const std::size_t count = std::min(names_max, names_.size() - begin);
+  const auto first = names_.begin() + static_cast<std::ptrdiff_t>(begin);
+  return {first, first + static_cast<std::ptrdiff_t>(count)};
+}
+
+void DirectoryHandle::read(std::uint64_t offset, std::size_t names_max, Deadline deadline,
+                           Done<Names> done) {
+  Names names;
+  {
+    const MutexLock lock(mutex_);
+    if (!can_serve(offset)) {
+      waiting_.push_back({offset, names_max, deadline, std::move(done)});
+      if (std::exchange(fetching_, true)) return;
+    } else {
+      names = slice(offset, names_max);
+    }
+  }
+  if (done) return done(std::move(names));
+  fetch_page(deadline);
+}
+
+void DirectoryHandle::fetch_page(Deadline deadline) {
+  s3::ListRequest request{.prefix = prefix_, .delimiter = "/", .continuation_token = {}};
+  {
+    const MutexLock lock(mutex_);
+    request.continuation_token = next_token_;
+  }
+  context_.store.list(
+      std::move(request), deadline,
+      [self = shared_from_this(), seen_at = context_.clock.now()](Result<s3::ListPage> page) {
+        if (!page) return self->on_failure(page.error());
+        self->on_page(seen_at, std::move(*page));
+      });
+}
+
+void DirectoryHandle::on_page(SeenAt seen_at, s3::ListPage page) {
+  Names added;
+  std::uint64_t hidden = 0;
+  std::vector<std::pair<Done<Names>, Names>> served;
+  std::optional<Deadline> next_deadline;
+  {
+    const MutexLock lock(mutex_);
+    next_token_ = page.next_token;
+    finished_ = next_token_.empty();
+    const std::uint64_t hidden_before = listing_.hidden();
+    added = listing_.add(std::move(page), seen_at);
+    hidden = listing_.hidden() - hidden_before;
+    names_.insert(names_.end(), added.begin(), added.end());
+
+    std::deque<Reader> still_waiting;
+    for (Reader& reader : waiting_) {
+      if (can_serve(reader.offset)) {
+        served.emplace_back(std::move(reader.done), slice(reader.offset, reader.names_max));
+      } else {
+        still_waiting.push_back(std::move(reader));
+      }
+    }
+    waiting_ = std::move(still_waiting);
+    fetching_ = !waiting_.empty();
+    if (fetching_) next_deadline = waiting_.front().deadline;
+  }
+  context_.hidden_keys.add(hidden);
+  // Before the readers hear of a name, since they look it up next.
+  for (const ListedName& listed : added) {
+    context_.names.insert(cache_key(listed.node), {listed.node, listed.seen_at});
+  }
+  if (next_deadline) fetch_page(*next_deadline);
+  for (auto& [done, names] : served) done(std::move(names));
+}
+
+void DirectoryHandle::on_failure(const Error& error) {
+  std::deque<Reader> failed;
+  {
+    const MutexLock lock(mutex_);
+    fetching_ = false;
+    failed = std::exchange(waiting_, {});
+  }
+  for (Reader& reader : failed) reader.done(std::unexpected(error));
+}
+
+std::optional<ListedName> DirectoryHandle::at(std::uint64_t offset) const {
+  const MutexLock lock(mutex_);
+  if (offset >= names_.size()) return std::nullopt;
+  return names_[offset];
+}
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "metrics/registry.h"
+#include "s3/object_store.h"
+#include "s3rdmafs/base/callback.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/mutex.h"
+#include "vfs/directory_listing.h"
+#include "vfs/name_cache.h"
+
+namespace s3rdmafs::vfs {
+
+/// An open directory: a snapshot that grows by a page of the listing when somebody reads beyond its
+/// end. Offsets are places in the snapshot: 0 is ".", 1 is "..". Thread-safe.
+class DirectoryHandle : public std::enable_shared_from_this<DirectoryHandle> {
+ public:
+  /// What a handle needs of its mount; borrowed.
+  struct Context {
+    s3::ObjectStore& store;
+    const Clock& clock;
+    NameCache& names;  ///< is fed with every name listed
+    metrics::Counter& hidden_keys;
+  };
+
+  DirectoryHandle(Context context, std::string prefix, const std::string& root_prefix);
+
+  /// Up to `names_max` names from `offset` on, at least one unless the directory ends there. The
+  /// names of the first page come with "." and "..", so that a directory that cannot be listed
+  /// fails at once. After a failure the next read asks for the same page again.
+  void read(std::uint64_t offset, std::size_t names_max, Deadline deadline,
+            Done<std::vector<ListedName>> done);
+
+  /// The name at a place that read() has given out.
+  [[nodiscard]] std::optional<ListedName> at(std::uint64_t offset) const;
+
+ private:
+  using Names = std::vector<ListedName>;
+  struct Reader {
+    std::uint64_t offset;
+    std::size_t names_max;
+    Deadline deadline;
+    Done<Names> done;
+  };
+
+  [[nodiscard]] bool can_serve(std::uint64_t offset) const REQUIRES(mutex_);
+  [[nodiscard]] Names slice(std::uint64_t offset, std::size_t names_max) const REQUIRES(mutex_);
+  void fetch_page(Deadline deadline);
+  void on_page(SeenAt seen_at, s3::ListPage page);
+  void on_failure(const Error& error);
+
+  const Context context_;
+  const std::string prefix_;
+
+  mutable Mutex mutex_;  // lock order 2
+  Names names_ GUARDED_BY(mutex_);
+  DirectoryListing listing_ GUARDED_BY(mutex_);
+  std::string next_token_ GUARDED_BY(mutex_);
+  bool finished_ GUARDED_BY(mutex_) = false;
+  bool fetching_ GUARDED_BY(mutex_) = false;
+  std::deque<Reader> waiting_ GUARDED_BY(mutex_);  ///< not empty only while fetching
+};
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Wires the parts of vfs/ together; each rule lives in the part that keeps it.
+//
+//   lookup   inode table (parent) -> name resolver -> inode table (child)
+//   readdir  inode table -> directory handle -> name cache (fed) -> inode table (numbers)
+//   open     inode table -> HeadObject if what is known is old -> open files -> read cache
+//
+// Lifetime. The Impl is shared: every continuation in flight holds it, so the FileSystem may go
+// while requests are under way (what it borrows may not: shut the store down first).
+//
+// Staleness. S3 tells nobody when an object changes. A name is believed for its ttl, counted from
+// the request that showed it; an open believes no older news; and an open or read that finds its
+// version gone makes the name and the inode be asked for anew, so that the ESTALE it causes is
+// followed by a lookup that sees the new version.
+#include "vfs/file_system.h"
+
+#include <optional>
+#include <utility>
+
+#include "vfs/directory_handle.h"
+#include "vfs/handle_table.h"
+#include "vfs/inode_table.h"
+#include "vfs/key_path.h"
+#include "vfs/name_cache.h"
+#include "vfs/name_resolver.h"
+#include "vfs/open_files.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+// About 300 bytes each, 20 MB in all: enough that `ls -l` of a directory of tens of thousands of
+// files asks for no name that its listing just showed.
+constexpr std::size_t kCachedNamesMax = 65'536;
+
+std::unexpected<Error> no_such_inode(Ino ino) {
+  return fail(ErrorCode::kNotFound, "no inode " + std::to_string(ino));
+}
+
+std::unexpected<Error> no_such_handle(std::uint64_t handle) {
+  return fail(ErrorCode::kInvalidArgument, "no open handle " + std::to_string(handle));
+}
+
+}  // namespace
+
+class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(s3::ObjectStore& store, cache::ReadCache& cache, const Clock& clock,
+       metrics::Registry& metrics, Options options)
+      : options_(std::move(options)),
+        store_(store),
+        clock_(clock),
+        mounted_at_(clock.wall_now()),
+        hidden_keys_(metrics.counter("vfs_hidden_keys_total",
+                                     "Names in listings that cannot be shown as paths.")),
+        inodes_(options_.prefix,
+                metrics.gauge("vfs_inodes", "Inodes the kernel refers to, the root included.")),
+        names_(clock, {.ttl = options_.ttl,
+                       .negative_ttl = options_.negative_ttl,
+                       .entries_max = kCachedNamesMax}),
+        resolver_(std::make_shared<NameResolver>(store, clock, names_, metrics)),
+        files_(cache, metrics) {}
+
+  void lookup(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);
+  void forget(Ino ino, std::uint64_t count) { inodes_.forget(ino, count); }
+  Result<Attributes> attributes(Ino ino) const;
+
+  Result<std::uint64_t> open_directory(Ino ino);
+  void read_directory(std::uint64_t handle, std::uint64_t offset, std::size_t entries_max,
+                      Deadline deadline, Done<std::vector<DirectoryEntry>> done);
+  Entry remember(std::uint64_t handle, const DirectoryEntry& entry);
+  void release_directory(std::uint64_t handle) { directories_.remove(handle); }
+
+  void open(Ino ino, Deadline deadline, Done<OpenFile> done);
+  void read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length, Deadline deadline,
+            Done<cache::PinnedBytes> done);
+  void release(std::uint64_t handle) { files_.release(handle); }
+
+ private:
+  Attributes attributes_of(Ino ino, const Node& node) const;
+  Entry give_to_kernel(const Node& node, SeenAt seen_at);
+  OpenFile open_version(Ino ino, const s3::ObjectInfo& object);
+  /// The version behind `ino` is gone: nothing known about its name holds any longer.
+  void on_stale(Ino ino, const std::string& key);
+
+  const Options options_;
+  s3::ObjectStore& store_;
+  const Clock& clock_;
+  const std::chrono::system_clock::time_point mounted_at_;
+  metrics::Counter& hidden_keys_;
+  InodeTable inodes_;
+  NameCache names_;
+  const std::shared_ptr<NameResolver> resolver_;
+  HandleTable<DirectoryHandle> directories_;
+  OpenFiles files_;
+};
+
+// Attributes and entries
+
+Attributes FileSystem::Impl::attributes_of(Ino ino, const Node& node) const {
+  return {.ino = ino,
+          .is_directory = node.is_directory,
+          .size_bytes = node.object.size_bytes,
+          // S3 keeps no time for a directory; this one at least stands still.
+          .modified = node.is_directory ? mounted_at_ : node.object.modified};
+}
+
+Entry FileSystem::Impl::give_to_kernel(const Node& node, SeenAt seen_at) {
+  const Ino ino = inodes_.remember(node, seen_at);
+  return {.attributes = attributes_of(ino, node), .valid_for = names_.time_left(seen_at)};
+}
+
+Result<Attributes> FileSystem::Impl::attributes(Ino ino) const {
+  const std::optional<Inode> inode = inodes_.find(ino);
+  if (!inode) return no_such_inode(ino);
+  return attributes_of(ino, inode->node);
+}
+
+// Names
+
+void FileSystem::Impl::lookup(Ino parent, std::string_view name, Deadline deadline,
+                              Done<Entry> done) {
+  const std::optional<Inode> directory = inodes_.find(parent);
+  if (!directory) return done(no_such_inode(parent));
+  if (!directory->node.is_directory) {
+    return done(fail(ErrorCode::kNotDirectory, "'" + directory->node.object.key + "' is a file"));
+  }
+  const std::string key = directory->node.object.key + std::string(name);
+  if (!is_valid_name(name) || key.size() > kKeyBytesMax) {
+    return done(fail(ErrorCode::kNotFound, "no key can have this name"));
+  }
+  resolver_->resolve(
+      key, deadline,
+      [self = shared_from_this(), key, done = std::move(done)](Result<NameAnswer> answer) mutable {
+        if (!answer) return done(std::unexpected(std::move(answer.error())));
+        if (!answer->node) {
+          return done(fail(ErrorCode::kNotFound, "no key '" + key + "'"));
+        }
+        done(self->give_to_kernel(*answer->node, answer->seen_at));
+      });
+}
+
+// Directories
+
+Result<std::uint64_t> FileSystem::Impl::open_directory(Ino ino) {
+  const std::optional<Inode> inode = inodes_.find(ino);
+  if (!inode) return no_such_inode(ino);
+  const std::string& key = inode->node.object.key;
+  if (!inode->node.is_directory) {
+    return fail(ErrorCode::kNotDirectory, "'" + key + "' is a file");
+  }
+  return directories_.add(std::make_shared<DirectoryHandle>(
+      DirectoryHandle::Context{store_, clock_, names_, hidden_keys_}, key, options_.prefix));
+}
+
+void FileSystem::Impl::read_directory(std::uint64_t handle, std::uint64_t offset,
+                                      std::size_t entries_max, Deadline deadline,
+                                      Done<std::vector<DirectoryEntry>> done) {
+  const std::shared_ptr<DirectoryHandle> directory = directories_.find(handle);
+  if (!directory) return done(no_such_handle(handle));
+  directory->read(offset, entries_max, deadline,
+                  [self = shared_from_this(), offset,
+                   done = std::move(done)](Result<std::vector<ListedName>> names) mutable {
+                    if (!names) return done(std::unexpected(std::move(names.error())));
+                    std::vector<DirectoryEntry> entries;
+                    entries.reserve(names->size());
+                    for (ListedName& listed : *names) {
+                      const Ino ino = self->inodes_.number_of(listed.node);
+                      entries.push_back({.name = std::move(listed.name),
+                                         .attributes = self->attributes_of(ino, listed.node),
+                                         .next_offset = ++offset});
+                    }
+                    done(std::move(entries));
+                  });
+}
+
+Entry FileSystem::Impl::remember(std::uint64_t handle, const DirectoryEntry& entry) {
+  const std::shared_ptr<DirectoryHandle> directory = directories_.find(handle);
+  if (!directory) return {};
+  const std::optional<ListedName> listed = directory->at(entry.next_offset - 1);
+  if (!listed) return {};
+  return give_to_kernel(listed->node, listed->seen_at);
+}
+
+// Files
+
+OpenFile FileSystem::Impl::open_version(Ino ino, const s3::ObjectInfo& object) {
+  return {.handle = files_.open(ino, object), .size_bytes = object.size_bytes};
+}
+
+void FileSystem::Impl::on_stale(Ino ino, const std::string& key) {
+  inodes_.distrust(ino);
+  names_.erase(key);
+}
+
+void FileSystem::Impl::open(Ino ino, Deadline deadline, Done<OpenFile> done) {
+  const std::optional<Inode> inode = inodes_.find(ino);
+  if (!inode) return done(no_such_inode(ino));
+  const s3::ObjectInfo& wanted = inode->node.object;
+  if (inode->node.is_directory) {
+    return done(fail(ErrorCode::kIsDirectory, "'" + wanted.key + "' is a directory"));
+  }
+  if (names_.time_left(inode->seen_at) > std::chrono::milliseconds(0)) {
+    return done(open_version(ino, wanted));
+  }
+  store_.head(wanted.key, deadline,
+              [self = shared_from_this(), ino, wanted, seen_at = clock_.now(),
+               done = std::move(done)](Result<s3::ObjectInfo> object) mutable {
+                const bool gone = !object && object.error().code == ErrorCode::kNotFound;
+                if (!object && !gone) return done(std::unexpected(std::move(object.error())));
+                if (gone || object->etag != wanted.etag) {
+                  self->on_stale(ino, wanted.key);
+                  return done(fail(ErrorCode::kStale,
+                                   "'" + wanted.key + "' is no longer version " + wanted.etag));
+                }
+                self->inodes_.confirm(ino, seen_at);
+                done(self->open_version(ino, wanted));
+              });
+}
+
+void FileSystem::Impl::read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length,
+                            Deadline deadline, Done<cache::PinnedBytes> done) {
+  const std::shared_ptr<const OpenFiles::File> file = files_.find(handle);
+  if (!file) return done(no_such_handle(handle));
+  if (offset_bytes >= file->object.size_bytes || length == 0) return done(cache::PinnedBytes());
+  // The file is held until the bytes are there, so that its reader outlives a release meanwhile.
+  file->reader->read(offset_bytes, length, deadline,
+                     [self = shared_from_this(), file,
+                      done = std::move(done)](Result<cache::PinnedBytes> bytes) mutable {
+                       if (!bytes && bytes.error().code == ErrorCode::kStale) {
+                         self->on_stale(file->ino, file->object.key);
+                       }
+                       done(std::move(bytes));
+                     });
+}
+
+// The outside
+
+FileSystem::FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Clock& clock,
+                       metrics::Registry& metrics, Options options)
+    : impl_(std::make_shared<Impl>(store, cache, clock, metrics, std::move(options))) {}
+
+FileSystem::~FileSystem() = default;
+
+void FileSystem::lookup(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done) {
+  impl_->lookup(parent, name, deadline, std::move(done));
+}
+void FileSystem::forget(Ino ino, std::uint64_t count) { impl_->forget(ino, count); }
+Result<Attributes> FileSystem::attributes(Ino ino) const { return impl_->attributes(ino); }
+
+Result<std::uint64_t> FileSystem::open_directory(Ino ino) { return impl_->open_directory(ino); }
+void FileSystem::read_directory(std::uint64_t handle, std::uint64_t offset, std::size_t entries_max,
+                                Deadline deadline, Done<std::vector<DirectoryEntry>> done) {
+  impl_->read_directory(handle, offset, entries_max, deadline, std::move(done));
+}
+Entry FileSystem::remember(std::uint64_t handle, const DirectoryEntry& entry) {
+  return impl_->remember(handle, entry);
+}
+void FileSystem::release_directory(std::uint64_t handle) { impl_->release_directory(handle); }
+
+void FileSystem::open(Ino ino, Deadline deadline, Done<OpenFile> done) {
+  impl_->open(ino, deadline, std::move(done));
+}
+void FileSystem::read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length,
+                      Deadline deadline, Done<cache::PinnedBytes> done) {
+  impl_->read(handle, offset_bytes, length, deadline, std::move(done));
+}
+void FileSystem::release(std::uint64_t handle) { impl_->release(handle); }
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/mutex.h"
+#include "vfs/node.h"
+
+namespace s3rdmafs::vfs {
+
+/// What the store said lately about keys, so that a lookup behind a listing, or soon after another,
+/// needs no network. Holds answers that a key is there and that it is not. Thread-safe.
+class NameCache {
+ public:
+  struct Limits {
+    std::chrono::milliseconds ttl{};           ///< for names that are there; 0 keeps none
+    std::chrono::milliseconds negative_ttl{};  ///< for names that are not; 0 keeps none
+    std::size_t entries_max = 0;
+  };
+
+  NameCache(const Clock& clock, Limits limits) : clock_(clock), limits_(limits) {}
+
+  /// The answer for a key (a directory's without its last "/"), if there is one young enough.
+  [[nodiscard]] std::optional<NameAnswer> find(const std::string& key) const;
+  /// Keeps the answer, unless one the store gave later is there.
+  void insert(const std::string& key, NameAnswer answer);
+  void erase(const std::string& key);
+
+  /// How long an answer may still be used: what is left of its ttl, never below zero.
+  [[nodiscard]] std::chrono::milliseconds time_left(SeenAt seen_at) const;
+
+ private:
+  using Answers = std::unordered_map<std::string, NameAnswer>;
+
+  [[nodiscard]] std::chrono::milliseconds ttl_of(const NameAnswer& answer) const {
+    return answer.node ? limits_.ttl : limits_.negative_ttl;
+  }
+
+  const Clock& clock_;
+  const Limits limits_;
+  mutable Mutex mutex_;  // leaf
+  Answers young_ GUARDED_BY(mutex_);
+  Answers old_ GUARDED_BY(mutex_);
+};
+
+}  // namespace s3rdmafs::vfs

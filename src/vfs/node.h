@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "s3/object_store.h"
+
+namespace s3rdmafs::vfs {
+
+/// When the store was asked: what it answered may have changed at any time after. Ages count from
+/// here, not from the answer, so that no name is trusted for longer than its ttl.
+using SeenAt = std::chrono::steady_clock::time_point;
+
+/// What a name stands for: a directory, or one version of a file. Plain value.
+struct Node {
+  bool is_directory = false;
+  /// Of a directory only `key` is set, to its prefix: empty for a whole bucket, else ending in "/".
+  s3::ObjectInfo object;
+
+  [[nodiscard]] static Node directory(std::string prefix) {
+    return {.is_directory = true,
+            .object = {.key = std::move(prefix), .etag = {}, .size_bytes = 0, .modified = {}}};
+  }
+  [[nodiscard]] static Node file(s3::ObjectInfo object) {
+    return {.is_directory = false, .object = std::move(object)};
+  }
+
+  /// Whether both are the same directory, or the same version of the same file.
+  [[nodiscard]] bool same_as(const Node& other) const {
+    return is_directory == other.is_directory && object.key == other.object.key &&
+           object.etag == other.object.etag;
+  }
+};
+
+/// What the store said about one key: a node, or that there is none.
+struct NameAnswer {
+  std::optional<Node> node;
+  SeenAt seen_at;
+};
+
+}  // namespace s3rdmafs::vfs

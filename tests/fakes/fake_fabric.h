@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "rdma/fabric.h"
+
+namespace s3rdmafs::fakes {
+
+/// A fabric over the caller's own memory whose renewals the test allows or refuses. Counts what is
+/// registered. Thread-safe.
+class FakeFabric final : public rdma::Fabric {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "fake"; }
+  [[nodiscard]] bool is_up() const noexcept override { return true; }
+
+  [[nodiscard]] Result<std::unique_ptr<rdma::MemoryRegion>> register_memory(
+      const rdma::Backing& backing, rdma::Access) override {
+    ++registrations_;
+    return std::make_unique<Region>(*this, backing.bytes);
+  }
+
+  void let_renewals_fail(bool fail) { renewals_fail_ = fail; }
+  [[nodiscard]] int renewals() const { return renewals_; }
+  [[nodiscard]] int registrations() const { return registrations_; }
+
+ private:
+  class Region final : public rdma::MemoryRegion {
+   public:
+    Region(FakeFabric& fabric, std::span<std::byte> bytes) : fabric_(fabric), bytes_(bytes) {}
+    [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return bytes_; }
+    [[nodiscard]] Result<std::string> token(std::size_t, std::size_t) override { return "fake"; }
+    [[nodiscard]] Result<void> renew() override {
+      if (fabric_.renewals_fail_) return fail(ErrorCode::kTimedOut, "the test says no");
+      ++fabric_.renewals_;
+      return {};
+    }
+
+   private:
+    FakeFabric& fabric_;
+    std::span<std::byte> bytes_;
+  };
+
+  std::atomic<bool> renewals_fail_{false};
+  std::atomic<int> renewals_{0};
+  std::atomic<int> registrations_{0};
+};
+
+}  // namespace s3rdmafs::fakes

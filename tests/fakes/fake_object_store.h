@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "s3/object_store.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/mutex.h"
+
+namespace s3rdmafs::fakes {
+
+/// A bucket in memory, and a server whose answers the test controls: at once (the default), held
+/// back until released one by one, or failed. Every call is recorded. Thread-safe; a `done` runs on
+/// the thread that made the call or, for a held one, on the thread that released it.
+class FakeObjectStore final : public s3::ObjectStore {
+ public:
+  enum class Operation { kHead, kList, kGet };
+
+  struct Call {
+    Operation operation;
+    std::string key;    ///< of a list: the prefix
+    std::string token;  ///< of a list: its continuation token
+    std::uint64_t offset_bytes = 0;
+    rdma::Window window;  ///< of a get: for tests that play a late write
+  };
+
+  /// What a failing server answers; nothing where it answers properly.
+  using Verdict = std::function<std::optional<s3::GetFailure>(const Call&)>;
+
+  explicit FakeObjectStore(const Clock& clock) : clock_(clock) {}
+  ~FakeObjectStore() override { shut_down(); }
+
+  // The bucket, as other clients see it.
+
+  /// Stores a new version and returns its ETag, which no version had before.
+  std::string put(std::string key, std::string bytes);
+  void remove(const std::string& key);
+
+  // The server's temper.
+
+  /// The most keys a page of a listing has, whatever the client asks for.
+  void set_page_keys_max(std::uint32_t keys_max);
+  /// By which path the bytes of a get are said to have come; kRdma to begin with.
+  void set_path(s3::Path path);
+  /// The next `count` calls of this operation fail, with nothing done.
+  void fail_next(Operation operation, std::size_t count, ErrorCode code,
+                 bool late_write_possible = false);
+  /// Asked for every call that fail_next did not take; an empty function ends it.
+  void fail_if(Verdict verdict);
+
+  /// From now on calls are held. The server acts on a call when it is released, not before.
+  void hold();
+  /// The held calls in order of arrival: what the indices below mean.
+  [[nodiscard]] std::vector<Call> held() const;
+  /// Answers the held call at `index` on this thread. False if there is none.
+  bool release(std::size_t index = 0);
+  /// Fails the held call at `index` on this thread. False if there is none.
+  bool fail_held(std::size_t index, s3::GetFailure failure);
+  /// Ends the hold and answers what is held, in order.
+  void release_all();
+
+  // What was asked.
+
+  [[nodiscard]] std::vector<Call> calls() const;
+  [[nodiscard]] std::size_t count(Operation operation) const;
+  void forget_calls();
+
+  // ObjectStore
+
+  void head(std::string key, Deadline deadline, Done<s3::ObjectInfo> done) override;
+  void list(s3::ListRequest request, Deadline deadline, Done<s3::ListPage> done) override;
+  void get(s3::GetRequest request, Deadline deadline, s3::GetDone done) override;
+  void shut_down() override;
+
+ private:
+  struct Object {
+    std::string bytes;
+    std::string etag;
+    std::chrono::system_clock::time_point modified;
+  };
+  /// Ends one call: with the server's answer, or with the failure given.
+  using Finish = std::move_only_function<void(std::optional<s3::GetFailure>)>;
+  struct Held {
+    Call call;
+    Finish finish;
+  };
+
+  void arrive(Call call, Finish finish);
+  std::optional<s3::GetFailure> verdict_on(const Call& call);
+  std::optional<Held> take_held(std::size_t index);
+
+  Result<s3::ObjectInfo> answer_head(const std::string& key) const;
+  Result<s3::ListPage> answer_list(const s3::ListRequest& request) const;
+  std::expected<s3::Path, s3::GetFailure> answer_get(const s3::GetRequest& request) const;
+
+  const Clock& clock_;
+  mutable Mutex mutex_;  // leaf
+  std::map<std::string, Object> objects_ GUARDED_BY(mutex_);
+  std::uint64_t versions_ GUARDED_BY(mutex_) = 0;
+  std::uint32_t page_keys_max_ GUARDED_BY(mutex_) = 1000;
+  s3::Path path_ GUARDED_BY(mutex_) = s3::Path::kRdma;
+  std::map<Operation, std::deque<s3::GetFailure>> failures_ GUARDED_BY(mutex_);
+  Verdict verdict_ GUARDED_BY(mutex_);
+  bool holding_ GUARDED_BY(mutex_) = false;
+  bool shut_down_ GUARDED_BY(mutex_) = false;
+  std::deque<Held> held_ GUARDED_BY(mutex_);
+  std::vector<Call> calls_ GUARDED_BY(mutex_);
+};
+
+}  // namespace s3rdmafs::fakes

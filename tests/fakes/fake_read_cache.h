@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "cache/read_cache.h"
+#include "s3/object_store.h"
+
+namespace s3rdmafs::fakes {
+
+/// A cache that keeps nothing: each read is one get of the store below, which may hold or fail it.
+/// Thread-safe.
+class FakeReadCache final : public cache::ReadCache {
+ public:
+  explicit FakeReadCache(s3::ObjectStore& store) : store_(store) {}
+
+  [[nodiscard]] std::shared_ptr<cache::ObjectReader> open(cache::ObjectVersion version) override;
+
+  /// Readers that live now.
+  [[nodiscard]] int readers() const { return *readers_; }
+  /// Calls of open() so far.
+  [[nodiscard]] int opens() const { return opens_; }
+
+ private:
+  s3::ObjectStore& store_;
+  // Shared, so that a reader a test forgot about does not write into a cache that is gone.
+  std::shared_ptr<std::atomic<int>> readers_ = std::make_shared<std::atomic<int>>(0);
+  std::atomic<int> opens_{0};
+};
+
+}  // namespace s3rdmafs::fakes

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checked_mount.h"
+
+#include <algorithm>
+#include <optional>
+#include <ranges>
+#include <set>
+#include <string_view>
+
+#include "vfs/inode_table.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The result of a call to a store that answers at once.
+template <class T>
+class Now {
+ public:
+  [[nodiscard]] Done<T> done() {
+    return [this](Result<T> result) { result_ = std::move(result); };
+  }
+  Result<T>& get() { return result_.value(); }
+  [[nodiscard]] std::string error() {
+    return get() ? "" : std::string(error_code_name(get().error().code));
+  }
+
+ private:
+  std::optional<Result<T>> result_;
+};
+
+std::vector<std::string> components(const std::string& path) {
+  std::vector<std::string> parts;
+  for (const auto part : std::views::split(path, '/')) parts.emplace_back(part.begin(), part.end());
+  return parts;
+}
+
+}  // namespace
+
+class CheckedMount::BuggyStore final : public s3::ObjectStore {
+ public:
+  BuggyStore(fakes::FakeObjectStore& store, PlantedBug bug) : store_(store), bug_(bug) {}
+
+  void head(std::string key, Deadline deadline, Done<s3::ObjectInfo> done) override {
+    store_.head(std::move(key), deadline, std::move(done));
+  }
+
+  void list(s3::ListRequest request, Deadline deadline, Done<s3::ListPage> done) override {
+    const bool is_probe = request.keys_max == 1;
+    if (bug_ == PlantedBug::kLookupMissesDirectories && is_probe) return done(s3::ListPage{});
+    if (bug_ == PlantedBug::kListingForgetsAKey && !is_probe) {
+      return store_.list(std::move(request), deadline, drop_last_object(std::move(done)));
+    }
+    store_.list(std::move(request), deadline, std::move(done));
+  }
+
+  void get(s3::GetRequest request, Deadline deadline, s3::GetDone done) override {
+    if (bug_ == PlantedBug::kReadMixesVersions) {
+      store_.head(request.key, deadline, [&](const Result<s3::ObjectInfo>& object) {
+        if (object && object->size_bytes >= request.offset_bytes + request.window.length) {
+          request.etag = object->etag;
+        }
+      });
+    }
+    store_.get(std::move(request), deadline, std::move(done));
+  }
+
+  void shut_down() override { store_.shut_down(); }
+
+ private:
+  static Done<s3::ListPage> drop_last_object(Done<s3::ListPage> done) {
+    return [done = std::move(done)](Result<s3::ListPage> page) mutable {
+      if (page && !page->objects.empty()) page->objects.pop_back();
+      done(std::move(page));
+    };
+  }
+
+  fakes::FakeObjectStore& store_;
+  const PlantedBug bug_;
+};
+
+CheckedMount::CheckedMount(milliseconds ttl, PlantedBug bug)
+    : ttl_(ttl),
+      buggy_store_(std::make_unique<BuggyStore>(store_, bug)),
+      cache_(*buggy_store_),
+      fs_(*buggy_store_, cache_, clock_, metrics_,
+          {.prefix = "", .ttl = ttl, .negative_ttl = ttl / 2}) {
+  states_.emplace_back(clock_.now(), ReferenceModel{});
+}
+
+CheckedMount::~CheckedMount() = default;
+
+std::string CheckedMount::run(const std::vector<Command>& commands) {
+  for (const Command& command : commands) {
+    clock_.advance(milliseconds(1));
+    if (std::string wrong = step(command); !wrong.empty()) return wrong;
+  }
+  for (const Opened& opened : opened_) fs_.release(opened.handle);
+  if (cache_.readers() != 0) return "readers are left over";
+  return forget_all();
+}
+
+std::string CheckedMount::step(const Command& command) {
+  Known found;
+  switch (command.kind) {
+    case Command::Kind::kPut:
+    case Command::Kind::kRemove:
+      change(command);
+      return "";
+    case Command::Kind::kLookup:
+      return walk(command.key, found);
+    case Command::Kind::kList:
+      return list(command);
+    case Command::Kind::kOpen:
+      return open(command.key);
+    case Command::Kind::kRead:
+      return opened_.empty() ? "" : read(opened_[command.number % opened_.size()]);
+    case Command::Kind::kForget:
+      return forget_all();
+    case Command::Kind::kWait:
+      clock_.advance(milliseconds(command.number));
+      return "";
+  }
+  return "no such command";
+}
+
+void CheckedMount::change(const Command& command) {
+  ReferenceModel next = now();
+  if (command.kind == Command::Kind::kRemove) {
+    store_.remove(command.key);
+    next.objects.erase(command.key);
+  } else {
+    std::string bytes(command.number % 4, 'x');
+    if (!bytes.empty()) bytes.back() = static_cast<char>('a' + states_.size() % 26);
+    const std::string etag = store_.put(command.key, bytes);
+    next.objects[command.key] = {bytes, etag};
+    const Ino ino = hash_node(Node::file({command.key, etag, 0, {}}));
+    known_["file " + command.key + " " + etag] = {ino, false, "", command.key, etag, bytes};
+  }
+  states_.emplace_back(clock_.now(), std::move(next));
+}
+
+std::vector<const ReferenceModel*> CheckedMount::believable() const {
+  std::vector<const ReferenceModel*> states;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const bool is_current = i + 1 == states_.size();
+    if (is_current || states_[i + 1].first > clock_.now() - ttl_) {
+      states.push_back(&states_[i].second);
+    }
+  }
+  return states;
+}
+
+const CheckedMount::Known& CheckedMount::known(const std::string& identity) {
+  constexpr std::string_view kDirectory = "directory ";
+  const auto [at, is_new] = known_.try_emplace(identity);
+  if (is_new && identity.starts_with(kDirectory)) {
+    const std::string prefix = identity.substr(kDirectory.size());
+    at->second = {hash_node(Node::directory(prefix)), true, prefix, "", "", ""};
+  }
+  return at->second;
+}
+
+std::string CheckedMount::walk(const std::string& path, Known& found) {
+  found = {.ino = kRootIno, .is_directory = true, .prefix = "", .key = "", .etag = "", .bytes = ""};
+  for (const std::string& name : components(path)) {
+    if (found.ino == 0) return "";
+    if (std::string wrong = look_up(name, found); !wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+/// Looks up a name in `at`, which becomes what was found.
+std::string CheckedMount::look_up(const std::string& name, Known& at) {
+  Now<Entry> answer;
+  fs_.lookup(at.ino, name, {}, answer.done());
+  const Known parent = std::exchange(at, {});
+  if (!parent.is_directory) {
+    return answer.error() == "NotDirectory" ? "" : "file '" + parent.key + "' has children";
+  }
+  const std::string where = "lookup of '" + name + "' in '" + parent.prefix + "' ";
+  if (!answer.get() && answer.error() != "NotFound") return where + "failed: " + answer.error();
+  if (answer.get()) ++references_[answer.get()->attributes.ino];
+
+  std::string allowed;
+  for (const ReferenceModel* state : believable()) {
+    const std::string identity = state->child(parent.prefix, name);
+    const Known& node = known(identity);
+    const Ino found = answer.get() ? answer.get()->attributes.ino : 0;
+    if (node.ino == found) {
+      at = node;
+      const bool right = found == 0 || (answer.get()->attributes.size_bytes == node.bytes.size() &&
+                                        answer.get()->attributes.is_directory == node.is_directory);
+      return right ? "" : where + "tells wrong attributes";
+    }
+    allowed += identity + "; ";
+  }
+  return where + "found none of: " + allowed;
+}
+
+std::string CheckedMount::list(const Command& command) {
+  Known directory;
+  if (std::string wrong = walk(command.key, directory); !wrong.empty()) return wrong;
+  if (directory.ino == 0) return "";
+  const Result<std::uint64_t> handle = fs_.open_directory(directory.ino);
+  if (!directory.is_directory) return handle ? "a file was opened as a directory" : "";
+  if (!handle) return "a directory did not open";
+
+  store_.set_page_keys_max(1 + command.number % 3);
+  metrics::Counter& hidden_counter = metrics_.counter("vfs_hidden_keys_total", "");
+  const std::uint64_t hidden_before = hidden_counter.value();
+  std::set<std::string> names;
+  const ReferenceModel::Directory expected = now().directory(directory.prefix);
+  std::uint64_t offset = 2;
+  for (;;) {
+    Now<std::vector<DirectoryEntry>> answer;
+    fs_.read_directory(*handle, offset, 2, {}, answer.done());
+    if (!answer.get()) return "a listing failed with " + answer.error();
+    if (answer.get()->empty()) break;
+    for (const DirectoryEntry& entry : *answer.get()) {
+      offset = entry.next_offset;
+      const auto found = expected.names.find(entry.name);
+      if (found == expected.names.end()) return "'" + entry.name + "' is listed and should not be";
+      const Entry given = fs_.remember(*handle, entry);
+      ++references_[given.attributes.ino];
+      if (given.attributes.ino != entry.attributes.ino) return "remember() changed the inode";
+      if (entry.attributes.ino != known(found->second).ino) {
+        return "'" + entry.name + "' is not " + found->second;
+      }
+      if (!names.insert(entry.name).second) return "'" + entry.name + "' is listed twice";
+    }
+  }
+  fs_.release_directory(*handle);
+  store_.set_page_keys_max(1000);
+  if (names.size() != expected.names.size())
+    return "names are missing in '" + directory.prefix + "'";
+  if (hidden_counter.value() - hidden_before != expected.hidden) return "hidden names miscounted";
+  return "";
+}
+
+std::string CheckedMount::open(const std::string& path) {
+  Known file;
+  if (std::string wrong = walk(path, file); !wrong.empty()) return wrong;
+  if (file.ino == 0) return "";
+  Now<OpenFile> answer;
+  fs_.open(file.ino, {}, answer.done());
+  if (file.is_directory) return answer.error() == "IsDirectory" ? "" : "a directory was opened";
+  if (!answer.get()) {
+    if (answer.error() != "Stale") return "open failed with " + answer.error();
+    return now().has_version(file.key, file.etag) ? "the version is there, not stale" : "";
+  }
+  opened_.push_back({answer.get()->handle, file});
+  if (answer.get()->size_bytes != file.bytes.size()) return "open tells a wrong size";
+  const bool right = std::ranges::any_of(believable(), [&](const ReferenceModel* state) {
+    return state->has_version(file.key, file.etag);
+  });
+  return right ? read(opened_.back()) : "a version was opened that is long gone";
+}
+
+std::string CheckedMount::read(const Opened& opened) {
+  Now<cache::PinnedBytes> answer;
+  fs_.read(opened.handle, 0, 100, {}, answer.done());
+  const Known& file = opened.file;
+  if (!answer.get()) {
+    if (answer.error() != "Stale") return "read failed with " + answer.error();
+    return now().has_version(file.key, file.etag) ? "the version is there, not stale" : "";
+  }
+  std::string bytes;
+  for (const auto piece : answer.get()->pieces()) {
+    for (const std::byte byte : piece) bytes += static_cast<char>(byte);
+  }
+  return bytes == file.bytes ? "" : "read '" + bytes + "' instead of '" + file.bytes + "'";
+}
+
+std::string CheckedMount::forget_all() {
+  for (const auto& [ino, count] : references_) fs_.forget(ino, count);
+  references_.clear();
+  return metrics_.gauge("vfs_inodes", "").value() == 1 ? "" : "inodes are left over";
+}
+
+}  // namespace s3rdmafs::vfs

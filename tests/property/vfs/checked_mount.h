@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fakes/fake_clock.h"
+#include "fakes/fake_object_store.h"
+#include "fakes/fake_read_cache.h"
+#include "metrics/registry.h"
+#include "reference_model.h"
+#include "vfs/file_system.h"
+
+namespace s3rdmafs::vfs {
+
+/// One thing that happens to the bucket or the mount. Plain value.
+struct Command {
+  enum class Kind { kPut, kRemove, kLookup, kList, kOpen, kRead, kForget, kWait };
+  Kind kind;
+  std::string key;      ///< of kLookup, kList and kOpen: a path, taken apart at "/"
+  unsigned number = 0;  ///< a size, a page size, which handle, how long
+};
+
+/// Mistakes that a file system over this store would seem to have made, for controls.
+enum class PlantedBug {
+  kNone,
+  kLookupMissesDirectories,  ///< probes see no directory, so files are not hidden
+  kListingForgetsAKey,       ///< a page loses its last object
+  kReadMixesVersions,        ///< gets take any version of the key
+};
+
+/// A FileSystem over a fake bucket, with the reference model beside it: runs commands on both and
+/// compares after each. The clock moves on by a millisecond with each command.
+class CheckedMount {
+ public:
+  explicit CheckedMount(std::chrono::milliseconds ttl, PlantedBug bug = PlantedBug::kNone);
+  ~CheckedMount();
+  CheckedMount(const CheckedMount&) = delete;
+  CheckedMount& operator=(const CheckedMount&) = delete;
+
+  /// Runs commands until one has an outcome the model does not allow. Returns what is wrong, or "".
+  std::string run(const std::vector<Command>& commands);
+
+ private:
+  class BuggyStore;
+  using Time = std::chrono::steady_clock::time_point;
+  /// A directory or a version of a file, as the model knows it.
+  struct Known {
+    Ino ino = 0;  ///< 0 where a walk found nothing
+    bool is_directory = false;
+    std::string prefix;            ///< of a directory
+    std::string key, etag, bytes;  ///< of a file
+  };
+  struct Opened {
+    std::uint64_t handle;
+    Known file;
+  };
+
+  std::string step(const Command& command);
+  void change(const Command& command);
+  std::string walk(const std::string& path, Known& found);
+  std::string look_up(const std::string& name, Known& at);
+  std::string list(const Command& command);
+  std::string open(const std::string& path);
+  std::string read(const Opened& opened);
+  std::string forget_all();
+
+  /// What the model's word for a node stands for.
+  const Known& known(const std::string& identity);
+  [[nodiscard]] const ReferenceModel& now() const { return states_.back().second; }
+  /// The states that an answer no older than the ttl may show.
+  [[nodiscard]] std::vector<const ReferenceModel*> believable() const;
+
+  const std::chrono::milliseconds ttl_;
+  fakes::FakeClock clock_;
+  metrics::Registry metrics_;
+  fakes::FakeObjectStore store_{clock_};
+  std::unique_ptr<BuggyStore> buggy_store_;
+  fakes::FakeReadCache cache_;
+  FileSystem fs_;
+
+  std::vector<std::pair<Time, ReferenceModel>> states_;  ///< each with when it began
+  std::map<std::string, Known> known_;                   ///< by the model's word for it
+  std::map<Ino, std::uint64_t> references_;
+  std::vector<Opened> opened_;
+};
+
+}  // namespace s3rdmafs::vfs

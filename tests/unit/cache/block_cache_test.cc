@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/block_cache.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "fakes/fake_clock.h"
+#include "fakes/fake_fabric.h"
+#include "fakes/fake_object_store.h"
+
+namespace s3rdmafs::cache {
+namespace {
+
+using fakes::FakeObjectStore;
+using std::chrono::seconds;
+
+// Every 8 bytes of an object tell their own offset, so that bytes from a wrong place show.
+std::string pattern(std::size_t size) {
+  std::string bytes(size, '\0');
+  for (std::size_t at = 0; at + 8 <= size; at += 8) {
+    const std::uint64_t word = at * 0x9E3779B97F4A7C15;  // 2^64 / golden ratio: no repeats
+    std::memcpy(&bytes[at], &word, sizeof(word));
+  }
+  return bytes;
+}
+
+std::string text_of(const PinnedBytes& bytes) {
+  std::string text;
+  for (const auto piece : bytes.pieces()) {
+    text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  }
+  return text;
+}
+
+class BlockCacheTest : public testing::Test {
+ protected:
+  using Outcome = std::optional<Result<PinnedBytes>>;
+
+  // `slabs` of 8 MiB; read-ahead is off unless a test asks for it.
+  void start(std::size_t slabs, std::uint64_t read_ahead_max_bytes = 0) {
+    arena_ = Arena::create(slabs * Arena::kSlabBytes, Arena::Lock::kOff, fabric_).value();
+    cache_ = std::make_unique<BlockCache>(
+        *arena_, store_, clock_, metrics_,
+        BlockCache::Options{.read_ahead_max_bytes = read_ahead_max_bytes,
+                            .fill_deadline = seconds(30)});
+  }
+
+  void TearDown() override {
+    store_.release_all();
+    store_.shut_down();
+  }
+
+  std::shared_ptr<ObjectReader> put_and_open(const std::string& key, const std::string& bytes) {
+    const std::string etag = store_.put(key, bytes);
+    return cache_->open({.key = key, .etag = etag, .size_bytes = bytes.size()});
+  }
+
+  // Starts a read; the outcome is there once the store has answered.
+  void read(ObjectReader& reader, std::uint64_t offset, std::size_t length, Outcome& outcome) {
+    reader.read(offset, length, clock_.now() + seconds(30),
+                [&outcome](Result<PinnedBytes> result) { outcome = std::move(result); });
+  }
+
+  std::string read_now(ObjectReader& reader, std::uint64_t offset, std::size_t length) {
+    Outcome outcome;
+    read(reader, offset, length, outcome);
+    if (!outcome) return "<no answer>";
+    if (!*outcome) return "<" + std::string(error_code_name(outcome->error().code)) + ">";
+    return text_of(**outcome);
+  }
+
+  std::int64_t gauge(std::string_view name, std::string_view labels = {}) {
+    return metrics_.gauge(name, "", labels).value();
+  }
+
+  // Renewals happen on a thread of the cache's own; it is given plenty of time.
+  bool eventually(const std::function<bool()>& condition) {
+    for (int attempt = 0; attempt < 2000; ++attempt) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
+  void expect_all_let_go() {
+    EXPECT_EQ(gauge("cache_pins"), 0);
+    EXPECT_EQ(gauge("cache_fills_in_flight"), 0);
+    EXPECT_EQ(gauge("cache_reads_waiting"), 0);
+  }
+
+  fakes::FakeClock clock_;
+  metrics::Registry metrics_;
+  fakes::FakeFabric fabric_;
+  FakeObjectStore store_{clock_};
+  std::unique_ptr<Arena> arena_;
+  std::unique_ptr<BlockCache> cache_;
+};
+
+TEST_F(BlockCacheTest, ReadsWhatTheObjectHoldsAtAnyOffset) {
+  start(/*slabs=*/4);
+  const std::string bytes = pattern(9 * kMiB + 12'345);
+  const auto reader = put_and_open("big", bytes);
+  for (const std::uint64_t offset :
+       {std::uint64_t{0}, 64 * kKiB - 3, 4 * kMiB - 100, 8 * kMiB - 1, 9 * kMiB}) {
+    EXPECT_EQ(read_now(*reader, offset, 100'000), bytes.substr(offset, 100'000)) << offset;
+  }
+  expect_all_let_go();
+}
+
+TEST_F(BlockCacheTest, AnswersReadsPastTheEndWithNothing) {
+  start(1);
+  const auto reader = put_and_open("small", "0123456789");
+  EXPECT_EQ(read_now(*reader, 8, 100), "89");
+  EXPECT_EQ(read_now(*reader, 10, 100), "");
+  EXPECT_EQ(read_now(*reader, 5000, 100), "");
+  EXPECT_EQ(read_now(*put_and_open("empty", ""), 0, 100), "");
+}
+
+TEST_F(BlockCacheTest, FetchesCachedBytesOnlyOnce) {
+  start(1);
+  const auto reader = put_and_open("k", pattern(100'000));
+  std::ignore = read_now(*reader, 0, 1000);
+  EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), 1U);
+  std::ignore = read_now(*reader, 50'000, 1000);
+  EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), 1U);
+}
+
+TEST_F(BlockCacheTest, FetchesNoMoreThan64KiBForASmallReadInALargeObject) {
+  start(1);
+  const auto reader = put_and_open("k", pattern(5 * kMiB));
+  std::ignore = read_now(*reader, 1 * kMiB + 5000, 4 * kKiB);
+  ASSERT_EQ(store_.calls().size(), 1U);
+  EXPECT_EQ(store_.calls()[0].offset_bytes, 1 * kMiB);
+  EXPECT_EQ(store_.calls()[0].window.length, 64 * kKiB);
+}
+
+TEST_F(BlockCacheTest, FillsOnceHoweverManyReadersWait) {
+  start(1);
+  const std::string bytes = pattern(100'000);
+  const auto reader = put_and_open("k", bytes);
+  store_.hold();
+  std::array<Outcome, 5> outcomes;
+  for (Outcome& outcome : outcomes) read(*reader, 10, 20, outcome);
+  EXPECT_EQ(store_.held().size(), 1U);
+  EXPECT_EQ(gauge("cache_reads_waiting"), 5);
+  store_.release_all();
+  for (Outcome& outcome : outcomes) {
+    ASSERT_TRUE(outcome && *outcome);
+    EXPECT_EQ(text_of(**outcome), bytes.substr(10, 20));
+    outcome.reset();
+  }
+  expect_all_let_go();
+}
+
+TEST_F(BlockCacheTest, TellsEveryWaitingReaderOfAFailureAndTriesAfreshLater) {
+  start(1);
+  const auto reader = put_and_open("k", pattern(1000));
+  store_.fail_next(FakeObjectStore::Operation::kGet, 1, ErrorCode::kTimedOut);
+  EXPECT_EQ(read_now(*reader, 0, 10), "<TimedOut>");
+  EXPECT_EQ(read_now(*reader, 0, 10), pattern(1000).substr(0, 10));
+  expect_all_let_go();
+}
+
+TEST_F(BlockCacheTest, KeepsVersionsOfOneKeyApart) {
+  start(1);
+  const auto before = put_and_open("k", std::string(100, 'a'));
+  EXPECT_EQ(read_now(*before, 0, 3), "aaa");
+  const auto after = put_and_open("k", std::string(100, 'b'));
+  EXPECT_EQ(read_now(*after, 0, 3), "bbb");
+  EXPECT_EQ(read_now(*before, 0, 3), "aaa") << "what is cached of a version stays that version";
+}
+
+TEST_F(BlockCacheTest, SaysStaleWhereAReplacedVersionIsNotCached) {
+  start(1);
+  const auto before = put_and_open("k", std::string(100, 'a'));
+  store_.put("k", std::string(100, 'b'));
+  EXPECT_EQ(read_now(*before, 0, 3), "<Stale>");
+}
+
+TEST_F(BlockCacheTest, EvictsTheLeastRecentlyReadWhenFull) {
+  start(/*slabs=*/2);  // four blocks of 4 MiB
+  const std::string bytes = pattern(32 * kMiB);
+  const auto reader = put_and_open("k", bytes);
+  for (std::uint64_t at = 0; at < 32 * kMiB; at += 1 * kMiB) {
+    ASSERT_EQ(read_now(*reader, at, 1000), bytes.substr(at, 1000)) << at;
+  }
+  const std::size_t fetched = store_.count(FakeObjectStore::Operation::kGet);
+  std::ignore = read_now(*reader, 31 * kMiB, 1000);
+  EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), fetched) << "the newest is still there";
+  std::ignore = read_now(*reader, 0, 1000);
+  EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), fetched + 1) << "the oldest is not";
+}
+
+TEST_F(BlockCacheTest, NeverTakesMemoryFromAReplyUnderWay) {
+  start(/*slabs=*/1);
+  const std::string bytes = pattern(64 * kMiB);
+  const auto reader = put_and_open("k", bytes);
+  Outcome kept;
+  read(*reader, 0, 1000, kept);
+  ASSERT_TRUE(kept && *kept);
+
+  Outcome starved;
+  read(*reader, 32 * kMiB, 1000, starved);  // the slab's second block
+  read(*reader, 48 * kMiB, 1000, starved);  // no room for a third
+  starved.reset();
+  Outcome waiting;
+  read(*reader, 60 * kMiB, 1000, waiting);
+  EXPECT_FALSE(waiting) << "all memory is held by a reply";
+  EXPECT_EQ(text_of(**kept), bytes.substr(0, 1000));
+
+  kept.reset();  // the reply has left
+  ASSERT_TRUE(waiting && *waiting) << "the waiting read gets the memory at once";
+  EXPECT_EQ(text_of(**waiting), bytes.substr(60 * kMiB, 1000));
+}
+
+TEST_F(BlockCacheTest, EndsReadsThatFindNoMemoryAtTheirDeadline) {
+  start(1);
+  const auto reader = put_and_open("k", pattern(64 * kMiB));
+  Outcome first;
+  Outcome second;
+  Outcome third;
+  read(*reader, 0, 1000, first);
+  read(*reader, 16 * kMiB, 1000, second);
+  std::atomic<ErrorCode> code{ErrorCode::kSystem};
+  reader->read(32 * kMiB, 1000, clock_.now() + seconds(5), [&](Result<PinnedBytes> result) {
+    code = result ? ErrorCode::kExists : result.error().code;
+  });
+  clock_.advance(seconds(6));
+  EXPECT_TRUE(eventually([&] { return code == ErrorCode::kTimedOut; }));
+}
+
+TEST_F(BlockCacheTest, ReadsAheadOfASequentialReader) {
+  start(/*slabs=*/8, /*read_ahead_max_bytes=*/8 * kMiB);
+  const std::string bytes = pattern(32 * kMiB);
+  const auto reader = put_and_open("k", bytes);
+  for (std::uint64_t at = 0; at < 32 * kMiB; at += 1 * kMiB) {
+    ASSERT_EQ(read_now(*reader, at, kMiB), bytes.substr(at, kMiB));
+  }
+  EXPECT_GT(metrics_.counter("cache_fill_bytes_total", "", R"(cause="read_ahead")").value(),
+            30 * kMiB);
+  EXPECT_GT(metrics_.counter("cache_reads_total", "", R"(result="hit")").value(), 30U);
+  expect_all_let_go();
+}
+
+// The rule of design.md section 4. The late write is played by the test: it writes into the window
+// of a GET that timed out, as a server might.
+class LateWrite : public BlockCacheTest {
+ protected:
+  // Reads once with a GET that fails unanswered; returns that GET's window.
+  rdma::Window read_with_lost_answer(ObjectReader& reader, const std::string& expected) {
+    store_.fail_next(FakeObjectStore::Operation::kGet, 1, ErrorCode::kTimedOut,
+                     /*late_write_possible=*/true);
+    EXPECT_EQ(read_now(reader, 0, 100), expected) << "the read starts over in other memory";
+    return store_.calls().at(0).window;
+  }
+  static void write_late(const rdma::Window& window) {
+    std::ranges::fill(window.bytes(), std::byte{0xEE});
+  }
+};
+
+TEST_F(LateWrite, TouchesNothingThatAReaderSees) {
+  start(/*slabs=*/2);
+  fabric_.let_renewals_fail(true);  // the fence is not up yet: the write may come at any time
+  const std::string bytes = pattern(100'000);
+  const auto reader = put_and_open("k", bytes);
+  const rdma::Window window = read_with_lost_answer(*reader, bytes.substr(0, 100));
+  const auto other = put_and_open("other", bytes);
+  std::ignore = read_now(*other, 0, 100);
+
+  write_late(window);
+
+  EXPECT_EQ(read_now(*reader, 0, 100'000), bytes);
+  EXPECT_EQ(read_now(*other, 0, 100'000), bytes);
+}
+
+// The control: the same write does show where the memory is in use, so the test above can fail.
+TEST_F(LateWrite, WouldShowInMemoryThatIsInUse) {
+  start(2);
+  const auto reader = put_and_open("k", pattern(100'000));
+  std::ignore = read_now(*reader, 0, 100);
+  write_late(store_.calls().at(0).window);
+  EXPECT_NE(read_now(*reader, 0, 100'000), pattern(100'000));
+}
+
+TEST_F(LateWrite, WithholdsTheSlabUntilItsRegionIsRenewed) {
+  start(/*slabs=*/2);
+  fabric_.let_renewals_fail(true);
+  const auto reader = put_and_open("k", pattern(1000));
+  std::ignore = read_with_lost_answer(*reader, pattern(1000).substr(0, 100));
+  EXPECT_EQ(gauge("cache_slabs", R"(state="quarantined")"), 1);
+  EXPECT_EQ(gauge("cache_slabs", R"(state="free")"), 0);
+
+  fabric_.let_renewals_fail(false);
+  EXPECT_TRUE(eventually([&] { return gauge("cache_slabs", R"(state="quarantined")") == 0; }));
+  EXPECT_EQ(fabric_.renewals(), 1);
+  EXPECT_EQ(gauge("cache_slabs", R"(state="free")"), 1);
+  expect_all_let_go();
+}
+
+TEST_F(LateWrite, FailsTheReadWhenItHappensAgainAndAgain) {
+  start(/*slabs=*/8);
+  const auto reader = put_and_open("k", pattern(1000));
+  store_.fail_next(FakeObjectStore::Operation::kGet, 100, ErrorCode::kTimedOut, true);
+  EXPECT_EQ(read_now(*reader, 0, 100), "<TimedOut>");
+  EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), 3U) << "one read, two restarts";
+  expect_all_let_go();
+}
+
+TEST_F(BlockCacheTest, GivesBackEverythingWhenTheStoreShutsDown) {
+  start(2);
+  const auto reader = put_and_open("k", pattern(8 * kMiB));
+  store_.hold();
+  Outcome outcome;
+  read(*reader, 4 * kMiB - 100, 200, outcome);  // over two blocks
+  EXPECT_EQ(store_.held().size(), 2U);
+  store_.shut_down();
+  ASSERT_TRUE(outcome);
+  EXPECT_FALSE(*outcome);
+  expect_all_let_go();
+}
+
+}  // namespace
+}  // namespace s3rdmafs::cache

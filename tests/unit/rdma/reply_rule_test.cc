@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each row is one behaviour of one peer, from protocol.md sections 1.3 to 1.8. The window is 1000
+// bytes.
+#include "rdma/reply_rule.h"
+
+#include <ostream>
+
+#include <gtest/gtest.h>
+
+namespace s3rdmafs::rdma {
+
+void PrintTo(Verdict verdict, std::ostream* out) {
+  *out << "Verdict " << static_cast<int>(verdict);
+}
+
+namespace {
+
+constexpr std::uint64_t kWindow = 1000;
+
+struct Row {
+  const char* peer;
+  int status;
+  std::optional<std::string_view> reply;
+  std::optional<std::string_view> count;
+  std::uint64_t body_bytes;
+  std::string_view code;
+  Verdict verdict;
+  std::string_view reason;
+};
+
+ReplyFacts facts_of(const Row& row) {
+  return {.http_status = row.status,
+          .reply = row.reply,
+          .bytes_transferred = row.count,
+          .body_bytes = row.body_bytes,
+          .expected_bytes = kWindow,
+          .s3_error_code = row.code};
+}
+
+constexpr auto kNone = std::nullopt;
+
+TEST(ReplyRule, JudgesEveryKnownAnswerToGet) {
+  const Row rows[] = {
+      // Done by RDMA.
+      {"draft spec, ranged", 206, "206", "1000", 0, "", Verdict::kDoneByRdma, "done"},
+      {"draft spec, whole object", 200, "200", "1000", 0, "", Verdict::kDoneByRdma, "done"},
+      {"fork's README: N/total", 206, "206", "1000/5000", 0, "", Verdict::kDoneByRdma, "done"},
+      {"versitygw: HTTP 206 with reply 200", 206, "200", "1000", 0, "", Verdict::kDoneByRdma,
+       "done"},
+      {"AIStor, partNumber", 206, "206", "1000", 0, "", Verdict::kDoneByRdma, "done"},
+      {"reply 204", 200, "204", "1000", 0, "", Verdict::kDoneByRdma, "done"},
+      // Success that is none.
+      {"NooBaa: truncates silently", 206, "206", "999", 0, "", Verdict::kTruncated, "truncated"},
+      {"count zero", 200, "200", "0", 0, "", Verdict::kTruncated, "truncated"},
+      {"wrote past the window", 206, "206", "1001", 0, "", Verdict::kCorrupt, "too_many_bytes"},
+      {"count is no number", 206, "206", "1000x", 0, "", Verdict::kCorrupt, "bad_byte_count"},
+      {"count is empty", 206, "206", "", 0, "", Verdict::kCorrupt, "bad_byte_count"},
+      {"count is negative", 206, "206", "-1", 0, "", Verdict::kCorrupt, "bad_byte_count"},
+      {"success and a body too", 206, "206", "1000", 1000, "", Verdict::kCorrupt,
+       "success_with_body"},
+      {"success and one byte of body", 200, "200", "1000", 1, "", Verdict::kCorrupt,
+       "success_with_body"},
+      {"Dell: no count", 206, "200", kNone, 0, "", Verdict::kRetryWithoutToken, "no_byte_count"},
+      // The body is the data.
+      {"no RDMA at all", 206, kNone, kNone, 1000, "", Verdict::kBodyCarriesData, "no_reply_header"},
+      {"NooBaa: small cached object", 200, kNone, kNone, 1000, "", Verdict::kBodyCarriesData,
+       "no_reply_header"},
+      {"draft spec: declined, data in the body", 200, "501", kNone, 1000, "",
+       Verdict::kBodyCarriesData, "declined"},
+      {"Ceph: staged, HTTP 206 and reply 501", 206, "501", kNone, 1000, "",
+       Verdict::kBodyCarriesData, "declined"},
+      {"another dialect, data in the body", 206, "200:00ff", kNone, 1000, "",
+       Verdict::kBodyCarriesData, "unknown_reply"},
+      // Not the data, nor an error.
+      {"declined without the data", 200, "501", kNone, 0, "", Verdict::kRetryWithoutToken,
+       "declined"},
+      {"another dialect, no body", 200, "200:00ff", "1000", 0, "", Verdict::kRetryWithoutToken,
+       "unknown_reply"},
+      {"two contradicting replies", 200, "200, 501", "1000", 0, "", Verdict::kRetryWithoutToken,
+       "unknown_reply"},
+      {"versitygw: plain 200 for an empty object", 200, kNone, kNone, 0, "",
+       Verdict::kRetryWithoutToken, "no_reply_header"},
+      {"short body", 206, kNone, kNone, 999, "", Verdict::kTruncated, "truncated"},
+      {"Range ignored: whole object", 200, kNone, kNone, 5000, "", Verdict::kCorrupt,
+       "too_many_bytes"},
+      // Errors.
+      {"AIStor: reply 501 plus an S3 error", 400, "501", kNone, 300, "NotImplemented",
+       Verdict::kRetryWithoutToken, "declined"},
+      {"NooBaa: RDMA switched off", 501, kNone, kNone, 300, "S3RdmaNotSupported",
+       Verdict::kRetryWithoutToken, "declined"},
+      {"draft spec: bad token", 400, kNone, kNone, 300, "InvalidRDMAToken", Verdict::kTokenRejected,
+       "token_rejected"},
+      {"NooBaa: bad token", 400, kNone, kNone, 300, "S3InvalidRdmaToken", Verdict::kTokenRejected,
+       "token_rejected"},
+      {"versitygw: bad token, generic code", 400, kNone, kNone, 300, "InvalidArgument",
+       Verdict::kTokenRejected, "token_rejected"},
+      {"bad token, no document", 400, kNone, kNone, 0, "", Verdict::kTokenRejected,
+       "token_rejected"},
+      {"400 about the session token", 400, kNone, kNone, 300, "ExpiredToken", Verdict::kS3Error,
+       "s3_error"},
+      {"draft spec: transfer failed", 500, kNone, kNone, 300, "RDMATransferFailed",
+       Verdict::kTransferFailed, "transfer_failed"},
+      {"NooBaa: transfer failed", 500, kNone, kNone, 300, "S3RdmaIoError", Verdict::kTransferFailed,
+       "transfer_failed"},
+      {"Dell: plain 500", 500, kNone, kNone, 0, "", Verdict::kTransferFailed, "transfer_failed"},
+      {"AIStor: 500 for a token of another length", 500, kNone, kNone, 300, "InternalError",
+       Verdict::kTransferFailed, "transfer_failed"},
+      {"gone", 404, kNone, kNone, 300, "NoSuchKey", Verdict::kS3Error, "s3_error"},
+      {"replaced", 412, kNone, kNone, 300, "PreconditionFailed", Verdict::kS3Error, "s3_error"},
+      {"error with a success reply", 403, "200", "1000", 0, "AccessDenied", Verdict::kS3Error,
+       "s3_error"},
+      {"throttled", 503, kNone, kNone, 300, "SlowDown", Verdict::kS3Error, "s3_error"},
+      {"redirect", 307, kNone, kNone, 0, "", Verdict::kS3Error, "s3_error"},
+  };
+  for (const Row& row : rows) {
+    const Decision decision = judge_get(facts_of(row));
+    EXPECT_EQ(decision.verdict, row.verdict) << row.peer;
+    EXPECT_EQ(decision.reason, row.reason) << row.peer;
+  }
+}
+
+TEST(ReplyRule, JudgesEveryKnownAnswerToPut) {
+  const Row rows[] = {
+      {"AIStor, Dell: no count", 200, "200", kNone, 0, "", Verdict::kDoneByRdma, "done"},
+      {"NooBaa, versitygw: with count", 200, "200", "1000", 0, "", Verdict::kDoneByRdma, "done"},
+      {"Cloudian: reply 204", 200, "204", kNone, 0, "", Verdict::kDoneByRdma, "done"},
+      {"took less than all", 200, "200", "999", 0, "", Verdict::kTruncated, "truncated"},
+      {"took more than all", 200, "200", "1001", 0, "", Verdict::kCorrupt, "too_many_bytes"},
+      {"no RDMA: stored an empty object", 200, kNone, kNone, 0, "", Verdict::kRetryWithoutToken,
+       "stored_empty"},
+      {"draft spec: declined, nothing stored", 200, "501", kNone, 0, "",
+       Verdict::kRetryWithoutToken, "declined"},
+      {"reply 206 makes no sense for PUT", 200, "206", kNone, 0, "", Verdict::kRetryWithoutToken,
+       "unknown_reply"},
+      {"versitygw: UploadPart", 501, kNone, kNone, 300, "NotImplemented",
+       Verdict::kRetryWithoutToken, "declined"},
+      {"bad token", 400, kNone, kNone, 300, "InvalidRDMAToken", Verdict::kTokenRejected,
+       "token_rejected"},
+      {"transfer failed", 500, kNone, kNone, 300, "RDMATransferFailed", Verdict::kTransferFailed,
+       "transfer_failed"},
+      {"bad checksum is no token fault", 400, kNone, kNone, 300, "BadDigest", Verdict::kS3Error,
+       "s3_error"},
+      {"exists already", 412, kNone, kNone, 300, "PreconditionFailed", Verdict::kS3Error,
+       "s3_error"},
+  };
+  for (const Row& row : rows) {
+    const Decision decision = judge_put(facts_of(row));
+    EXPECT_EQ(decision.verdict, row.verdict) << row.peer;
+    EXPECT_EQ(decision.reason, row.reason) << row.peer;
+  }
+}
+
+}  // namespace
+}  // namespace s3rdmafs::rdma

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3/xml_reader.h"
+
+#include <gtest/gtest.h>
+
+namespace s3rdmafs::s3 {
+namespace {
+
+std::string page(const std::string& inside) {
+  return R"(<?xml version="1.0" encoding="UTF-8"?>
+<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">)" +
+         inside + "</ListBucketResult>";
+}
+
+std::string contents(const std::string& key, const std::string& size = "7") {
+  return "<Contents><Key>" + key +
+         "</Key><LastModified>2009-10-12T17:50:30.000Z</LastModified><ETag>&quot;abc&quot;</ETag>"
+         "<Size>" +
+         size + "</Size></Contents>";
+}
+
+TEST(ParseListPage, ReadsObjectsPrefixesAndTheWayOn) {
+  const Result<ListPage> result = parse_list_page(page(
+      "<EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
+      "<NextContinuationToken>t+/=</NextContinuationToken>" +
+      contents("a%20b/c%2Bd%C3%BC") + "<CommonPrefixes><Prefix>x+y%2F</Prefix></CommonPrefixes>"));
+  ASSERT_TRUE(result) << result.error().detail;
+  ASSERT_EQ(result->objects.size(), 1U);
+  const ObjectInfo& object = result->objects[0];
+  EXPECT_EQ(object.key, "a b/c+d\xC3\xBC");
+  EXPECT_EQ(object.etag, "\"abc\"");
+  EXPECT_EQ(object.size_bytes, 7U);
+  EXPECT_EQ(std::chrono::system_clock::to_time_t(object.modified), 1255369830);
+  EXPECT_EQ(result->common_prefixes, std::vector<std::string>{"x y/"});
+  EXPECT_EQ(result->next_token, "t+/=") << "tokens are opaque: never decoded";
+}
+
+TEST(ParseListPage, DecodesNothingIfTheServerDidNotEncode) {
+  const Result<ListPage> result = parse_list_page(page(contents("a%20b+c")));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->objects.at(0).key, "a%20b+c");
+}
+
+TEST(ParseListPage, TakesAnEmptyBucket) {
+  const Result<ListPage> result = parse_list_page(page("<IsTruncated>false</IsTruncated>"));
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->objects.empty());
+  EXPECT_TRUE(result->next_token.empty());
+}
+
+TEST(ParseListPage, RefusesWhatIsNoListing) {
+  const std::string bad[] = {
+      "",
+      "not xml",
+      "<html><body>hello</body></html>",
+      "<ListBucketResult><Contents>",
+      page(contents("")),
+      page(contents("a", "")),
+      page(contents("a", "7x")),
+      page(contents("a", "-1")),
+      page("<EncodingType>url</EncodingType>" + contents("a%2")),
+      page("<Contents><Key>a</Key><Size>1</Size></Contents>"),
+      page("<IsTruncated>true</IsTruncated>"),
+      page("<CommonPrefixes></CommonPrefixes>"),
+  };
+  for (const std::string& text : bad) {
+    const Result<ListPage> result = parse_list_page(text);
+    ASSERT_FALSE(result) << text;
+    EXPECT_EQ(result.error().code, ErrorCode::kProtocol) << text;
+  }
+}
+
+TEST(ParseError, ReadsCodeAndMessageAndBearsAnythingElse) {
+  const S3Error error =
+      parse_error("<Error><Code>NoSuchKey</Code><Message>gone &amp; lost</Message></Error>");
+  EXPECT_EQ(error.code, "NoSuchKey");
+  EXPECT_EQ(error.message, "gone & lost");
+  for (const char* text : {"", "<html/>", "<Error>", "\xFF\xFE"}) {
+    EXPECT_EQ(parse_error(text).code, "") << text;
+  }
+}
+
+}  // namespace
+}  // namespace s3rdmafs::s3

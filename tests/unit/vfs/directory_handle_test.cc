@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vfs/directory_handle.h"
+
+#include <gtest/gtest.h>
+
+#include "mounted_bucket.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+using std::chrono::seconds;
+using Operation = fakes::FakeObjectStore::Operation;
+using Names = std::vector<ListedName>;
+
+class DirectoryHandleTest : public testing::Test {
+ protected:
+  std::shared_ptr<DirectoryHandle> open(std::string prefix) {
+    return std::make_shared<DirectoryHandle>(
+        DirectoryHandle::Context{store_, clock_, names_, hidden_}, std::move(prefix), "");
+  }
+  static Answer<Names> read(DirectoryHandle& handle, std::uint64_t offset, std::size_t max = 100) {
+    Answer<Names> answer;
+    handle.read(offset, max, {}, answer.done());
+    return answer;
+  }
+  static std::string text(const Answer<Names>& answer) {
+    if (!answer.error().empty()) return std::string(answer.error());
+    std::string text;
+    for (const ListedName& listed : *answer.get()) text += listed.name + " ";
+    return text;
+  }
+  std::size_t lists() const { return store_.count(Operation::kList); }
+
+  fakes::FakeClock clock_;
+  metrics::Counter hidden_;
+  NameCache names_{clock_, {.ttl = seconds(30), .negative_ttl = seconds(5), .entries_max = 100}};
+  fakes::FakeObjectStore store_{clock_};
+};
+
+TEST_F(DirectoryHandleTest, BeginsWithDotAndDotDotAndEndsWithNothing) {
+  store_.put("d/x", "");
+  store_.put("d/y", "");
+  const auto handle = open("d/");
+  EXPECT_EQ(text(read(*handle, 0)), ". .. x y ");
+  EXPECT_EQ(text(read(*handle, 1, 2)), ".. x ");
+  EXPECT_EQ(text(read(*handle, 4)), "");
+  EXPECT_EQ(text(read(*handle, 1000)), "");
+  EXPECT_EQ(handle->at(0)->node.object.key, "d/");
+  EXPECT_EQ(handle->at(1)->node.object.key, "");
+  EXPECT_FALSE(handle->at(4));
+}
+
+TEST_F(DirectoryHandleTest, ListsNoFurtherThanIsRead) {
+  store_.set_page_keys_max(2);
+  for (const char* key : {"1", "2", "3", "4", "5", "6"}) store_.put(key, "");
+  const auto handle = open("");
+  EXPECT_EQ(lists(), 0U);
+  EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ") << "2 is undecided until the next page";
+  EXPECT_EQ(lists(), 1U);
+  EXPECT_EQ(text(read(*handle, 3)), "2 3 ");
+  EXPECT_EQ(lists(), 2U);
+}
+
+TEST_F(DirectoryHandleTest, GoingBackGivesTheSameAlthoughTheBucketChanged) {
+  store_.set_page_keys_max(2);
+  for (const char* key : {"1", "2", "3", "4"}) store_.put(key, "");
+  const auto handle = open("");
+  EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ");
+  store_.remove("1");
+  store_.put("0", "");
+  EXPECT_EQ(text(read(*handle, 3)), "2 3 4 ");
+  EXPECT_EQ(text(read(*handle, 0)), ". .. 1 2 3 4 ");
+  EXPECT_EQ(lists(), 2U);
+  EXPECT_EQ(text(read(*open(""), 0)), ". .. 0 ") << "the control: a new handle sees the change";
+}
+
+TEST_F(DirectoryHandleTest, ConcurrentReadsShareTheListing) {
+  store_.set_page_keys_max(2);
+  for (const char* key : {"1", "2", "3", "4"}) store_.put(key, "");
+  const auto handle = open("");
+  store_.hold();
+  const auto first = read(*handle, 0);
+  const auto same = read(*handle, 2);
+  const auto further = read(*handle, 4);
+  EXPECT_EQ(lists(), 1U);
+  store_.release();
+  EXPECT_EQ(text(first), ". .. 1 ");
+  EXPECT_EQ(text(same), "1 ");
+  EXPECT_EQ(text(further), "pending");
+  EXPECT_EQ(lists(), 2U) << "who is left over asks for the next page";
+  store_.release();
+  EXPECT_EQ(text(further), "3 4 ");
+}
+
+TEST_F(DirectoryHandleTest, AFailedPageFailsAllWhoWaitAndIsAskedForAgain) {
+  store_.put("1", "");
+  const auto handle = open("");
+  store_.hold();
+  const auto first = read(*handle, 0);
+  const auto second = read(*handle, 0);
+  store_.fail_held(0, {.error = {ErrorCode::kUnreachable, "failed by the test"}});
+  EXPECT_EQ(text(first), "Unreachable");
+  EXPECT_EQ(text(second), "Unreachable");
+  store_.release_all();
+  EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ");
+}
+
+TEST_F(DirectoryHandleTest, PagesWithoutANameToShowAreReadThrough) {
+  store_.set_page_keys_max(1);
+  for (const char* key : {".", "..", "//x", "z"}) store_.put(key, "");
+  EXPECT_EQ(text(read(*open(""), 0)), ". .. z ");
+  EXPECT_EQ(hidden_.value(), 3U);
+}
+
+TEST_F(DirectoryHandleTest, FeedsTheNameCacheWithFilesAndDirectories) {
+  store_.put("d/file", "");
+  store_.put("d/sub/x", "");
+  EXPECT_FALSE(names_.find("d/file"));
+  (void)read(*open("d/"), 0);
+  ASSERT_TRUE(names_.find("d/file"));
+  EXPECT_FALSE(names_.find("d/file")->node->is_directory);
+  ASSERT_TRUE(names_.find("d/sub"));
+  EXPECT_TRUE(names_.find("d/sub")->node->is_directory);
+}
+
+TEST_F(DirectoryHandleTest, TenThousandNamesComePageByPageEachOnce) {
+  for (int i = 0; i < 10'000; ++i) store_.put("d/" + std::to_string(i), "");
+  const auto handle = open("d/");
+  std::map<std::string, int> seen;
+  std::uint64_t offset = 0;
+  for (;;) {
+    const auto answer = read(*handle, offset, 128);
+    if (answer.get()->empty()) break;
+    for (const ListedName& listed : *answer.get()) ++seen[listed.name];
+    offset += answer.get()->size();
+  }
+  EXPECT_EQ(seen.size(), 10'002U);
+  EXPECT_EQ(offset, 10'002U);
+  EXPECT_EQ(lists(), 10U) << "1000 keys a page";
+}
+
+}  // namespace
+}  // namespace s3rdmafs::vfs

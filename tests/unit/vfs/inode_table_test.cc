@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vfs/inode_table.h"
+
+#include <gtest/gtest.h>
+
+namespace s3rdmafs::vfs {
+namespace {
+
+constexpr SeenAt kNow{std::chrono::hours(1)};
+
+Node file(std::string key, std::string etag = "\"1\"") {
+  return Node::file({std::move(key), std::move(etag), 7, {}});
+}
+
+class InodeTableTest : public testing::Test {
+ protected:
+  metrics::Gauge inodes_;
+  InodeTable table_{"", inodes_};
+};
+
+TEST_F(InodeTableTest, TheRootIsThereAndStaysThroughForgets) {
+  table_.forget(kRootIno, 100);
+  ASSERT_TRUE(table_.find(kRootIno));
+  EXPECT_TRUE(table_.find(kRootIno)->node.is_directory);
+  EXPECT_EQ(table_.number_of(Node::directory("")), kRootIno);
+  EXPECT_EQ(inodes_.value(), 1);
+}
+
+TEST_F(InodeTableTest, TheLastForgetErasesAndNoneBefore) {
+  const Ino ino = table_.remember(file("a"), kNow);
+  EXPECT_EQ(table_.remember(file("a"), kNow), ino);
+  EXPECT_EQ(table_.remember(file("a"), kNow), ino);
+  EXPECT_EQ(inodes_.value(), 2);
+  table_.forget(ino, 2);
+  EXPECT_TRUE(table_.find(ino));
+  table_.forget(ino, 1);
+  EXPECT_FALSE(table_.find(ino));
+  EXPECT_EQ(inodes_.value(), 1);
+  table_.forget(ino, 1);
+  EXPECT_EQ(inodes_.value(), 1) << "a forget too many does nothing";
+}
+
+TEST_F(InodeTableTest, KindKeyAndVersionEachMakeAnotherNumber) {
+  const Ino ino = table_.remember(file("a", "\"1\""), kNow);
+  EXPECT_NE(table_.remember(file("a", "\"2\""), kNow), ino);
+  EXPECT_NE(table_.remember(file("b", "\"1\""), kNow), ino);
+  EXPECT_NE(table_.remember(Node::directory("a"), kNow), ino);
+  EXPECT_EQ(table_.find(ino)->node.object.etag, "\"1\"");
+}
+
+TEST_F(InodeTableTest, TheNumberToldBeforeIsTheNumberGiven) {
+  const Ino told = table_.number_of(file("a"));
+  EXPECT_FALSE(table_.find(told)) << "telling a number is not giving it";
+  EXPECT_EQ(table_.remember(file("a"), kNow), told);
+}
+
+TEST(InodeTable, NodesThatHashAlikeGetDifferentNumbersAndNeverZeroOrTheRoots) {
+  metrics::Gauge inodes;
+  InodeTable table("", inodes, [](const Node&) noexcept { return ~Ino{0}; });
+  const Ino a = table.remember(file("a"), kNow);
+  const Ino b = table.remember(file("b"), kNow);
+  const Ino c = table.remember(file("c"), kNow);
+  EXPECT_EQ(a, ~Ino{0});
+  EXPECT_EQ(b, 2U) << "0 and 1 are skipped where the numbers wrap";
+  EXPECT_EQ(c, 3U);
+  EXPECT_EQ(table.number_of(file("b")), b);
+  EXPECT_EQ(table.find(b)->node.object.key, "b");
+}
+
+TEST_F(InodeTableTest, NewerNewsReplaceOlderAndNotTheOtherWayRound) {
+  const Ino ino = table_.remember(file("a"), kNow);
+  table_.remember(file("a"), kNow - std::chrono::seconds(1));
+  EXPECT_EQ(table_.find(ino)->seen_at, kNow);
+  table_.confirm(ino, kNow + std::chrono::seconds(1));
+  EXPECT_EQ(table_.find(ino)->seen_at, kNow + std::chrono::seconds(1));
+  table_.distrust(ino);
+  EXPECT_EQ(table_.find(ino)->seen_at, SeenAt::min());
+}
+
+}  // namespace
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vfs/name_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "fakes/fake_clock.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+using std::chrono::milliseconds;
+
+class NameCacheTest : public testing::Test {
+ protected:
+  NameAnswer present() const { return {Node::directory("a/"), clock_.now()}; }
+  NameAnswer absent() const { return {std::nullopt, clock_.now()}; }
+
+  fakes::FakeClock clock_;
+  NameCache names_{clock_,
+                   {.ttl = milliseconds(100), .negative_ttl = milliseconds(20), .entries_max = 4}};
+};
+
+TEST_F(NameCacheTest, APresentNameLivesForItsTtl) {
+  names_.insert("a", present());
+  clock_.advance(milliseconds(99));
+  EXPECT_TRUE(names_.find("a"));
+  clock_.advance(milliseconds(1));
+  EXPECT_FALSE(names_.find("a"));
+}
+
+TEST_F(NameCacheTest, AnAbsentNameLivesForItsOwnShorterTtl) {
+  names_.insert("a", absent());
+  clock_.advance(milliseconds(19));
+  ASSERT_TRUE(names_.find("a"));
+  EXPECT_FALSE(names_.find("a")->node);
+  clock_.advance(milliseconds(1));
+  EXPECT_FALSE(names_.find("a"));
+}
+
+TEST_F(NameCacheTest, WhatTheStoreSaidLaterWinsInWhateverOrderItArrives) {
+  const NameAnswer early = absent();
+  clock_.advance(milliseconds(1));
+  names_.insert("a", present());
+  names_.insert("a", early);
+  EXPECT_TRUE(names_.find("a")->node) << "the old answer came late";
+  clock_.advance(milliseconds(1));
+  names_.insert("a", absent());
+  EXPECT_FALSE(names_.find("a")->node);
+}
+
+TEST_F(NameCacheTest, AnErasedNameIsUnknown) {
+  names_.insert("a", present());
+  names_.erase("a");
+  EXPECT_FALSE(names_.find("a"));
+}
+
+TEST_F(NameCacheTest, NeverHoldsMoreThanItsBoundAndDropsTheOldest) {
+  for (const char* key : {"1", "2", "3", "4", "5"}) names_.insert(key, present());
+  EXPECT_FALSE(names_.find("1"));
+  EXPECT_FALSE(names_.find("2"));
+  EXPECT_TRUE(names_.find("3"));
+  EXPECT_TRUE(names_.find("4"));
+  EXPECT_TRUE(names_.find("5"));
+}
+
+TEST_F(NameCacheTest, ATtlOfZeroKeepsNothingAndEndsWhatWasKept) {
+  NameCache no_negatives(clock_, {.ttl = milliseconds(100), .entries_max = 4});
+  no_negatives.insert("a", present());
+  no_negatives.insert("a", absent());
+  EXPECT_FALSE(no_negatives.find("a"));
+}
+
+TEST_F(NameCacheTest, TimeLeftCountsDownToZeroAndNotBelow) {
+  const SeenAt seen_at = clock_.now();
+  EXPECT_EQ(names_.time_left(seen_at), milliseconds(100));
+  clock_.advance(milliseconds(40));
+  EXPECT_EQ(names_.time_left(seen_at), milliseconds(60));
+  clock_.advance(milliseconds(400));
+  EXPECT_EQ(names_.time_left(seen_at), milliseconds(0));
+  EXPECT_EQ(names_.time_left(SeenAt::min()), milliseconds(0));
+}
+
+}  // namespace
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vfs/name_resolver.h"
+
+#include <gtest/gtest.h>
+
+#include "mounted_bucket.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+using std::chrono::seconds;
+using Operation = fakes::FakeObjectStore::Operation;
+
+class NameResolverTest : public testing::Test {
+ protected:
+  Answer<NameAnswer> resolve(const std::string& key) {
+    Answer<NameAnswer> answer;
+    resolver_->resolve(key, {}, answer.done());
+    return answer;
+  }
+  std::size_t heads() const { return store_.count(Operation::kHead); }
+
+  fakes::FakeClock clock_;
+  fakes::FakeObjectStore store_{clock_};
+  metrics::Registry metrics_;
+  NameCache names_{clock_, {.ttl = seconds(30), .negative_ttl = seconds(5), .entries_max = 100}};
+  std::shared_ptr<NameResolver> resolver_ =
+      std::make_shared<NameResolver>(store_, clock_, names_, metrics_);
+};
+
+TEST_F(NameResolverTest, AsksTheStoreOnceWithinTheTtl) {
+  store_.put("a", "");
+  EXPECT_TRUE(resolve("a").get()->node);
+  EXPECT_TRUE(resolve("a").get()->node);
+  EXPECT_EQ(heads(), 1U);
+  clock_.advance(seconds(30));
+  EXPECT_TRUE(resolve("a").get()->node);
+  EXPECT_EQ(heads(), 2U);
+  EXPECT_EQ(metrics_.counter("vfs_lookups_total", "", R"(source="cache")").value(), 1U);
+  EXPECT_EQ(metrics_.counter("vfs_lookups_total", "", R"(source="store")").value(), 2U);
+}
+
+TEST_F(NameResolverTest, ANameThatIsNotThereIsAskedForAgainAfterItsOwnTtl) {
+  EXPECT_FALSE(resolve("a").get()->node);
+  store_.put("a", "");
+  EXPECT_FALSE(resolve("a").get()->node) << "still believed absent";
+  clock_.advance(seconds(5));
+  EXPECT_TRUE(resolve("a").get()->node);
+}
+
+TEST_F(NameResolverTest, ConcurrentQuestionsForOneNameShareOnePairOfRequests) {
+  store_.put("a", "");
+  store_.hold();
+  std::vector<Answer<NameAnswer>> answers;
+  for (int i = 0; i < 10; ++i) answers.push_back(resolve("a"));
+  const auto other = resolve("b");
+  EXPECT_EQ(store_.calls().size(), 4U) << "a pair for a, a pair for b";
+  store_.release_all();
+  for (const auto& answer : answers) EXPECT_TRUE(answer.get()->node);
+  EXPECT_FALSE(other.get()->node);
+}
+
+TEST_F(NameResolverTest, AFailureReachesAllWhoWaitAndIsNotKept) {
+  store_.put("a", "");
+  store_.hold();
+  const auto first = resolve("a");
+  const auto second = resolve("a");
+  store_.fail_next(Operation::kList, 1, ErrorCode::kUnreachable);
+  store_.release_all();
+  EXPECT_EQ(first.error(), "Unreachable");
+  EXPECT_EQ(second.error(), "Unreachable");
+  EXPECT_EQ(resolve("a").error(), "");
+}
+
+TEST_F(NameResolverTest, AgeCountsFromTheQuestionNotFromTheAnswer) {
+  store_.put("a", "");
+  store_.hold();
+  const auto answer = resolve("a");
+  clock_.advance(seconds(20));
+  store_.release_all();
+  EXPECT_EQ(names_.time_left(answer.get()->seen_at), seconds(10));
+}
+
+}  // namespace
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server end of the shm fabric: what a NIC and its driver are to the other fabrics.
+//
+// One thread accepts, one thread a session reads its control messages; HTTP's own threads do the
+// copies. A session ends when its client hangs up (or dies), or when this service ends. Its socket
+// is closed only after the last of its transfers has ended, because the client takes the hang-up as
+// the proof that its memory is its own again.
+#include "target/rdma/shm_service.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <list>
+#include <optional>
+#include <thread>
+
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/thread_name.h"
+#include "s3rdmafs/base/unique_fd.h"
+#include "s3rdmafs/rdma/shm_wire.h"
+#include "target/rdma/shm_sessions.h"
+
+namespace s3rdmafs::target {
+namespace {
+
+using rdma::shm::Message;
+using rdma::shm::MessageType;
+using rdma::shm::WireAccess;
+
+// How soon threads notice that the service ends.
+constexpr int kPollMs = 200;
+
+bool wait_readable(int fd, const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    pollfd watched{.fd = fd, .events = POLLIN, .revents = 0};
+    if (::poll(&watched, 1, kPollMs) > 0) return true;
+  }
+  return false;
+}
+
+struct Received {
+  Message message{};
+  UniqueFd fd;
+};
+
+// Nothing when the client is gone or speaks something else.
+std::optional<Received> receive(int socket) {
+  Received received;
+  iovec part{.iov_base = &received.message, .iov_len = sizeof(received.message)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof(control);
+  const ssize_t length = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
+  for (cmsghdr* item = CMSG_FIRSTHDR(&header); item != nullptr; item = CMSG_NXTHDR(&header, item)) {
+    if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) continue;
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(item), sizeof(fd));
+    received.fd.reset(fd);
+  }
+  if (length != static_cast<ssize_t>(sizeof(received.message))) return std::nullopt;
+  return received;
+}
+
+class ShmService final : public TransferService {
+ public:
+  ShmService(UniqueFd listener, std::string path)
+      : listener_(std::move(listener)), path_(std::move(path)) {
+    acceptor_ = std::jthread([this](const std::stop_token& stop) { accept_clients(stop); });
+  }
+  ~ShmService() override {
+    acceptor_.request_stop();
+    acceptor_.join();
+    if (path_.front() != '@') ::unlink(path_.c_str());
+  }
+
+  [[nodiscard]] Result<std::uint64_t> window_size(std::string_view token) override {
+    const auto parsed = parse(token);
+    if (!parsed) return std::unexpected(parsed.error());
+    return parsed->size_bytes;
+  }
+
+  [[nodiscard]] Result<void> write_window(std::string_view token, int fd, std::uint64_t file_offset,
+                                          std::uint64_t length) override {
+    return copy(token, WireAccess::kRemoteWrite, file_offset, length,
+                [fd](std::byte* memory, std::size_t bytes, off_t offset) {
+                  return ::pread(fd, memory, bytes, offset);
+                });
+  }
+
+  [[nodiscard]] Result<void> read_window(std::string_view token, int fd, std::uint64_t file_offset,
+                                         std::uint64_t length) override {
+    return copy(token, WireAccess::kRemoteRead, file_offset, length,
+                [fd](std::byte* memory, std::size_t bytes, off_t offset) {
+                  return ::pwrite(fd, memory, bytes, offset);
+                });
+  }
+
+ private:
+  static Result<rdma::shm::Token> parse(std::string_view text) {
+    const auto token = rdma::shm::parse_token(text);
+    if (!token) return fail(ErrorCode::kInvalidArgument, "the RDMA token is malformed");
+    return *token;
+  }
+
+  // Checks everything before the first byte moves; `move_some` is pread or pwrite.
+  template <class MoveSome>
+  Result<void> copy(std::string_view text, WireAccess access, std::uint64_t file_offset,
+                    std::uint64_t length, MoveSome move_some) {
+    const auto token = parse(text);
+    if (!token) return std::unexpected(token.error());
+    const auto region = sessions_.find(*token, access);
+    if (!region) return std::unexpected(region.error());
+    const auto window = (*region)->window(token->offset_bytes, token->size_bytes);
+    if (!window) return std::unexpected(window.error());
+    if (length > window->size()) {
+      return fail(ErrorCode::kInvalidArgument, "the token's window is too small");
+    }
+    for (std::uint64_t done = 0; done < length;) {
+      const ssize_t moved =
+          move_some(window->data() + done, length - done, static_cast<off_t>(file_offset + done));
+      if (moved < 0 && errno == EINTR) continue;
+      if (moved < 0) return fail_errno("moving bytes through shared memory", errno);
+      if (moved == 0) return fail(ErrorCode::kSystem, "the object's file is shorter than it was");
+      done += static_cast<std::uint64_t>(moved);
+    }
+    return {};
+  }
+
+  void accept_clients(const std::stop_token& stop) {
+    set_thread_name("shm-accept");
+    struct Client {
+      std::jthread thread;
+      std::shared_ptr<std::atomic<bool>> ended;
+    };
+    std::list<Client> clients;  // each joined here, at the latest when this thread ends
+    while (wait_readable(listener_.get(), stop)) {
+      clients.remove_if([](const Client& client) { return client.ended->load(); });
+      UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!socket) continue;
+      auto ended = std::make_shared<std::atomic<bool>>(false);
+      clients.push_back({std::jthread([this, ended, owned = std::move(socket)](
+                                          const std::stop_token& own) mutable {
+                           set_thread_name("shm-session");
+                           serve_client(own, owned.get());
+                           ended->store(true);
+                         }),
+                         ended});
+    }
+  }
+
+  void serve_client(const std::stop_token& stop, int socket) {
+    const rdma::shm::SessionId id = sessions_.open();
+    while (wait_readable(socket, stop)) {
+      auto received = receive(socket);
+      if (!received) break;
+      const auto reply = answer(id, *received);
+      if (!reply) break;
+      if (::send(socket, &*reply, sizeof(*reply), MSG_NOSIGNAL) !=
+          static_cast<ssize_t>(sizeof(*reply)))
+        break;
+    }
+    sessions_.close(id);
+  }
+
+  std::optional<Message> answer(const rdma::shm::SessionId& id, const Received& received) {
+    const Message& request = received.message;
+    Message reply{};
+    switch (request.type) {
+      case MessageType::kHello:
+        reply.type = MessageType::kWelcome;
+        reply.version = rdma::shm::kWireVersion;
+        reply.session_id = id;
+        return reply;
+      case MessageType::kRegister: {
+        const auto key = add_region(id, request, received.fd.get());
+        reply.type = key ? MessageType::kRegistered : MessageType::kRefused;
+        reply.region_key = key ? *key : 0;
+        reply.error = key ? 0 : EINVAL;
+        if (!key) spdlog::warn("shm: region refused: {}", key.error().detail);
+        return reply;
+      }
+      case MessageType::kDeregister:
+        sessions_.remove(id, request.region_key);
+        reply.type = MessageType::kDeregistered;
+        reply.region_key = request.region_key;
+        return reply;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  Result<std::uint64_t> add_region(const rdma::shm::SessionId& id, const Message& request, int fd) {
+    if (request.access != WireAccess::kRemoteWrite && request.access != WireAccess::kRemoteRead) {
+      return fail(ErrorCode::kInvalidArgument, "unknown access");
+    }
+    auto region = ShmRegion::map(fd, request.offset_bytes, request.length_bytes, request.access);
+    if (!region) return std::unexpected(region.error());
+    return sessions_.add(id, std::move(*region));
+  }
+
+  UniqueFd listener_;
+  const std::string path_;
+  ShmSessions sessions_;
+  std::jthread acceptor_;  // last: ends before what its clients use
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TransferService>> make_shm_service(const std::string& socket_name) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (socket_name.empty() || socket_name.size() >= sizeof(address.sun_path)) {
+    return fail(ErrorCode::kInvalidArgument, "'" + socket_name + "' is no name for a UNIX socket");
+  }
+  std::memcpy(address.sun_path, socket_name.data(), socket_name.size());
+  if (socket_name.front() == '@') address.sun_path[0] = '\0';
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_name.size());
+
+  UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!listener) return fail_errno("socket", errno);
+  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+    if (errno == EADDRINUSE) {
+      return fail(ErrorCode::kExists, "another server listens on shm socket " + socket_name);
+    }
+    return fail_errno("bind " + socket_name, errno);
+  }
+  constexpr int kBacklog = 64;  // mounts of one host that start at the same moment
+  if (::listen(listener.get(), kBacklog) != 0) return fail_errno("listen", errno);
+  return std::make_unique<ShmService>(std::move(listener), socket_name);
+}
+
+}  // namespace s3rdmafs::target
