@@ -8,8 +8,10 @@
 #include <fstream>
 
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/rdma/shm_wire.h"
 #include "target/http/mhd_server.h"
 #include "target/options.h"
+#include "target/rdma/shm_service.h"
 #include "target/rdma/transfer_service.h"
 #include "target/s3/s3_handler.h"
 
@@ -52,6 +54,13 @@ Result<void> announce(const Listener& listener, const std::string& address,
   return {};
 }
 
+/// The shm fabric's server side; none, which declines every token, for "off".
+Result<std::unique_ptr<TransferService>> start_rdma(const std::string& socket, std::uint16_t port) {
+  if (socket == "off") return nullptr;
+  const std::string name = socket == "auto" ? rdma::shm::default_socket_name(port) : socket;
+  return make_shm_service(name);
+}
+
 Result<void> serve(const Options& options) {
   if (auto set = set_up_log(options.log_level, LogFormat::kText); !set) return set;
   const sigset_t end_signals = block_end_signals();
@@ -61,8 +70,8 @@ Result<void> serve(const Options& options) {
   auto listener = listen_on(options.listen);
   if (!listener) return std::unexpected(listener.error());
 
-  // The shm fabric's server side goes in here: make_shm_service(socket name) of rdma/shm_service.h.
-  std::unique_ptr<TransferService> rdma = nullptr;
+  auto rdma = start_rdma(options.shm_socket, listener->port);
+  if (!rdma) return std::unexpected(rdma.error());
 
   const SystemClock clock;
   SnapshotCache snapshots(clock);
@@ -73,7 +82,7 @@ Result<void> serve(const Options& options) {
                           .region = options.region,
                           .domain = options.domain,
                           .anonymous_read = options.anonymous_read,
-                          .rdma = rdma.get(),
+                          .rdma = rdma->get(),
                           .clock = clock,
                           .snapshots = snapshots,
                           .traffic = traffic};
