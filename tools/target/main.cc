@@ -12,6 +12,7 @@
 #include "target/http/mhd_server.h"
 #include "target/options.h"
 #include "target/rdma/shm_service.h"
+#include "target/rdma/transfer_service.h"
 #include "target/s3/s3_handler.h"
 
 namespace s3rdmafs::target {
@@ -53,11 +54,11 @@ Result<void> announce(const Listener& listener, const std::string& address,
   return {};
 }
 
-/// Nothing where it is switched off: requests with a token are then declined.
-Result<std::unique_ptr<TransferService>> make_rdma(const std::string& shm_socket,
-                                                   std::uint16_t port) {
-  if (shm_socket == "off") return nullptr;
-  return make_shm_service(shm_socket == "auto" ? rdma::shm::default_socket_name(port) : shm_socket);
+/// The shm fabric's server side; none, which declines every token, for "off".
+Result<std::unique_ptr<TransferService>> start_rdma(const std::string& socket, std::uint16_t port) {
+  if (socket == "off") return nullptr;
+  const std::string name = socket == "auto" ? rdma::shm::default_socket_name(port) : socket;
+  return make_shm_service(name);
 }
 
 Result<void> serve(const Options& options) {
@@ -69,7 +70,7 @@ Result<void> serve(const Options& options) {
   auto listener = listen_on(options.listen);
   if (!listener) return std::unexpected(listener.error());
 
-  auto rdma = make_rdma(options.shm_socket, listener->port);
+  auto rdma = start_rdma(options.shm_socket, listener->port);
   if (!rdma) return std::unexpected(rdma.error());
 
   const SystemClock clock;

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "target/auth/digests.h"
 #include "target/auth/verify.h"
+#include "target/digest/digests.h"
 #include "target/s3_error.h"
 
 namespace s3rdmafs::target {

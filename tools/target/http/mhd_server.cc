@@ -81,14 +81,14 @@ std::optional<Request> make_request(MHD_Connection* connection, const char* meth
 
 MHD_Result send(MHD_Connection* connection, Response response) {
   MHD_Response* answer = nullptr;
-  if (auto* file = std::get_if<FileBody>(&response.body); file && file->length_bytes > 0) {
+  auto* file = std::get_if<FileBody>(&response.body);
+  if (file != nullptr && file->length_bytes > 0) {
     answer = MHD_create_response_from_fd_at_offset64(file->length_bytes, file->fd.get(),
                                                      file->offset_bytes);
     if (answer != nullptr) (void)file->fd.release();  // libmicrohttpd closes it
   } else {
-    static std::string empty;
-    auto* text = std::get_if<std::string>(&response.body);
-    std::string& body = text ? *text : empty;
+    // An empty range of a file is an empty text.
+    std::string body = file == nullptr ? std::get<std::string>(response.body) : std::string();
     answer = MHD_create_response_from_buffer(body.size(), body.data(), MHD_RESPMEM_MUST_COPY);
   }
   if (answer == nullptr) return MHD_NO;

@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "s3rdmafs/s3/uri.h"
-#include "target/auth/digests.h"
+#include "target/digest/digests.h"
 #include "target/s3/dates.h"
 #include "target/s3/operations.h"
 #include "target/s3/xml.h"

@@ -39,10 +39,14 @@ S3Result<Response> upload_part_copy(const Services& services, const Call& call);
 
 // multipart.cc
 S3Result<Response> create_multipart_upload(const Services& services, const Call& call);
-S3Result<Response> list_multipart_uploads(const Services& services, const Call& call);
-S3Result<Response> list_parts(const Services& services, const Call& call);
+S3Result<Response> abort_multipart_upload(const Services& services, const Call& call);
+
+// complete_upload.cc
 S3Result<Response> complete_multipart_upload(const Services& services, const Call& call,
                                              const std::string& body);
-S3Result<Response> abort_multipart_upload(const Services& services, const Call& call);
+
+// list_uploads.cc
+S3Result<Response> list_multipart_uploads(const Services& services, const Call& call);
+S3Result<Response> list_parts(const Services& services, const Call& call);
 
 }  // namespace s3rdmafs::target

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3rdmafs/base/log.h"
+#include "target/s3/conditions.h"
 #include "target/s3/rdma.h"
 #include "target/s3/upload.h"
 #include "target/s3/xml.h"
@@ -43,7 +44,9 @@ class PutObject final : public Upload {
     metadata.etag = summary->md5_hex;
     metadata.headers = kept_headers(call_.request);
     metadata.checksums = summary->checksums;
-    if (auto stored = publish(metadata); !stored) return pass_on(stored);
+    if (auto stored = publish_object(call_.request, bucket_, call_.key, body_.file(), metadata);
+        !stored)
+      return pass_on(stored);
     Response response;
     response.set("ETag", quoted(metadata.etag));
     for (const auto& [name, value] : metadata.checksums) response.set(name, value);
@@ -53,21 +56,6 @@ class PutObject final : public Upload {
   }
 
  private:
-  S3Result<void> publish(Metadata& metadata) {
-    const bool only_if_absent = call_.request.header("if-none-match").has_value();
-    if (call_.key.ends_with('/')) {
-      if (only_if_absent && bucket_.open_object(call_.key)) return refuse(kPreconditionFailed);
-      return bucket_.put_folder(call_.key, metadata);
-    }
-    if (const auto match = call_.request.header("if-match")) {
-      auto current = bucket_.open_object(call_.key);
-      if (!current) return pass_on(current);
-      if (unquoted(*match) != current->metadata.etag) return refuse(kPreconditionFailed);
-    }
-    if (auto saved = save_metadata(body_.file().fd(), metadata); !saved) return saved;
-    return bucket_.put(call_.key, body_.file(), only_if_absent);
-  }
-
   const Services& services_;
   const Call& call_;
   Bucket bucket_;
@@ -77,12 +65,25 @@ class PutObject final : public Upload {
 
 }  // namespace
 
+S3Result<void> publish_object(const Request& request, const Bucket& bucket, const std::string& key,
+                              StagedFile& file, Metadata& metadata) {
+  const bool only_if_absent = request.header("if-none-match").has_value();
+  if (const auto match = request.header("if-match")) {
+    auto current = bucket.open_object(key);
+    if (!current) return pass_on(current);
+    if (!etag_list_matches(*match, current->metadata.etag)) return refuse(kPreconditionFailed);
+  }
+  if (key.ends_with('/')) {
+    if (only_if_absent && bucket.open_object(key)) return refuse(kPreconditionFailed);
+    return bucket.put_folder(key, metadata);
+  }
+  if (auto saved = save_metadata(file.fd(), metadata); !saved) return saved;
+  return bucket.put(key, file, only_if_absent);
+}
+
 S3Result<std::unique_ptr<Upload>> start_put_object(const Services& services, const Call& call) {
   if (auto good = check_new_key(call.key); !good) return pass_on(good);
   if (auto good = check_upload_headers(call.request); !good) return pass_on(good);
-  if (call.request.header_or("if-none-match", "*") != "*") {
-    return refuse(kNotImplemented, "If-None-Match of a PUT can only be \"*\".");
-  }
   auto token = rdma_token(call);
   if (!token) return pass_on(token);
   auto bucket = services.store.open_bucket(call.bucket);

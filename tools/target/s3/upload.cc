@@ -58,12 +58,12 @@ std::string without_aws_chunked(const std::string& content_encoding) {
 }  // namespace
 
 S3Result<UploadBody> UploadBody::start(const Services& services, const Call& call,
-                                       std::optional<ChecksumKind> default_checksum) {
+                                       std::optional<ChecksumKind> wanted) {
   auto file = services.store.stage_file();
   if (!file) return pass_on(file);
   UploadBody body(std::move(*file));
   auto kinds = announced_checksums(call.request);
-  if (kinds.empty() && default_checksum) kinds.push_back(*default_checksum);
+  if (wanted && std::ranges::find(kinds, *wanted) == kinds.end()) kinds.push_back(*wanted);
   for (const ChecksumKind kind : kinds) body.checksums_.emplace_back(kind);
   return body;
 }
@@ -142,6 +142,9 @@ NameValues kept_headers(const Request& request) {
 }
 
 S3Result<void> check_upload_headers(const Request& request) {
+  if (request.header_or("if-none-match", "*") != "*") {
+    return refuse(kNotImplemented, "If-None-Match of a write can only be \"*\".");
+  }
   for (const auto& [name, value] : request.headers) {
     if (name.starts_with("x-amz-server-side-encryption") || name == "x-amz-tagging" ||
         name.starts_with("x-amz-object-lock-") || name == "x-amz-website-redirect-location" ||

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "target/auth/digests.h"
+#include "target/digest/digests.h"
 #include "target/s3/services.h"
 #include "target/store/bucket.h"
 
@@ -32,9 +32,9 @@ struct BodySummary {
 /// A body on its way into a file, hashed as it comes.
 class UploadBody {
  public:
-  /// `default_checksum` is computed where the request names none.
+  /// Computes the checksums the request announces, and `wanted` besides.
   [[nodiscard]] static S3Result<UploadBody> start(const Services& services, const Call& call,
-                                                  std::optional<ChecksumKind> default_checksum);
+                                                  std::optional<ChecksumKind> wanted);
 
   [[nodiscard]] S3Result<void> receive(std::span<const std::byte> bytes);
   /// Takes the bytes out of the client's memory instead of the HTTP body.
@@ -59,6 +59,14 @@ class UploadBody {
 
 /// Refuses what S3 clients may ask of an upload and this server would silently not do.
 [[nodiscard]] S3Result<void> check_upload_headers(const Request& request);
+
+/// Makes a complete file the object of `key`, under the request's If-Match and If-None-Match. Sets
+/// the ETag in `metadata` where the file system cannot keep one.
+/// Errors: kPreconditionFailed, kKeyConflict, kNotImplemented, kNoSuchKey (If-Match without
+/// object).
+[[nodiscard]] S3Result<void> publish_object(const Request& request, const Bucket& bucket,
+                                            const std::string& key, StagedFile& file,
+                                            Metadata& metadata);
 
 [[nodiscard]] S3Result<std::unique_ptr<Upload>> start_put_object(const Services& services,
                                                                  const Call& call);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/auth/digests.h"
+#include "target/digest/digests.h"
 
 #include <algorithm>
 #include <array>

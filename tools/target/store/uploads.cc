@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// On disk: uploads/ID/plan beside uploads/ID/00001.MD5[.CHECKSUM] for each part. An upload exists
+// once its plan does. To complete one, its folder is renamed to "ID.claimed": no part can arrive
+// any more, and of two requests that complete it one finds nothing.
+#include "target/store/uploads.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <tuple>
+
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/s3/uri.h"
+#include "target/store/key_path.h"
+#include "target/store/tree.h"
+
+namespace s3rdmafs::target {
+namespace {
+
+constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY;
+constexpr const char* kPlanFile = "plan";
+constexpr mode_t kPrivateMode = 0700;
+constexpr std::size_t kIdDigits = 32;
+constexpr std::size_t kMd5Digits = 32;
+constexpr std::size_t kNumberDigits = 5;  // "10000" is S3's last part
+
+std::string encode_plan(const UploadPlan& plan) {
+  const Metadata metadata{.etag = {}, .headers = plan.headers, .checksums = {}, .part_sizes = {}};
+  std::string checksum = "-";
+  if (plan.checksum) {
+    checksum = checksum_algorithm(plan.checksum->kind) +
+               (plan.checksum->is_composite ? " COMPOSITE" : " FULL_OBJECT");
+  }
+  return fmt::format("{}\n{}\n{}\n{}", s3::uri_encode(plan.bucket, true),
+                     s3::uri_encode(plan.key, true), checksum, encode_metadata(metadata, {}));
+}
+
+std::string take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  std::string line(text.substr(0, end));
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+std::optional<UploadPlan> decode_plan(std::string_view text) {
+  auto bucket = s3::uri_decode(take_line(text));
+  auto key = s3::uri_decode(take_line(text));
+  const std::string checksum = take_line(text);
+  auto metadata = decode_metadata(text, {});
+  if (!bucket || !key || !metadata) return std::nullopt;
+  UploadPlan plan{.bucket = std::move(*bucket),
+                  .key = std::move(*key),
+                  .headers = std::move(metadata->headers),
+                  .checksum = {}};
+  const std::size_t blank = std::min(checksum.find(' '), checksum.size());
+  if (const auto kind = checksum_of_algorithm(checksum.substr(0, blank))) {
+    plan.checksum = {.kind = *kind, .is_composite = checksum.ends_with("COMPOSITE")};
+  }
+  return plan;
+}
+
+/// The whole of a small file; nothing if it cannot be read.
+std::optional<std::string> read_small_file(int folder, const char* name) {
+  const UniqueFd fd = open_beneath(folder, name, O_RDONLY);
+  struct stat status{};
+  if (!fd || ::fstat(fd.get(), &status) != 0) return std::nullopt;
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  const ssize_t got = ::read(fd.get(), text.data(), text.size());
+  if (got != status.st_size) return std::nullopt;
+  return text;
+}
+
+std::optional<StoredPart> parse_part_name(std::string_view name) {
+  StoredPart part;
+  if (name.size() < kNumberDigits + 1 + kMd5Digits || name[kNumberDigits] != '.') {
+    return std::nullopt;
+  }
+  const auto [end, error] = std::from_chars(name.data(), name.data() + kNumberDigits, part.number);
+  if (error != std::errc() || end != name.data() + kNumberDigits) return std::nullopt;
+  name.remove_prefix(kNumberDigits + 1);
+  part.md5_hex = name.substr(0, kMd5Digits);
+  name.remove_prefix(kMd5Digits);
+  if (name.starts_with('.')) part.checksum_hex = name.substr(1);
+  return part;
+}
+
+bool is_upload_id(std::string_view id) {
+  return id.size() == kIdDigits && from_hex(id).has_value();
+}
+
+bool is_newer(const timespec& a, const timespec& b) {
+  return std::tie(a.tv_sec, a.tv_nsec) > std::tie(b.tv_sec, b.tv_nsec);
+}
+
+}  // namespace
+
+std::string StoredPart::file_name() const {
+  return fmt::format("{:05}.{}{}{}", number, md5_hex, checksum_hex.empty() ? "" : ".",
+                     checksum_hex);
+}
+
+S3Result<std::string> MultipartUpload::create(const Store& store, const UploadPlan& plan) {
+  std::array<char, kIdDigits / 2> random{};
+  if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
+    return refuse_errno("getrandom", errno);
+  }
+  std::string id = to_hex({random.data(), random.size()});
+  if (::mkdirat(store.uploads_folder(), id.c_str(), kPrivateMode) != 0) {
+    return refuse_errno("begin an upload", errno);
+  }
+  const UniqueFd folder = open_beneath(store.uploads_folder(), id, kOpenFolder);
+  if (!folder) return refuse_errno("begin an upload", errno);
+  auto file = store.stage_file();
+  if (!file) return std::unexpected(std::move(file.error()));
+  const std::string text = encode_plan(plan);
+  if (auto written = file->append(text.data(), text.size()); !written) {
+    return std::unexpected(std::move(written.error()));
+  }
+  if (const int error = file->publish(folder.get(), kPlanFile, true); error != 0) {
+    return refuse_errno("begin an upload", error);
+  }
+  return id;
+}
+
+std::optional<MultipartUpload> MultipartUpload::load(int uploads, const std::string& id) {
+  if (!is_upload_id(id)) return std::nullopt;
+  UniqueFd folder = open_beneath(uploads, id, kOpenFolder);
+  struct stat status{};
+  if (!folder || ::fstatat(folder.get(), kPlanFile, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    return std::nullopt;
+  }
+  const auto text = read_small_file(folder.get(), kPlanFile);
+  auto plan = text ? decode_plan(*text) : std::nullopt;
+  if (!plan) return std::nullopt;
+  return MultipartUpload(uploads, id, std::move(folder), std::move(*plan), status.st_mtim);
+}
+
+S3Result<MultipartUpload> MultipartUpload::open(const Store& store, const std::string& id,
+                                                const std::string& bucket, const std::string& key) {
+  auto upload = load(store.uploads_folder(), id);
+  if (!upload || upload->plan_.bucket != bucket || upload->plan_.key != key) {
+    return refuse(kNoSuchUpload);
+  }
+  return std::move(*upload);
+}
+
+std::vector<MultipartUpload> MultipartUpload::list(const Store& store, const std::string& bucket) {
+  std::vector<MultipartUpload> uploads;
+  (void)for_each_entry(store.uploads_folder(), [&](const char* name, unsigned char) {
+    auto upload = load(store.uploads_folder(), name);
+    if (upload && upload->plan_.bucket == bucket) uploads.push_back(std::move(*upload));
+    return true;
+  });
+  std::ranges::sort(uploads, [](const MultipartUpload& a, const MultipartUpload& b) {
+    if (a.plan_.key != b.plan_.key) return a.plan_.key < b.plan_.key;
+    return std::tie(a.started_.tv_sec, a.started_.tv_nsec, a.id_) <
+           std::tie(b.started_.tv_sec, b.started_.tv_nsec, b.id_);
+  });
+  return uploads;
+}
+
+S3Result<void> MultipartUpload::put_part(const StoredPart& part, StagedFile& file) const {
+  const auto before = parts();
+  const std::string name = part.file_name();
+  // By path, not by the open folder: a claimed upload must not grow.
+  const UniqueFd folder = open_beneath(uploads_, id_, O_PATH | O_DIRECTORY);
+  if (!folder) return refuse(kNoSuchUpload);
+  if (const int error = file.publish(folder.get(), name, false); error != 0) {
+    return error == ENOENT ? S3Result<void>(refuse(kNoSuchUpload)) : refuse_errno("publish", error);
+  }
+  if (!before) return {};
+  for (const StoredPart& old : *before) {
+    if (old.number == part.number && old.file_name() != name) {
+      ::unlinkat(folder.get(), old.file_name().c_str(), 0);
+    }
+  }
+  return {};
+}
+
+S3Result<std::vector<StoredPart>> MultipartUpload::parts() const {
+  std::vector<StoredPart> found;
+  const int error = for_each_entry(folder_.get(), [&](const char* name, unsigned char) {
+    auto part = parse_part_name(name);
+    struct stat status{};
+    if (!part || ::fstatat(folder_.get(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) return true;
+    part->size_bytes = static_cast<std::uint64_t>(status.st_size);
+    part->modified = status.st_mtim;
+    found.push_back(std::move(*part));
+    return true;
+  });
+  if (error != 0) return refuse_errno("list the parts", error);
+  // Two uploads of one part at a time may both be there: the later one counts.
+  std::ranges::sort(found, [](const StoredPart& a, const StoredPart& b) {
+    return a.number != b.number ? a.number < b.number : is_newer(a.modified, b.modified);
+  });
+  const auto duplicates = std::ranges::unique(found, {}, &StoredPart::number);
+  found.erase(duplicates.begin(), duplicates.end());
+  return found;
+}
+
+S3Result<UniqueFd> MultipartUpload::open_part(const StoredPart& part) const {
+  UniqueFd fd = open_beneath(folder_.get(), part.file_name(), O_RDONLY);
+  if (!fd) return refuse(kInvalidPart);
+  return fd;
+}
+
+S3Result<void> MultipartUpload::claim() {
+  const std::string claimed = id_ + ".claimed";
+  if (::renameat(uploads_, id_.c_str(), uploads_, claimed.c_str()) != 0) {
+    return refuse(kNoSuchUpload);
+  }
+  folder_name_ = claimed;
+  return {};
+}
+
+void MultipartUpload::release() {
+  if (::renameat(uploads_, folder_name_.c_str(), uploads_, id_.c_str()) == 0) folder_name_ = id_;
+}
+
+void MultipartUpload::remove() {
+  // The plan first: without it the upload does not exist, whatever is left after a crash.
+  ::unlinkat(folder_.get(), kPlanFile, 0);
+  (void)for_each_entry(folder_.get(), [this](const char* name, unsigned char) {
+    ::unlinkat(folder_.get(), name, 0);
+    return true;
+  });
+  ::unlinkat(uploads_, folder_name_.c_str(), AT_REMOVEDIR);
+}
+
+}  // namespace s3rdmafs::target
