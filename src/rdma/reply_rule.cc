@@ -26,18 +26,19 @@ Reply read_reply(const std::optional<std::string_view>& value) {
 std::optional<std::uint64_t> read_count(std::string_view text) {
   text = text.substr(0, text.find('/'));
   std::uint64_t count = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, count);
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, count);
   if (error != std::errc() || stop != end) return std::nullopt;
   return count;
 }
 
 /// A successful reply is only as good as its count.
-Decision check_count(const ReplyFacts& facts) {
-  const std::optional<std::uint64_t> count = read_count(*facts.bytes_transferred);
+Decision check_count(std::string_view transferred, std::uint64_t expected_bytes) {
+  const std::optional<std::uint64_t> count = read_count(transferred);
   if (!count) return {Verdict::kCorrupt, "bad_byte_count"};
-  if (*count < facts.expected_bytes) return {Verdict::kTruncated, "truncated"};
-  if (*count > facts.expected_bytes) return {Verdict::kCorrupt, "too_many_bytes"};
+  if (*count < expected_bytes) return {Verdict::kTruncated, "truncated"};
+  if (*count > expected_bytes) return {Verdict::kCorrupt, "too_many_bytes"};
   return {Verdict::kDoneByRdma, "done"};
 }
 
@@ -51,12 +52,13 @@ bool speaks_of_rdma(std::string_view s3_error_code) {
 
 /// The codes of HTTP 400 that a bad token cannot be the reason for. Others are taken to mean the
 /// token, since versitygw and others answer a malformed one with a generic code.
+constexpr std::array kCodesWithoutTheToken = std::to_array<std::string_view>(
+    {"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "RequestTimeout",
+     "AuthorizationHeaderMalformed", "InvalidBucketName", "KeyTooLongError", "IncompleteBody",
+     "EntityTooSmall", "EntityTooLarge", "BadDigest", "InvalidDigest"});
+
 bool is_400_without_the_token(std::string_view code) {
-  constexpr std::array kCodes = std::to_array<std::string_view>(
-      {"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "RequestTimeout",
-       "AuthorizationHeaderMalformed", "InvalidBucketName", "KeyTooLongError", "IncompleteBody",
-       "EntityTooSmall", "EntityTooLarge", "BadDigest", "InvalidDigest"});
-  return std::ranges::find(kCodes, code) != kCodes.end();
+  return std::ranges::find(kCodesWithoutTheToken, code) != kCodesWithoutTheToken.end();
 }
 
 /// What every HTTP status of 300 and above says, for GET and PUT alike.
@@ -89,7 +91,7 @@ Decision judge_get(const ReplyFacts& facts) {
   if (reply == Reply::kSuccess) {
     if (facts.body_bytes != 0) return {Verdict::kCorrupt, "success_with_body"};
     if (!facts.bytes_transferred) return {Verdict::kRetryWithoutToken, "no_byte_count"};
-    return check_count(facts);
+    return check_count(*facts.bytes_transferred, facts.expected_bytes);
   }
   if (facts.body_bytes == facts.expected_bytes) {
     return {Verdict::kBodyCarriesData, reason_for_no_rdma(reply)};
@@ -106,7 +108,7 @@ Decision judge_put(const ReplyFacts& facts) {
   if (reply == Reply::kSuccess && *facts.reply != "206") {
     // Most servers leave the count out here, and the reply alone proves that RDMA was done.
     if (!facts.bytes_transferred) return {Verdict::kDoneByRdma, "done"};
-    return check_count(facts);
+    return check_count(*facts.bytes_transferred, facts.expected_bytes);
   }
   return {Verdict::kRetryWithoutToken, reply == Reply::kDeclined ? "declined" : "unknown_reply"};
 }

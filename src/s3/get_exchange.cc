@@ -50,7 +50,7 @@ Result<HttpRequest> GetExchange::next_request() {
                    .headers = {{"range", fmt::format("bytes={}-{}", get_.offset_bytes, last)},
                                {"if-match", get_.etag}},
                    .has_rdma_token = has_token_};
-  if (has_token_) spec.headers.emplace_back("x-amz-rdma-token", std::move(**token));
+  if (*token) spec.headers.emplace_back("x-amz-rdma-token", **token);
   Result<HttpRequest> request = shared_.requests.build(spec);
   if (!request) return request;
   request->body_into = get_.window.bytes();
