@@ -68,7 +68,7 @@ TEST(ChunkedDecoder, AcceptsTheSignaturesOfAwsExampleInPiecesOfAnySize) {
 
 TEST(ChunkedDecoder, RefusesAChunkWithOneByteChanged) {
   std::string body = aws_example_body();
-  body[70'000 - 3'000] = 'b';  // inside the second chunk
+  body[66'000] = 'b';  // inside the second chunk
   const Decoded decoded = decode(signed_form(), body);
   ASSERT_TRUE(decoded.error);
   EXPECT_EQ(decoded.error->code.name, "SignatureDoesNotMatch");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests on objects as S3 answers them.
+#include "target/digest/digests.h"
 #include "target_fixture.h"
 
 namespace s3rdmafs::target {
@@ -118,7 +119,7 @@ TEST_F(ObjectsTest, CopiesAcrossBuckets) {
             "NoSuchKey");
 }
 
-TEST_F(ObjectsTest, AnsweresTheUsualRefusals) {
+TEST_F(ObjectsTest, AnswersTheUsualRefusals) {
   EXPECT_EQ(code(get("none")), "NoSuchKey");
   EXPECT_EQ(code(send({.method = "GET", .target = "/none/k"})), "NoSuchBucket");
   EXPECT_EQ(code(send({.method = "GET", .target = "/bucket/k?tagging"})), "NotImplemented");

@@ -134,6 +134,12 @@ TEST_F(VerifyTest, RefusesASignatureThatLeavesOutTheHost) {
   EXPECT_EQ(outcome(request), "AccessDenied");
 }
 
+TEST_F(VerifyTest, SaysThatSignatureVersionTwoIsNotTaken) {
+  Request request = presigned_get();
+  request.query = {{"AWSAccessKeyId", "AKIAIOSFODNN7EXAMPLE"}, {"Signature", "x"}};
+  EXPECT_EQ(outcome(request), "InvalidRequest");
+}
+
 TEST_F(VerifyTest, TakesARequestWithoutSignatureForAnonymous) {
   Request request = ranged_get();
   request.headers.pop_back();

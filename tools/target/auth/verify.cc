@@ -168,6 +168,10 @@ S3Result<Caller> verify(const Request& request, const VerifyRules& rules,
   const auto authorization = request.header("authorization");
   const bool is_presigned = request.has_parameter("X-Amz-Signature");
   Caller caller;
+  if (!authorization && request.has_parameter("AWSAccessKeyId")) {
+    return refuse(kInvalidRequest,
+                  "This address is presigned with Signature Version 2; set your client to s3v4.");
+  }
   if (!authorization && !is_presigned) {
     caller.is_anonymous = true;
     caller.payload_hash = request.header_or("x-amz-content-sha256", s3::kUnsignedPayload);

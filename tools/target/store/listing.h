@@ -14,11 +14,11 @@
 namespace s3rdmafs::target {
 
 struct ListQuery {
-  std::string prefix;
-  std::string delimiter;  ///< empty: none
+  std::string prefix = {};
+  std::string delimiter = {};  ///< empty: none
   /// Only what sorts behind this is listed. If it ends in the delimiter and is a common prefix,
   /// nothing below that prefix is.
-  std::string after;
+  std::string after = {};
   std::size_t max_keys = 1000;
   /// Keys that are not UTF-8 cannot stand in XML; they are listed only where they will be encoded.
   bool include_non_utf8 = false;
