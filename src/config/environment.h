@@ -15,7 +15,7 @@ namespace s3rdmafs::config {
 struct Environment {
   std::map<std::string, std::string> variables{};
   std::filesystem::path home{};  ///< empty: none known
-  uid_t uid = 0;               ///< the real one: who asked for the mount
+  uid_t uid = 0;                 ///< the real one: who asked for the mount
   gid_t gid = 0;
   bool is_root = false;  ///< effective user id 0
 

@@ -44,8 +44,9 @@ class Loader {
     apply_defaults();
     apply_file(*document);
     apply_environment();
-    for (const Override& entry : overrides)
+    for (const Override& entry : overrides) {
       apply(*entry.key, entry.text, entry.source, entry.source);
+    }
     check_required();
     if (errors_.empty()) check_relations();
     if (!errors_.empty()) return fail(ErrorCode::kConfig, all_errors());
@@ -181,7 +182,7 @@ class Loader {
   std::string_view name_;
   const Environment& environment_;
   LoadedConfig loaded_;
-  std::vector<const Key*> given_;
+  std::vector<const Key*> given_;  // set by more than a default, rightly or wrongly
   std::vector<std::string> errors_;
 };
 

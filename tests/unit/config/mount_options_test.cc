@@ -90,6 +90,8 @@ TEST(MountOptions, WantsAValueForAllButBooleans) {
 TEST(MountOptions, TakesNoSecretFromACommandLine) {
   EXPECT_THAT(refusal("credentials.secret_access_key=hunter2"),
               AllOf(HasSubstr("use credentials.file"), testing::Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(refusal("credentials.secret_access_key=\"hunter2"),
+              AllOf(HasSubstr("not closed"), testing::Not(HasSubstr("hunter2"))));
   EXPECT_EQ(refusal("credentials.access_key_id=A"), "") << "the control: not a secret";
 }
 
