@@ -3,7 +3,7 @@
 
 import subprocess
 
-from .processes import eventually, free_port, is_listening, stop
+from .processes import eventually, stop
 
 ACCESS_KEY = "TESTACCESSKEY"
 SECRET_KEY = "testsecretkey0123456789"
@@ -17,7 +17,8 @@ class Target:
 
     def __init__(self, program, root, log, *options):
         self.program, self.root, self.log, self.options = program, root, log, options
-        self.port = free_port()
+        self.port = 0  # the first start lets the kernel choose; a restart takes the same again
+        self.port_file = log.with_suffix(".port")
         self.process = None
         root.mkdir(parents=True, exist_ok=True)
         self.start()
@@ -27,22 +28,26 @@ class Target:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self):
-        """Starts it, again on the same port after a stop or a kill; returns when it listens."""
+        """Starts it, again on the same port after a stop or a kill; returns when it accepts connections."""
+        self.port_file.unlink(missing_ok=True)
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [self.program, "--root", self.root, "--listen", f"127.0.0.1:{self.port}",
-                 "--access-key", f"{ACCESS_KEY}:{SECRET_KEY}", *self.options],
+                 "--key", f"{ACCESS_KEY}:{SECRET_KEY}", "--port-file", self.port_file, *self.options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
-            eventually(self._answers, 15, "s3rdma-target listens")
+            eventually(self._accepts, 15, "s3rdma-target accepts connections")
         except BaseException:
             stop(self.process)
             raise
 
-    def _answers(self):
+    def _accepts(self):
         if self.process.poll() is not None:
             raise AssertionError(f"s3rdma-target ended with {self.process.returncode}:\n{self.log.read_text()}")
-        return is_listening(self.port)
+        if not self.port_file.exists():
+            return False
+        self.port = int(self.port_file.read_text())
+        return True
 
     def kill(self):
         """What a crash looks like from outside."""
