@@ -149,7 +149,7 @@ TOML
 # Bytes that came by path $1, as the mount counts them.
 bytes_by() {
   "$s3rdmafs" stats "$mnt" |
-    awk -v path="path=\"$1\"" 'index($1, "s3rdmafs_s3_get_bytes_total{") == 1 && index($1, path) {sum += $2}
+    awk -v path="path=\"$1\"" 'index($1, "s3rdmafs_get_bytes_total{") == 1 && index($1, path) {sum += $2}
                                END {printf "%.0f", sum}'
 }
 

@@ -113,7 +113,7 @@ pytest_suite() {
     return
   fi
   # Each wait in the tests has a bound of its own; this one is for what nobody thought of.
-  timeout --kill-after=60 1500 /usr/bin/python3 -B -m pytest -q -p no:cacheprovider --junit-xml="$results/pytest.xml" "$folder" || status=$?
+  timeout --kill-after=60 1500 /usr/bin/python3 -B -m pytest -q -p no:cacheprovider --basetemp="$results/pytest" --junit-xml="$results/pytest.xml" "$folder" || status=$?
   count $status "$results/pytest.xml"
 }
 

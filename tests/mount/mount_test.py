@@ -220,10 +220,21 @@ def test_stats_of_what_is_not_mounted_is_refused(point, s3rdmafs):
 # The system's own tools.
 
 
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder that stands for / after an installation."""
+    root = tmp_path_factory.mktemp("installed")
+    subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--skip-subprojects", "--quiet"],
+                   check=True, timeout=120, env={**os.environ, "DESTDIR": str(root)})
+    return root
+
+
 @pytest.fixture
-def with_helper(namespace, tmp_path):
-    """A name space in which mount(8) finds the helper, as after an installation."""
-    namespace.add_to_sbin(BUILD / "src/daemon/mount.s3rdma", "mount.s3rdma", tmp_path)
+def with_helper(namespace, installed, tmp_path):
+    """A name space in which mount(8) finds the installed helper."""
+    helpers = list(installed.rglob("mount.s3rdma"))
+    assert len(helpers) == 1, "the helper is installed, once"
+    namespace.add_to_sbin(helpers[0], "mount.s3rdma", tmp_path)
     return namespace
 
 
@@ -344,24 +355,20 @@ def test_a_daemon_that_is_killed_leaves_a_mount_point_that_umount_clears(site, s
     assert sorted(os.listdir(again.point)) == ["set", "top"]
 
 
-def units():
-    return sorted(path for path in [*(ROOT / "packaging/systemd").glob("*"), *(BUILD / "packaging").rglob("*")]
-                  if path.suffix in (".service", ".mount", ".automount"))
-
-
 @pytest.mark.needs("systemd-analyze")
-def test_systemd_accepts_the_units(tmp_path, s3rdmafs):
-    assert {path.suffix for path in units()} == {".service", ".mount", ".automount"}
+def test_systemd_accepts_the_units(tmp_path, installed, s3rdmafs):
+    units = [path for path in [*installed.rglob("*"), *(ROOT / "packaging/systemd").glob("*")]
+             if path.suffix in (".service", ".mount", ".automount")]
+    assert {unit.suffix for unit in units} == {".service", ".mount", ".automount"}
     copies = []
-    for unit in units():
+    for unit in units:
         # The program as built stands in for the installed one, which systemd wants to find.
-        text = re.sub(r"(?<=[= ])/\S*/s3rdmafs(?= )", str(s3rdmafs), unit.read_text())
         copy = tmp_path / unit.name.replace("@.", "@example.")
-        copy.write_text(text)
+        copy.write_text(re.sub(r"(?<=[= ])/\S*/s3rdmafs(?= )", str(s3rdmafs), unit.read_text()))
         copies.append(copy)
     result = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", *copies],
                             check=False, timeout=60, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    complaints = [line for line in result.stdout.splitlines() if str(tmp_path) in line]
+    complaints = [line for line in result.stdout.splitlines() if any(copy.name in line for copy in copies)]
     assert not complaints and result.returncode == 0, result.stdout
 
 

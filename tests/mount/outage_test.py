@@ -9,7 +9,7 @@ import time
 
 import pytest
 from harness import content
-from harness.mount import assert_nothing_held, total
+from harness.mount import GET_BYTES, assert_nothing_held, total
 from harness.processes import eventually
 
 pytestmark = pytest.mark.needs_fuse
@@ -104,7 +104,7 @@ def test_reads_fail_with_EIO_in_time_and_work_again_without_a_remount(place, rea
 def test_rdma_comes_back_with_the_server(place):
     target, mounted = place
     if mounted.path != "rdma":
-        assert total(mounted.stats(), "s3_get_bytes_total", 'path="rdma"') == 0, "the control: HTTP stays HTTP"
+        assert total(mounted.stats(), GET_BYTES, 'path="rdma"') == 0, "the control: HTTP stays HTTP"
         return
     (mounted / "file0").read_bytes()
     target.kill()
@@ -113,12 +113,12 @@ def test_rdma_comes_back_with_the_server(place):
             (mounted / f"file{number}").read_bytes()
     target.start()
 
-    by_rdma = total(mounted.stats(), "s3_get_bytes_total", 'path="rdma"')
+    by_rdma = total(mounted.stats(), GET_BYTES, 'path="rdma"')
 
     def comes_by_rdma():
         for number in range(READERS):  # more than the cache holds: some of it must be fetched
             assert (mounted / f"file{number}").read_bytes() == content.expected(number, 0, SIZE // READERS)
-        return total(mounted.stats(), "s3_get_bytes_total", 'path="rdma"') > by_rdma
+        return total(mounted.stats(), GET_BYTES, 'path="rdma"') > by_rdma
 
     eventually(comes_by_rdma, 60, "bytes come by RDMA again")
 

@@ -12,7 +12,7 @@ import threading
 
 import pytest
 from harness import content
-from harness.mount import assert_nothing_held, total
+from harness.mount import GET_BYTES, assert_nothing_held, total
 
 pytestmark = pytest.mark.needs_fuse
 
@@ -80,8 +80,8 @@ def test_the_bytes_come_by_the_path_asked_for(mounted):
         file.read()
     stats = mounted.stats()
     other = {"rdma": "http", "http": "rdma"}[mounted.path]
-    assert total(stats, "s3_get_bytes_total", f'path="{mounted.path}"') >= SIZES["large"]
-    assert total(stats, "s3_get_bytes_total", f'path="{other}"') == 0
+    assert total(stats, GET_BYTES, f'path="{mounted.path}"') >= SIZES["large"]
+    assert total(stats, GET_BYTES, f'path="{other}"') == 0
 
 
 @pytest.mark.parametrize("offset", [0, 1, 4095, 4096, BLOCK - 1, BLOCK, 3 * BLOCK - 7, 40 * MIB + 4320])

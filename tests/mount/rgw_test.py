@@ -6,7 +6,7 @@ import os
 
 import pytest
 from harness import content, rgw
-from harness.mount import total
+from harness.mount import GET_BYTES, total
 from harness.s3_clients import Awscli, Rclone
 
 pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs(*rgw.PROGRAMS, Awscli.program, Rclone.program)]
@@ -75,8 +75,8 @@ def test_every_byte_of_every_file_is_what_was_put(site, gateway, tree):
         assert filecmp.cmp(mounted / name, tree / name, shallow=False), name
 
     stats = mounted.stats()
-    assert total(stats, "s3_get_bytes_total", 'path="http"') >= sum(FILES.values())
-    assert total(stats, "s3_get_bytes_total", 'path="rdma"') == 0, "the gateway knows no RDMA"
+    assert total(stats, GET_BYTES, 'path="http"') >= sum(FILES.values())
+    assert total(stats, GET_BYTES, 'path="rdma"') == 0, "the gateway knows no RDMA"
 
 
 def test_keys_that_cannot_be_paths_are_hidden_and_counted(site, gateway):

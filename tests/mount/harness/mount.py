@@ -13,6 +13,9 @@ from .processes import eventually, find_by_command_line, is_alive, kill, mounts_
 # Long enough for any mount on a loaded machine of two cores; a mount that takes it has hung.
 COMMAND_SECONDS = 60
 
+# Bytes of objects that came, by path="rdma" and path="http".
+GET_BYTES = "get_bytes_total"
+
 
 def mount_file(path, server, bucket, **sections):
     """Writes a mount file for a bucket of `server`; `sections` are added to or replace the defaults.
