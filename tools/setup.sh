@@ -65,17 +65,15 @@ missing_of() {
   done
 }
 
-# Runs a command as root without ever asking for a password, or says what to run.
-as_root() {
-  if [ "$(id -u)" = 0 ]; then
-    "$@"
-  elif command -v sudo > /dev/null && sudo -n true 2> /dev/null; then
-    sudo "$@"
-  else
-    say "root is needed (and sudo does not work without a password). Run as root:"
-    printf '  %s\n' "$*" >&2
-    exit 1
-  fi
+# How a command is run as root without ever asking for a password, in as_root; or says what to run.
+become_root() {
+  as_root=()
+  if [ "$(id -u)" = 0 ]; then return; fi
+  as_root=(sudo -n)
+  if command -v sudo > /dev/null && sudo -n true 2> /dev/null; then return; fi
+  say "packages are missing, and sudo does not work without a password here. Run as root:"
+  printf '  apt-get update && apt-get install --no-install-recommends %s\n' "${missing[*]}" >&2
+  exit 1
 }
 
 is_required() {
@@ -94,8 +92,9 @@ has_new_libfuse && wanted+=(libfuse3-dev)
 
 mapfile -t missing < <(missing_of "${wanted[@]}")
 if [ ${#missing[@]} -gt 0 ]; then
+  become_root
   # A source of packages that is none of ours may be broken on this machine; what counts is the next step.
-  as_root apt-get -q update > /dev/null || say "apt-get update complained; trying with what it got"
+  "${as_root[@]}" apt-get -q update > /dev/null || say "apt-get update complained; trying with what it got"
   has_new_libfuse && wanted+=(libfuse3-dev)  # a fresh machine had no lists to ask before
   mapfile -t missing < <(missing_of "${wanted[@]}")
   say "installing ${missing[*]}"
@@ -114,7 +113,7 @@ if [ ${#missing[@]} -gt 0 ]; then
     fi
   done
   if [ ${#installable[@]} -gt 0 ]; then
-    as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
       apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends "${installable[@]}" > /dev/null
   fi
   for package in "${lacking[@]}"; do
