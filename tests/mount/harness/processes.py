@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that a test starts, and the proof that none is left: each inherits a mark in its environment."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+
+def eventually(condition, seconds, what):
+    """Asks until `condition()` is true and returns its value; fails after `seconds`."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"after {seconds} s still not: {what}")
+        time.sleep(0.02)
+    return value
+
+
+def free_port():
+    """A TCP port of 127.0.0.1 that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def is_listening(port):
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def is_alive(pid):
+    """A zombie is not alive: its parent has only not looked yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def _proc_file(pid, name):
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return b""
+
+
+def pids():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def find_by_command_line(*parts):
+    """Living processes that have all these arguments in their command line."""
+    wanted = {str(part).encode() for part in parts}
+    return [pid for pid in pids()
+            if wanted <= set(_proc_file(pid, "cmdline").split(b"\0")) and is_alive(pid)]
+
+
+def marked(mark):
+    """{pid: command line} of the living processes, this one aside, that carry NAME=VALUE."""
+    return {pid: _proc_file(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
+            for pid in pids()
+            if pid != os.getpid() and mark.encode() in _proc_file(pid, "environ").split(b"\0")
+            and is_alive(pid)}
+
+
+def kill(pid, how=signal.SIGKILL):
+    try:
+        os.kill(pid, how)
+    except ProcessLookupError:
+        pass
+
+
+def stop(process, seconds=10):
+    """Ends a child politely, then not; always reaps it."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    process.wait(seconds)
+
+
+def mounts_below(folder):
+    """Mount points at or below a folder, deepest first."""
+    found = []
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        point = line.split()[1].encode().decode("unicode_escape")
+        if point == str(folder) or point.startswith(f"{folder}/"):
+            found.append(point)
+    return sorted(found, key=len, reverse=True)
+
+
+def unmount_lazily(point):
+    subprocess.run(["umount", "--lazy", point], check=False, timeout=20,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

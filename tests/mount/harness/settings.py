@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the environment says to the tests.
+
+Taken out of the environment when read: the programs under test take S3RDMAFS_* for keys of the mount file.
+"""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+
+# The build folder to test.
+BUILD = Path(os.environ.pop("S3RDMAFS_BUILD", ROOT / "build")).resolve()
+
+# How long each stress test runs.
+STRESS_SECONDS = float(os.environ.pop("S3RDMAFS_STRESS_SECONDS", "10"))

@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what s3rdmafs needs to be built and tested. Asks nothing; where all is there it does nothing,
+# in a fraction of a second and without root.
+#
+#   tools/setup.sh               everything: build, tests, lint
+#   tools/setup.sh --build-only  what the build and the demo need, without test clients and lint
+#
+# Exit status: 0 all there; 1 something could not be installed; 3 not Debian or Ubuntu (the list is printed).
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# The build and the demo. Nothing works without these.
+build=(
+  meson ninja-build pkg-config g++ scdoc
+  libcurl4-openssl-dev libssl-dev libpugixml-dev   # object client: HTTP, signatures, XML
+  libtomlplusplus-dev libspdlog-dev libcli11-dev   # mount file, log, command line
+  libisal-dev zlib1g-dev                           # checksums
+  libmicrohttpd-dev                                # the embedded target's HTTP server
+  libsystemd-dev                                   # readiness
+  liburing-dev libnuma-dev                         # FUSE over io_uring, in libfuse
+  libgtest-dev libgmock-dev librapidcheck-dev      # unit and property tests are part of the build
+  fuse3 attr iproute2 procps util-linux curl python3
+  dpkg-dev xz-utils                                # to fetch libfuse's source (tools/get-libfuse.sh)
+)
+
+# The tests: S3 clients and an S3 server that others wrote, and the runner of the mount tests.
+tests=(
+  python3-pytest
+  awscli s3cmd rclone s3fs
+  ceph-mon ceph-osd radosgw ceph-common
+  fio systemd
+)
+
+# The second compiler with its sanitizers, and lint. A plain build and its tests do without.
+lint=(
+  clang-19 clang-tidy-19 clang-format-19 clang-tools-19 lld-19 libclang-rt-19-dev
+  shellcheck
+)
+
+case "${1:-}" in
+'') wanted=("${build[@]}" "${tests[@]}" "${lint[@]}") ;;
+--build-only) wanted=("${build[@]}") ;;
+*)
+  sed -n '3,9s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+  ;;
+esac
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
+  say "this is neither Debian nor Ubuntu. Install what these Debian packages hold, and libfuse 3.18 or later:"
+  printf '  %s\n' "${wanted[@]}"
+  exit 3
+fi
+
+# Prints those of the packages named that are not installed.
+missing_of() {
+  local installed package
+  installed=" $(dpkg-query -W -f '${db:Status-Status}:${Package} ' "$@" 2> /dev/null || true)"
+  for package in "$@"; do
+    [[ $installed == *" installed:$package "* ]] || printf '%s\n' "$package"
+  done
+}
+
+# How a command is run as root without ever asking for a password, in as_root; or says what to run.
+become_root() {
+  as_root=()
+  if [ "$(id -u)" = 0 ]; then return; fi
+  as_root=(sudo -n)
+  if command -v sudo > /dev/null && sudo -n true 2> /dev/null; then return; fi
+  say "packages are missing, and sudo does not work without a password here. Run as root:"
+  printf '  apt-get update && apt-get install --no-install-recommends %s\n' "${missing[*]}" >&2
+  exit 1
+}
+
+is_required() {
+  local package
+  for package in "${build[@]}"; do [ "$package" = "$1" ] && return 0; done
+  return 1
+}
+
+# libfuse from the distribution where it is new enough; elsewhere its source is built with ours.
+has_new_libfuse() {
+  local candidate
+  candidate=$(apt-cache policy libfuse3-dev 2> /dev/null | sed -n 's/ *Candidate: //p')
+  [ -n "$candidate" ] && [ "$candidate" != '(none)' ] && dpkg --compare-versions "$candidate" ge 3.18
+}
+has_new_libfuse && wanted+=(libfuse3-dev)
+
+mapfile -t missing < <(missing_of "${wanted[@]}")
+if [ ${#missing[@]} -gt 0 ]; then
+  become_root
+  # A source of packages that is none of ours may be broken on this machine; what counts is the next step.
+  "${as_root[@]}" apt-get -q update > /dev/null || say "apt-get update complained; trying with what it got"
+  has_new_libfuse && wanted+=(libfuse3-dev)  # a fresh machine had no lists to ask before
+  mapfile -t missing < <(missing_of "${wanted[@]}")
+  say "installing ${missing[*]}"
+
+  # A distribution may lack one (Ubuntu 24.04 has no awscli). What only tests or lint need is done
+  # without: what needs it says so when it is skipped.
+  installable=() lacking=()
+  for package in "${missing[@]}"; do
+    if apt-cache show --no-all-versions "$package" > /dev/null 2>&1; then
+      installable+=("$package")
+    elif is_required "$package"; then
+      say "this distribution has no package $package, which the build needs"
+      exit 1
+    else
+      lacking+=("$package")
+    fi
+  done
+  if [ ${#installable[@]} -gt 0 ]; then
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+      apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends "${installable[@]}" > /dev/null
+  fi
+  for package in "${lacking[@]}"; do
+    say "this distribution has no package $package: the checks that need it are skipped"
+  done
+fi
+
+"$top/tools/get-libfuse.sh"
+
+[ -e /dev/fuse ] || say "there is no /dev/fuse here (modprobe fuse): it builds, but nothing can be mounted"

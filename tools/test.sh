@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds s3rdmafs and runs its tests. The last line is always "N passed, N failed, N skipped"; the exit
+# status is 0 only if nothing failed.
+#
+#   tools/test.sh                what belongs to a normal run: tidy unit property mount
+#   tools/test.sh SUITE...       these only, in this order:
+#     tidy      the tree's own rules: layers, licences, banned calls, file length
+#     unit      each part alone, on fakes
+#     property  random inputs against reference models
+#     mount     real programs on a real mount, against real servers (needs FUSE)
+#     format    clang-format
+#     clang     a build by the second compiler, warnings as errors
+#     lint      clang-tidy over our sources
+#     asan      unit and property under AddressSanitizer and UndefinedBehaviorSanitizer
+#     tsan      unit and property under ThreadSanitizer
+#
+# CI=true makes a skipped test of unit, property or mount a failure.
+# Build folders: build, build-clang, build-asan, build-tsan (all ignored by git).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+passed=0 failed=0 skipped=0
+results=$(mktemp -d)
+
+finish() {
+  local status=$?
+  rm -rf "$results"
+  [ $status -eq 0 ] || [ $failed -gt 0 ] || failed=1
+  printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
+  [ $failed -eq 0 ] || exit 1
+}
+
+usage() { sed -n '3,19s/^# \{0,1\}//p' "$0" >&2; }
+
+for suite in "$@"; do
+  case $suite in
+  tidy | unit | property | mount | format | clang | lint | asan | tsan) ;;
+  *)
+    usage
+    exit 2
+    ;;
+  esac
+done
+trap finish EXIT
+exec 2>&1  # one stream, so that what failed stands where it failed and the sum stands last
+
+headline() { printf '\n== %s\n' "$*"; }
+
+pass() { passed=$((passed + 1)); }
+
+fail() {
+  failed=$((failed + 1))
+  printf '  FAILED %s\n' "$*"
+}
+
+skip() {
+  skipped=$((skipped + 1))
+  printf '  SKIPPED %s\n' "$*"
+}
+
+# A check that is one step: passed if the command succeeds.
+check() {
+  local name=$1
+  shift
+  if "$@"; then pass; else fail "$name"; fi
+}
+
+# Adds the test cases of JUnit files to the sums. $1: exit status of the runner, which fails the suite
+# even where a crash left no case to count.
+count() {
+  local status=$1 options=() p f s
+  shift
+  [ "${CI:-}" = true ] && options=(--skips-fail)
+  read -r p f s < <(/usr/bin/python3 tools/junit_summary.py "${options[@]}" "$@") || { p=0 f=0 s=0; }
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  if [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then fail "the suite's runner ended with status $status"; fi
+  if [ $((p + f + s)) -eq 0 ]; then fail "no test was run at all"; fi
+}
+
+# build FOLDER COMPILER [MESON OPTION...]: configures once, then builds what changed.
+build() {
+  local folder=$1 compiler=$2
+  shift 2
+  if [ ! -e "$folder/build.ninja" ]; then
+    rm -rf "$folder"
+    CXX=$compiler meson setup "$folder" "$@" > "$results/setup.log" || {
+      cat "$results/setup.log" >&2
+      return 1
+    }
+  fi
+  ninja --quiet -C "$folder"
+}
+
+# gtest_suite FOLDER SUITE [MESON TEST OPTION...]: runs GoogleTest executables through Meson.
+gtest_suite() {
+  local folder=$1 suite=$2 status=0
+  shift 2
+  # GoogleTest's own reports of an earlier run must not stand in for those of a crash.
+  rm -f "$folder"/*.xml "$folder/meson-logs/testlog.junit.xml"
+  meson test -C "$folder" --no-rebuild --suite "$suite" --print-errorlogs "$@" || status=$?
+  if [ -e "$folder/meson-logs/testlog.junit.xml" ]; then
+    count $status "$folder/meson-logs/testlog.junit.xml"
+  else
+    fail "$suite: meson test ran nothing"
+  fi
+}
+
+pytest_suite() {
+  local folder=$1 status=0
+  if ! /usr/bin/python3 -c 'import pytest' 2> /dev/null; then
+    if [ "${CI:-}" = true ]; then fail "$folder: no pytest"; else skip "$folder: pytest is not installed"; fi
+    return
+  fi
+  # Each wait in the tests has a bound of its own; this one is for what nobody thought of.
+  timeout --kill-after=60 1500 /usr/bin/python3 -B -m pytest -q -p no:cacheprovider --basetemp="$results/pytest" --junit-xml="$results/pytest.xml" "$folder" || status=$?
+  count $status "$results/pytest.xml"
+}
+
+our_sources() {
+  find src include tools tests \( -name '*.cc' -o -name '*.h' \) -print0
+}
+
+has_clang() {
+  command -v "$1" > /dev/null && return
+  if [ "${CI:-}" = true ]; then fail "$2: no $1 here"; else skip "$2: this distribution has no $1"; fi
+  return 1
+}
+
+run_tidy() { pytest_suite tests/tidy; }
+
+# with_build SUITE COMMAND...: the command, if the build of g++ succeeds.
+with_build() {
+  local suite=$1
+  shift
+  if build build g++; then "$@"; else fail "$suite: the build"; fi
+}
+
+run_unit() { with_build unit gtest_suite build unit; }
+
+run_property() { with_build property gtest_suite build property; }
+
+run_mount() { with_build mount pytest_suite tests/mount; }
+
+run_format() {
+  has_clang clang-format-19 format || return 0
+  our_sources > "$results/sources"
+  check "clang-format (clang-format-19 -i FILE mends it)" \
+    xargs -0 -a "$results/sources" clang-format-19 --dry-run -Werror
+}
+
+run_clang() {
+  has_clang clang++-19 clang || return 0
+  check "build by clang" build build-clang clang++-19
+}
+
+run_lint() {
+  has_clang clang-tidy-19 lint || return 0
+  # The second compiler's build folder has the compile commands that clang-tidy understands best.
+  if ! build build-clang clang++-19; then
+    fail "lint: the build"
+    return
+  fi
+  # Our sources are the .cc files of the build; the .c files are of subprojects.
+  check clang-tidy run-clang-tidy-19 -quiet -p build-clang -j "$(nproc)" '\.cc$'
+}
+
+# sanitized FOLDER SANITIZERS
+sanitized() {
+  has_clang clang++-19 "$1" || return 0
+  # -O1: sanitizers are meant to be run at it; without any optimization the properties take minutes.
+  if ! build "$1" clang++-19 "-Db_sanitize=$2" -Db_lundef=false -Doptimization=1 -Ddebug=true; then
+    fail "$1: the build"
+    return
+  fi
+  gtest_suite "$1" unit --timeout-multiplier 5
+  gtest_suite "$1" property --timeout-multiplier 5
+}
+
+run_asan() { sanitized build-asan address,undefined; }
+
+run_tsan() { sanitized build-tsan thread; }
+
+[ $# -gt 0 ] || set -- tidy unit property mount
+tools/setup.sh
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:strict_string_checks=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
+export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
+for suite in "$@"; do
+  headline "$suite"
+  "run_$suite"
+done
+printf '\n'
