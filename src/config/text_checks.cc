@@ -26,9 +26,8 @@ bool consists_of(std::string_view text, std::string_view others) {
 
 bool is_port(std::string_view text) {
   unsigned port = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, port);
-  return error == std::errc{} && stop == end && port >= 1 && port <= 65535;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc{} && stop == text.data() + text.size() && port >= 1 && port <= 65535;
 }
 
 // A host name, an IPv4 address, or an IPv6 address in brackets (RFC 3986 section 3.2.2).

@@ -20,9 +20,8 @@ std::unexpected<Error> refuse(std::string_view text, std::string_view why, const
 
 template <class T>
 bool parse_number(std::string_view text, int base, T& number) {
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number, base);
-  return error == std::errc{} && stop == end;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  return error == std::errc{} && stop == text.data() + text.size();
 }
 
 template <class T>
