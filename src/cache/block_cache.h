@@ -13,9 +13,9 @@
 #include "cache/block_pool.h"
 #include "cache/quarantine.h"
 #include "cache/read_cache.h"
-#include "metrics/registry.h"
 #include "s3/object_store.h"
 #include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/metrics/registry.h"
 
 namespace s3rdmafs::cache {
 

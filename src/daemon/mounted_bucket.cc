@@ -12,12 +12,12 @@
 #include "cache/block_cache.h"
 #include "daemon/choose_fabric.h"
 #include "fuse/session.h"
-#include "metrics/registry.h"
 #include "metrics/stats_socket.h"
 #include "rdma/fabric.h"
 #include "s3/check_bucket.h"
 #include "s3/http_object_store.h"
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/metrics/registry.h"
 #include "vfs/file_system.h"
 
 namespace s3rdmafs::daemon {

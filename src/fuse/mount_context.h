@@ -6,8 +6,8 @@
 
 #include <chrono>
 
-#include "metrics/registry.h"
 #include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/metrics/registry.h"
 #include "vfs/file_system.h"
 
 namespace s3rdmafs::fuse {

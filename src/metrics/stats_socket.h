@@ -7,9 +7,9 @@
 #include <string_view>
 #include <thread>
 
-#include "metrics/registry.h"
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/base/unique_fd.h"
+#include "s3rdmafs/metrics/registry.h"
 
 namespace s3rdmafs::metrics {
 

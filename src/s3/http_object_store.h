@@ -2,7 +2,6 @@
 #pragma once
 
 #include "config/mount_config.h"
-#include "metrics/registry.h"
 #include "s3/capability.h"
 #include "s3/credentials.h"
 #include "s3/get_exchange.h"
@@ -11,6 +10,7 @@
 #include "s3/request.h"
 #include "s3/retry_runner.h"
 #include "s3/store_metrics.h"
+#include "s3rdmafs/metrics/registry.h"
 
 namespace s3rdmafs::s3 {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "metrics/registry.h"
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/metrics/registry.h"
 
 namespace s3rdmafs::s3 {
 

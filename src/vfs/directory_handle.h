@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "metrics/registry.h"
 #include "s3/object_store.h"
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/metrics/registry.h"
 #include "vfs/directory_listing.h"
 #include "vfs/name_cache.h"
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "cache/read_cache.h"
-#include "metrics/registry.h"
 #include "s3/object_store.h"
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/metrics/registry.h"
 
 namespace s3rdmafs::vfs {
 

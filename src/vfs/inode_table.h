@@ -7,8 +7,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "metrics/registry.h"
 #include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/metrics/registry.h"
 #include "vfs/file_system.h"
 #include "vfs/node.h"
 

@@ -6,11 +6,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "metrics/registry.h"
 #include "s3/object_store.h"
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/metrics/registry.h"
 #include "vfs/name_cache.h"
 #include "vfs/node.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "cache/read_cache.h"
-#include "metrics/registry.h"
 #include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/metrics/registry.h"
 #include "vfs/file_system.h"
 #include "vfs/handle_table.h"
 #include "vfs/node.h"

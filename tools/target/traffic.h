@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "metrics/registry.h"
+#include "s3rdmafs/metrics/registry.h"
 
 namespace s3rdmafs::target {
 

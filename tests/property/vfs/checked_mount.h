@@ -12,8 +12,8 @@
 #include "fakes/fake_clock.h"
 #include "fakes/fake_object_store.h"
 #include "fakes/fake_read_cache.h"
-#include "metrics/registry.h"
 #include "reference_model.h"
+#include "s3rdmafs/metrics/registry.h"
 #include "vfs/file_system.h"
 
 namespace s3rdmafs::vfs {

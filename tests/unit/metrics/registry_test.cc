@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "metrics/registry.h"
+#include "s3rdmafs/metrics/registry.h"
 
 #include <gtest/gtest.h>
 
