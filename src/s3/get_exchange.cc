@@ -77,7 +77,7 @@ Result<TokenOrNone> GetExchange::choose_token() {
 
 Result<TokenOrNone> GetExchange::without_rdma(std::string_view reason, std::string detail) {
   if (is_required()) {
-    return s3rdmafs::fail(ErrorCode::kUnsupported,
+    return s3rdmafs::fail(ErrorCode::kUnreachable,
                           fmt::format("{}: rdma.mode is \"require\", and {}", describe(), detail));
   }
   shared_.metrics.on_fallback(reason, detail);
@@ -170,7 +170,7 @@ Exchange::Next GetExchange::fall_back(const rdma::Decision& decision,
     // A failed transfer is worth another, by RDMA again; everything else is a plain no.
     if (verdict == Verdict::kTransferFailed) return s3_error(response);
     return {.step = Step::kFailed,
-            .error = {ErrorCode::kUnsupported,
+            .error = {ErrorCode::kUnreachable,
                       fmt::format("{}: rdma.mode is \"require\", and the server did not use RDMA: "
                                   "HTTP {}, {}",
                                   describe(), response.status, decision.reason)}};

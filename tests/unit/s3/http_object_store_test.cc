@@ -238,10 +238,20 @@ TEST_F(HttpObjectStoreTest, NeverFallsBackIfRdmaIsRequired) {
   for (int i = 0; i < 2; ++i) {  // by the server's answer, then by what was learned from it
     const auto result = get();
     ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().error.code, ErrorCode::kUnsupported);
+    EXPECT_EQ(result.error().error.code, ErrorCode::kUnreachable);
     EXPECT_THAT(result.error().error.detail, HasSubstr("require"));
   }
   EXPECT_EQ(server_.seen().size(), 1U);
+}
+
+TEST_F(HttpObjectStoreTest, WaitsForAFabricThatIsDownIfRdmaIsRequired) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  fakes::DownRegion region(64 + kWindowBytes);
+  GetOutcome outcome;
+  start_get(outcome, std::chrono::steady_clock::now() + 10s, region);
+  EXPECT_EQ(outcome.get().error().error.code, ErrorCode::kUnreachable);
+  EXPECT_GT(counted("s3_retries_total"), 0U);
+  EXPECT_TRUE(server_.seen().empty()) << "without a token nothing is sent";
 }
 
 TEST_F(HttpObjectStoreTest, UsesRdmaBelowTheThresholdIfItIsRequired) {
