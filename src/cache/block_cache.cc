@@ -112,7 +112,12 @@ BlockCache::BlockCache(Arena& arena, s3::ObjectStore& store, const Clock& clock,
   update_slab_gauges();
 }
 
-BlockCache::~BlockCache() = default;
+// Objects and blocks own each other while they are in the index. The quarantine's thread still
+// runs.
+BlockCache::~BlockCache() {
+  const MutexLock lock(mutex_);
+  for (std::uint32_t slab = 0; slab < blocks_of_slab_.size(); ++slab) forget_blocks_of(slab);
+}
 
 std::shared_ptr<ObjectReader> BlockCache::open(ObjectVersion version) {
   const MutexLock lock(mutex_);
