@@ -25,10 +25,9 @@ void RetryRunner::attempt(Job job) {
   }
   Result<HttpRequest> request = job.exchange->next_request();
   ++job.attempts_made;
-  // Where RDMA is required, its path may come back before the deadline, as a server may.
   if (!request) {
-    return retry_or_fail(std::move(job),
-                         {.step = Exchange::Next::Step::kFailed, .error = request.error()});
+    return retry_or_fail(std::move(job), {.step = Exchange::Next::Step::kFailed,
+                                          .error = std::move(request.error())});
   }
   request->deadline = job.deadline;
   engine_.send(std::move(*request), [this, job = std::move(job)](HttpOutcome outcome) mutable {

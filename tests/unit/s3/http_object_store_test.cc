@@ -238,20 +238,32 @@ TEST_F(HttpObjectStoreTest, NeverFallsBackIfRdmaIsRequired) {
   for (int i = 0; i < 2; ++i) {  // by the server's answer, then by what was learned from it
     const auto result = get();
     ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().error.code, ErrorCode::kUnreachable);
+    EXPECT_EQ(result.error().error.code, ErrorCode::kUnsupported);
     EXPECT_THAT(result.error().error.detail, HasSubstr("require"));
   }
   EXPECT_EQ(server_.seen().size(), 1U);
 }
 
-TEST_F(HttpObjectStoreTest, WaitsForAFabricThatIsDownIfRdmaIsRequired) {
+TEST_F(HttpObjectStoreTest, WaitsForAFabricThatComesBackIfRdmaIsRequired) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  server_.then(rdma_answer());
+  fakes::DownRegion region(64 + kWindowBytes, /*tokens_refused=*/1);
+  GetOutcome outcome;
+  start_get(outcome, std::chrono::steady_clock::now() + 10s, region);
+  EXPECT_EQ(outcome.get().value(), Path::kRdma);
+}
+
+TEST_F(HttpObjectStoreTest, GivesUpOnAFabricThatStaysDownIfRdmaIsRequired) {
   options_.rdma.mode = config::RdmaMode::kRequire;
   fakes::DownRegion region(64 + kWindowBytes);
   GetOutcome outcome;
   start_get(outcome, std::chrono::steady_clock::now() + 10s, region);
-  EXPECT_EQ(outcome.get().error().error.code, ErrorCode::kUnreachable);
-  EXPECT_GT(counted("s3_retries_total"), 0U);
-  EXPECT_TRUE(server_.seen().empty()) << "without a token nothing is sent";
+  const auto result = outcome.get();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().error.code, ErrorCode::kUnreachable);
+  EXPECT_FALSE(result.error().late_write_possible) << "no token was ever given away";
+  EXPECT_THAT(result.error().error.detail, HasSubstr("require"));
+  EXPECT_TRUE(server_.seen().empty());
 }
 
 TEST_F(HttpObjectStoreTest, UsesRdmaBelowTheThresholdIfItIsRequired) {
