@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "cache/available_memory.h"
+
 namespace s3rdmafs::cache {
 namespace {
 
@@ -66,6 +68,12 @@ Result<void> lock_in_memory(std::span<std::byte> memory, Arena::Lock lock) {
 
 Result<std::unique_ptr<Arena>> Arena::create(std::uint64_t size_bytes, Lock lock,
                                              rdma::Fabric& fabric) {
+  if (const std::uint64_t available = available_memory_bytes(); size_bytes > available) {
+    return fail(ErrorCode::kNoMemory, "cache.size is " + format_size(size_bytes) +
+                                          ", but the machine (or the control group) has " +
+                                          std::to_string(available / kMiB) +
+                                          "MiB of memory left: lower cache.size");
+  }
   auto file = make_memory_file(size_bytes);
   if (!file) return std::unexpected(file.error());
   auto memory = map_aligned(file->fd.get(), size_bytes);

@@ -15,8 +15,6 @@ int errno_of(ErrorCode code) noexcept {
       return EACCES;
     case ErrorCode::kInvalidArgument:
       return EINVAL;
-    case ErrorCode::kUnsupported:
-      return EOPNOTSUPP;
     case ErrorCode::kNoMemory:
       return ENOMEM;
     case ErrorCode::kExists:
@@ -37,6 +35,7 @@ int errno_of(ErrorCode code) noexcept {
     case ErrorCode::kProtocol:
     case ErrorCode::kCorrupt:
     case ErrorCode::kConfig:
+    case ErrorCode::kUnsupported:
     case ErrorCode::kSystem:
       return EIO;
   }

@@ -68,9 +68,11 @@ Result<std::unique_ptr<Session>> Session::mount(MountContext& context, const Opt
     return fail(ErrorCode::kInvalidArgument, "libfuse refuses the mount options " + mount_options);
   }
   if (fuse_session_mount(session.get(), options.mount_point.c_str()) != 0) {
-    return fail(ErrorCode::kSystem, "mounting on " + options.mount_point +
-                                        " failed: " + std::strerror(errno) +
-                                        (::geteuid() == 0 ? "" : "; is fusermount3 installed?"));
+    // For others than root fusermount3 does it; its reason is what it printed, not our errno.
+    return fail(ErrorCode::kSystem,
+                "mounting on " + options.mount_point + " failed: " +
+                    (::geteuid() == 0 ? std::strerror(errno)
+                                      : "fusermount3 says why above, or is not installed"));
   }
   if (fuse_set_signal_handlers(session.get()) != 0) {
     return fail(ErrorCode::kSystem, "installing signal handlers failed");

@@ -22,7 +22,7 @@ enum class Access {
 /// Memory offered for registration: `bytes`, which is [offset, offset + bytes.size()) of the file
 /// `fd` mapped shared. Fabrics that register by address ignore the file.
 struct Backing {
-  int fd = -1;  ///< borrowed for the call
+  int fd = -1;  ///< borrowed; stays open as long as the region lives
   std::uint64_t offset_bytes = 0;
   std::span<std::byte> bytes;
 };

@@ -63,24 +63,27 @@ Result<TokenOrNone> GetExchange::choose_token() {
   if (shared_.rdma.mode == config::RdmaMode::kOff || !may_use_token_) return TokenOrNone();
   if (!is_required() && get_.window.length < shared_.rdma.threshold_bytes) return TokenOrNone();
   if (get_.window.length > kRdmaTransferBytesMax) {
-    return without_rdma("too_long", "the transfer is longer than servers do in one");
+    return without_rdma("too_long",
+                        {ErrorCode::kUnsupported, "the transfer is longer than servers do in one"});
   }
   if (!shared_.capability.should_try()) {
     return shared_.capability.state() == Capability::State::kRejectsTokens
-               ? without_rdma("endpoint_rejects_tokens", "the endpoint rejected our tokens")
-               : without_rdma("endpoint_declines", "the endpoint does no RDMA at present");
+               ? without_rdma("endpoint_rejects_tokens",
+                              {ErrorCode::kUnsupported, "the endpoint rejected our tokens"})
+               : without_rdma("endpoint_declines",
+                              {ErrorCode::kUnsupported, "the endpoint does no RDMA at present"});
   }
   Result<std::string> token = get_.window.region->token(get_.window.offset, get_.window.length);
-  if (!token) return without_rdma("fabric_down", token.error().detail);
+  if (!token) return without_rdma("fabric_down", std::move(token.error()));
   return TokenOrNone(std::move(*token));
 }
 
-Result<TokenOrNone> GetExchange::without_rdma(std::string_view reason, std::string detail) {
+Result<TokenOrNone> GetExchange::without_rdma(std::string_view reason, Error why) {
   if (is_required()) {
-    return s3rdmafs::fail(ErrorCode::kUnsupported,
-                          fmt::format("{}: rdma.mode is \"require\", and {}", describe(), detail));
+    return s3rdmafs::fail(
+        why.code, fmt::format("{}: rdma.mode is \"require\", and {}", describe(), why.detail));
   }
-  shared_.metrics.on_fallback(reason, detail);
+  shared_.metrics.on_fallback(reason, why.detail);
   may_use_token_ = false;
   return TokenOrNone();
 }

@@ -36,8 +36,7 @@ class GetExchange final : public Exchange {
 
  private:
   [[nodiscard]] Result<std::optional<std::string>> choose_token();
-  [[nodiscard]] Result<std::optional<std::string>> without_rdma(std::string_view reason,
-                                                                std::string detail);
+  [[nodiscard]] Result<std::optional<std::string>> without_rdma(std::string_view reason, Error why);
   [[nodiscard]] Next on_failure(HttpFailure failure);
   [[nodiscard]] Next on_http_answer(const HttpResponse& response);
   [[nodiscard]] Next on_rdma_answer(const HttpResponse& response);

@@ -24,9 +24,12 @@ void RetryRunner::attempt(Job job) {
     return fail(std::move(job), {ErrorCode::kTimedOut, "the deadline passed before an attempt"});
   }
   Result<HttpRequest> request = job.exchange->next_request();
-  if (!request) return fail(std::move(job), std::move(request.error()));
-  request->deadline = job.deadline;
   ++job.attempts_made;
+  if (!request) {
+    return retry_or_fail(std::move(job), {.step = Exchange::Next::Step::kFailed,
+                                          .error = std::move(request.error())});
+  }
+  request->deadline = job.deadline;
   engine_.send(std::move(*request), [this, job = std::move(job)](HttpOutcome outcome) mutable {
     on_outcome(std::move(job), std::move(outcome));
   });

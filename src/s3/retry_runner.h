@@ -17,7 +17,8 @@ class Exchange {
  public:
   virtual ~Exchange() = default;
 
-  /// The next attempt. Failing ends the operation.
+  /// The next attempt. Where none can be made it counts as one that failed: it is made again if the
+  /// error's code says so.
   [[nodiscard]] virtual Result<HttpRequest> next_request() = 0;
 
   /// What is left to do after an attempt.

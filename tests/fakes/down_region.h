@@ -10,13 +10,18 @@
 
 namespace s3rdmafs::fakes {
 
-/// A region whose fabric is down: memory, but no tokens.
+/// A region whose fabric is down: memory, but no tokens, or only after some were refused.
 class DownRegion final : public rdma::MemoryRegion {
  public:
-  explicit DownRegion(std::size_t size_bytes) : memory_(size_bytes) {}
+  static constexpr int kForEver = -1;
+
+  explicit DownRegion(std::size_t size_bytes, int tokens_refused = kForEver)
+      : memory_(size_bytes), tokens_refused_(tokens_refused) {}
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return memory_; }
   [[nodiscard]] Result<std::string> token(std::size_t, std::size_t) override {
+    if (tokens_refused_ == 0) return "fake:back";
+    if (tokens_refused_ > 0) --tokens_refused_;
     return fail(ErrorCode::kUnreachable, "the fabric is down");
   }
   [[nodiscard]] Result<void> renew() override {
@@ -25,6 +30,7 @@ class DownRegion final : public rdma::MemoryRegion {
 
  private:
   mutable std::vector<std::byte> memory_;  // never resized; bytes() is const in the interface
+  int tokens_refused_;                     // left to refuse; kForEver: all
 };
 
 }  // namespace s3rdmafs::fakes

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "rdma/fabric.h"
+#include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs::fakes {
 
@@ -24,6 +26,14 @@ class FakeFabric final : public rdma::Fabric {
   }
 
   void let_renewals_fail(bool fail) { renewals_fail_ = fail; }
+  /// While held, renewals wait, as for a server that is slow to let go.
+  void hold_renewals(bool hold) {
+    {
+      const MutexLock lock(mutex_);
+      holding_ = hold;
+    }
+    released_.notify_all();
+  }
   [[nodiscard]] int renewals() const { return renewals_; }
   [[nodiscard]] int registrations() const { return registrations_; }
 
@@ -34,6 +44,7 @@ class FakeFabric final : public rdma::Fabric {
     [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return bytes_; }
     [[nodiscard]] Result<std::string> token(std::size_t, std::size_t) override { return "fake"; }
     [[nodiscard]] Result<void> renew() override {
+      fabric_.wait_while_held();
       if (fabric_.renewals_fail_) return fail(ErrorCode::kTimedOut, "the test says no");
       ++fabric_.renewals_;
       return {};
@@ -44,6 +55,17 @@ class FakeFabric final : public rdma::Fabric {
     std::span<std::byte> bytes_;
   };
 
+  void wait_while_held() {
+    // For a test that forgets to release.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const MutexLock lock(mutex_);
+    while (holding_ && released_.wait_until(mutex_, deadline)) {
+    }
+  }
+
+  Mutex mutex_;  // leaf
+  CondVar released_;
+  bool holding_ GUARDED_BY(mutex_) = false;
   std::atomic<bool> renewals_fail_{false};
   std::atomic<int> renewals_{0};
   std::atomic<int> registrations_{0};

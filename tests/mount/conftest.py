@@ -82,12 +82,12 @@ class Site:
         self._endings.append(started.stop)
         return started
 
-    def mount_file(self, server, bucket, **sections):
-        return mount_file(self.folder / f"mount{self._number()}.toml", server, bucket, **sections)
+    def mount_file(self, server, bucket_name, /, **sections):
+        return mount_file(self.folder / f"mount{self._number()}.toml", server, bucket_name, **sections)
 
-    def mount(self, server, bucket, **sections):
+    def mount(self, server, bucket_name, /, **sections):
         """Mounts a bucket of `server` with these sections of the mount file on top of the defaults."""
-        mounted = Mount(self.s3rdmafs, self.mount_file(server, bucket, **sections),
+        mounted = Mount(self.s3rdmafs, self.mount_file(server, bucket_name, **sections),
                         self.folder / f"mnt{self._number()}")
         self._endings.append(mounted.destroy)
         return mounted

@@ -196,13 +196,27 @@ def test_without_fuse_the_reason_is_said(site, server, point, s3rdmafs, namespac
     assert_refused(namespace.run(s3rdmafs, "mount", file, point), point, "/dev/fuse")
 
 
+# A user's usual limit, and no right to exceed it.
+LIMITED = ["prlimit", "--memlock=65536:65536", "setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"]
+
+
 @pytest.mark.needs_root
 def test_a_locked_memory_limit_that_is_too_small_is_said(site, server, point, s3rdmafs):
-    file = site.mount_file(server, BUCKET)
-    limited = ["prlimit", "--memlock=65536:65536", "setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"]
-    result = subprocess.run([*limited, s3rdmafs, "mount", file, point], check=False, timeout=60,
+    file = site.mount_file(server, BUCKET, cache={"lock": "require"})
+    result = subprocess.run([*LIMITED, s3rdmafs, "mount", file, point], check=False, timeout=60,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert_refused(result, point, "memlock|locked", "64 ?KiB|65536")
+    assert_refused(result, point, "locked-memory", "64 ?KiB", "128 ?MiB", "ulimit -l", "LimitMEMLOCK")
+
+
+@pytest.mark.needs_root
+def test_a_small_locked_memory_limit_is_no_matter_unless_the_mount_file_says_so(site, server, point, s3rdmafs):
+    file = site.mount_file(server, BUCKET)
+    subprocess.run([*LIMITED, s3rdmafs, "mount", file, point], check=True, timeout=60, stdin=subprocess.DEVNULL)
+    try:
+        assert sorted(os.listdir(point)) == ["set", "top"]
+    finally:
+        subprocess.run([s3rdmafs, "umount", point], check=True, timeout=60)
+    eventually(lambda: not find_by_command_line(file), 20, "the daemon ends")
 
 
 def test_umount_of_what_is_not_mounted_is_refused(point, s3rdmafs):
@@ -232,9 +246,11 @@ def installed(tmp_path_factory):
 @pytest.fixture
 def with_helper(namespace, installed, tmp_path):
     """A name space in which mount(8) finds the installed helper."""
-    helpers = list(installed.rglob("mount.s3rdma"))
+    helpers = [path for path in installed.rglob("mount.*") if path.is_symlink()]
     assert len(helpers) == 1, "the helper is installed, once"
-    namespace.add_to_sbin(helpers[0], "mount.s3rdma", tmp_path)
+    program = installed / os.readlink(helpers[0]).lstrip("/")
+    assert program.is_file(), "and it is the installed program under another name"
+    namespace.add_to_sbin(program, "mount.s3rdma", tmp_path)
     return namespace
 
 

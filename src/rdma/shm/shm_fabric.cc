@@ -12,11 +12,7 @@
 // an exchange.
 #include "rdma/shm/shm_fabric.h"
 
-#include <fcntl.h>
-
 #include <atomic>
-#include <cerrno>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -35,16 +31,11 @@ class ShmFabric;
 
 class ShmRegion final : public MemoryRegion {
  public:
-  ShmRegion(ShmFabric& fabric, UniqueFd file, std::uint64_t offset_bytes,
-            std::span<std::byte> bytes, Access access)
-      : fabric_(fabric),
-        file_(std::move(file)),
-        file_offset_bytes_(offset_bytes),
-        bytes_(bytes),
-        access_(access) {}
+  ShmRegion(ShmFabric& fabric, const Backing& backing, Access access)
+      : fabric_(fabric), backing_(backing), access_(access) {}
   ~ShmRegion() override;
 
-  [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return bytes_; }
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return backing_.bytes; }
   [[nodiscard]] Result<std::string> token(std::size_t offset, std::size_t length) override;
   [[nodiscard]] Result<void> renew() override;
 
@@ -52,9 +43,7 @@ class ShmRegion final : public MemoryRegion {
   friend class ShmFabric;
 
   ShmFabric& fabric_;
-  UniqueFd file_;  // our own descriptor: handed over again to every new session
-  const std::uint64_t file_offset_bytes_;
-  const std::span<std::byte> bytes_;
+  const Backing backing_;  // handed over again to every new session
   const Access access_;
   std::atomic<std::uint64_t> key_{0};  // 0: not registered in the present session
 };
@@ -71,10 +60,7 @@ class ShmFabric final : public Fabric {
 
   [[nodiscard]] Result<std::unique_ptr<MemoryRegion>> register_memory(const Backing& backing,
                                                                       Access access) override {
-    UniqueFd file(::fcntl(backing.fd, F_DUPFD_CLOEXEC, 0));
-    if (!file) return fail_errno("shm fabric: the memory has no file", errno);
-    auto region = std::make_unique<ShmRegion>(*this, std::move(file), backing.offset_bytes,
-                                              backing.bytes, access);
+    auto region = std::make_unique<ShmRegion>(*this, backing, access);
     const MutexLock lock(exchange_mutex_);
     regions_.push_back(region.get());
     if (up_.load()) {
@@ -113,8 +99,9 @@ class ShmFabric final : public Fabric {
   [[nodiscard]] Result<void> register_region(ShmRegion& region) REQUIRES(exchange_mutex_) {
     const auto access =
         region.access_ == Access::kRemoteWrite ? WireAccess::kRemoteWrite : WireAccess::kRemoteRead;
-    const auto key = session_->register_region(region.file_.get(), region.file_offset_bytes_,
-                                               region.bytes_.size(), access);
+    const Backing& backing = region.backing_;
+    const auto key =
+        session_->register_region(backing.fd, backing.offset_bytes, backing.bytes.size(), access);
     if (!key) {
       note_failure(key.error());
       return std::unexpected(key.error());

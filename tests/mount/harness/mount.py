@@ -17,13 +17,13 @@ COMMAND_SECONDS = 60
 GET_BYTES = "get_bytes_total"
 
 
-def mount_file(path, server, bucket, **sections):
+def mount_file(path, server, bucket_name, /, **sections):
     """Writes a mount file for a bucket of `server`; `sections` are added to or replace the defaults.
 
     @param server  has endpoint, access_key and secret_key
     """
     tables = {
-        "bucket": {"name": bucket},
+        "bucket": {"name": bucket_name},
         "endpoint": {"url": server.endpoint, "region": "us-east-1"},
         "credentials": {"access_key_id": server.access_key, "secret_access_key": server.secret_key},
         "cache": {"size": "128MiB"},

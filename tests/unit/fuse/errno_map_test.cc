@@ -27,7 +27,7 @@ constexpr Row kRows[] = {
     {ErrorCode::kCorrupt, EIO},
     {ErrorCode::kInvalidArgument, EINVAL},
     {ErrorCode::kConfig, EIO},
-    {ErrorCode::kUnsupported, EOPNOTSUPP},
+    {ErrorCode::kUnsupported, EIO},
     {ErrorCode::kNoMemory, ENOMEM},
     {ErrorCode::kExists, EEXIST},
     {ErrorCode::kIsDirectory, EISDIR},

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both ends of the shm fabric in one process: the client's fabric and the target's service.
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <thread>
 
@@ -190,6 +196,80 @@ TEST_F(ShmTest, GivesNoTokensWhileTheServerIsAwayAndNewOnesWhenItIsBack) {
   EXPECT_TRUE(refuses_get(old_token));
   EXPECT_TRUE(service_->write_window(region->token(0, 4).value(), file_with("back").get(), 0, 4));
   EXPECT_EQ(memory_.text(0, 4), "back");
+}
+
+// A client that keeps to no rule: one connection to the server, messages as one likes.
+class RudeClient {
+ public:
+  explicit RudeClient(const std::string& socket_name)
+      : socket_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, socket_name.data(), socket_name.size());
+    address.sun_path[0] = '\0';
+    const auto length =
+        static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_name.size());
+    EXPECT_EQ(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), length), 0);
+  }
+  [[nodiscard]] bool send_hello() const {
+    Message hello{};
+    hello.type = MessageType::kHello;
+    hello.version = kWireVersion;
+    return ::send(socket_.get(), &hello, sizeof(hello), MSG_NOSIGNAL | MSG_DONTWAIT) > 0 ||
+           errno == EAGAIN;
+  }
+  // Offers a region with two descriptors of one file where one belongs; waits for the answer.
+  void send_two_descriptors(int fd) const {
+    Message offer{};
+    offer.type = MessageType::kRegister;
+    offer.access = WireAccess::kRemoteWrite;
+    offer.length_bytes = kRegionBytes;
+    iovec part{.iov_base = &offer, .iov_len = sizeof(offer)};
+    const int fds[] = {fd, fd};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(fds))] = {};
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof(control);
+    cmsghdr* rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(fds));
+    std::memcpy(CMSG_DATA(rights), fds, sizeof(fds));
+    EXPECT_GT(::sendmsg(socket_.get(), &header, MSG_NOSIGNAL), 0);
+    Message answer{};
+    EXPECT_GT(::recv(socket_.get(), &answer, sizeof(answer), 0), 0);
+    EXPECT_EQ(answer.type, MessageType::kRegistered);
+  }
+
+ private:
+  UniqueFd socket_;
+};
+
+// The server's descriptors are this process's: it runs here.
+std::ptrdiff_t open_descriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+TEST_F(ShmTest, KeepsNoDescriptorOfAClientThatSendsTwo) {
+  const RudeClient client(socket_name_);
+  client.send_two_descriptors(memory_.fd());
+  const auto before = open_descriptors();
+  for (int i = 0; i < 10; ++i) client.send_two_descriptors(memory_.fd());
+  // The last is closed just after its answer was sent.
+  EXPECT_TRUE(eventually([&] { return open_descriptors() <= before; }));
+}
+
+TEST_F(ShmTest, HangsUpOnAClientThatReadsNoAnswers) {
+  const RudeClient client(socket_name_);
+  EXPECT_TRUE(client.send_hello()) << "control: the connection works";
+  EXPECT_TRUE(eventually([&] {
+    for (int i = 0; i < 100; ++i) {
+      if (!client.send_hello()) return true;
+    }
+    return false;
+  }));
 }
 
 TEST_F(ShmTest, SaysWhenAnotherServerHasTheSocket) {

@@ -244,6 +244,28 @@ TEST_F(HttpObjectStoreTest, NeverFallsBackIfRdmaIsRequired) {
   EXPECT_EQ(server_.seen().size(), 1U);
 }
 
+TEST_F(HttpObjectStoreTest, WaitsForAFabricThatComesBackIfRdmaIsRequired) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  server_.then(rdma_answer());
+  fakes::DownRegion region(64 + kWindowBytes, /*tokens_refused=*/1);
+  GetOutcome outcome;
+  start_get(outcome, std::chrono::steady_clock::now() + 10s, region);
+  EXPECT_EQ(outcome.get().value(), Path::kRdma);
+}
+
+TEST_F(HttpObjectStoreTest, GivesUpOnAFabricThatStaysDownIfRdmaIsRequired) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  fakes::DownRegion region(64 + kWindowBytes);
+  GetOutcome outcome;
+  start_get(outcome, std::chrono::steady_clock::now() + 10s, region);
+  const auto result = outcome.get();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().error.code, ErrorCode::kUnreachable);
+  EXPECT_FALSE(result.error().late_write_possible) << "no token was ever given away";
+  EXPECT_THAT(result.error().error.detail, HasSubstr("require"));
+  EXPECT_TRUE(server_.seen().empty());
+}
+
 TEST_F(HttpObjectStoreTest, UsesRdmaBelowTheThresholdIfItIsRequired) {
   options_.rdma = {
       .mode = config::RdmaMode::kRequire, .threshold_bytes = 1 << 20, .shm_socket = ""};

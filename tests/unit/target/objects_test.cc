@@ -119,10 +119,19 @@ TEST_F(ObjectsTest, CopiesAcrossBuckets) {
             "NoSuchKey");
 }
 
+TEST_F(ObjectsTest, HasNoTagsOnAnyObjectButSaysSo) {
+  put("k", "x");
+  const Response tags = send({.method = "GET", .target = "/bucket/k?tagging"});
+  EXPECT_EQ(tags.status, 200);
+  EXPECT_NE(body(tags).find("<TagSet"), std::string::npos);
+  EXPECT_EQ(code(send({.method = "GET", .target = "/bucket/none?tagging"})), "NoSuchKey");
+}
+
 TEST_F(ObjectsTest, AnswersTheUsualRefusals) {
   EXPECT_EQ(code(get("none")), "NoSuchKey");
   EXPECT_EQ(code(send({.method = "GET", .target = "/none/k"})), "NoSuchBucket");
-  EXPECT_EQ(code(send({.method = "GET", .target = "/bucket/k?tagging"})), "NotImplemented");
+  EXPECT_EQ(code(send({.method = "PUT", .target = "/bucket/k?tagging"})), "NotImplemented");
+  EXPECT_EQ(code(send({.method = "GET", .target = "/bucket?tagging"})), "NotImplemented");
   EXPECT_EQ(code(send({.method = "PATCH", .target = "/bucket/k"})), "MethodNotAllowed");
   EXPECT_EQ(code(send({.method = "PUT", .target = "/bucket"})), "BucketAlreadyOwnedByYou");
   put("k", "x");

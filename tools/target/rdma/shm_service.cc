@@ -62,9 +62,13 @@ std::optional<Received> receive(int socket) {
   const ssize_t length = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
   for (cmsghdr* item = CMSG_FIRSTHDR(&header); item != nullptr; item = CMSG_NXTHDR(&header, item)) {
     if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) continue;
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(item), sizeof(fd));
-    received.fd.reset(fd);
+    // Alignment leaves room for a second descriptor; each that came is ours to close.
+    const std::size_t bytes = item->cmsg_len - CMSG_LEN(0);
+    for (std::size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(item) + at, sizeof(fd));
+      received.fd.reset(fd);
+    }
   }
   if (length != static_cast<ssize_t>(sizeof(received.message))) return std::nullopt;
   return received;
@@ -164,7 +168,8 @@ class ShmService final : public TransferService {
       if (!received) break;
       const auto reply = answer(id, *received);
       if (!reply) break;
-      if (::send(socket, &*reply, sizeof(*reply), MSG_NOSIGNAL) !=
+      // A client reads each answer before it asks on. One that does not must not block us.
+      if (::send(socket, &*reply, sizeof(*reply), MSG_NOSIGNAL | MSG_DONTWAIT) !=
           static_cast<ssize_t>(sizeof(*reply)))
         break;
     }

@@ -93,4 +93,14 @@ S3Result<Response> get_acl(const Services& services, const Call& call) {
   return xml_response(document);
 }
 
+S3Result<Response> get_object_tagging(const Services& services, const Call& call) {
+  auto bucket = services.store.open_bucket(call.bucket);
+  if (!bucket) return pass_on(bucket);
+  auto object = bucket->open_object(call.key);
+  if (!object) return pass_on(object);
+  pugi::xml_document document;
+  start_xml(document, "Tagging").append_child("TagSet");
+  return xml_response(document);
+}
+
 }  // namespace s3rdmafs::target

@@ -10,8 +10,8 @@ namespace s3rdmafs::target {
 namespace {
 
 /// Subresources that S3 has and this server has not. Taken for plain objects or listings they would
-/// do harm (PUT ?tagging would overwrite the object), so each is refused by name.
-constexpr std::array<std::string_view, 29> kRefusedSubresources{"accelerate",
+/// do harm (PUT ?retention would overwrite the object), so each is refused by name.
+constexpr std::array<std::string_view, 28> kRefusedSubresources{"accelerate",
                                                                 "analytics",
                                                                 "annotation",
                                                                 "attributes",
@@ -35,7 +35,6 @@ constexpr std::array<std::string_view, 29> kRefusedSubresources{"accelerate",
                                                                 "retention",
                                                                 "select",
                                                                 "session",
-                                                                "tagging",
                                                                 "torrent",
                                                                 "versions",
                                                                 "website",
@@ -50,13 +49,14 @@ S3Result<Operation> bucket_operation(const Request& request) {
   const auto has = [&](std::string_view name) { return request.has_parameter(name); };
   if (request.method == "GET") {
     if (has("location")) return Operation::kGetBucketLocation;
+    if (has("tagging")) return refuse(kNotImplemented);
     if (has("versioning")) return Operation::kGetBucketVersioning;
     if (has("acl")) return Operation::kGetBucketAcl;
     if (has("uploads")) return Operation::kListMultipartUploads;
     return request.parameter("list-type") == "2" ? Operation::kListObjectsV2
                                                  : Operation::kListObjects;
   }
-  if (has("acl") || has("versioning")) return refuse(kNotImplemented);
+  if (has("acl") || has("tagging") || has("versioning")) return refuse(kNotImplemented);
   if (request.method == "HEAD") return Operation::kHeadBucket;
   if (request.method == "PUT") return Operation::kCreateBucket;
   if (request.method == "DELETE") return Operation::kDeleteBucket;
@@ -69,9 +69,10 @@ S3Result<Operation> object_operation(const Request& request) {
   const bool is_copy = request.header("x-amz-copy-source").has_value();
   if (request.method == "GET") {
     if (has("acl")) return Operation::kGetObjectAcl;
+    if (has("tagging")) return Operation::kGetObjectTagging;
     return has("uploadId") ? Operation::kListParts : Operation::kGetObject;
   }
-  if (has("acl")) return refuse(kNotImplemented);
+  if (has("acl") || has("tagging")) return refuse(kNotImplemented);
   if (request.method == "HEAD") return Operation::kHeadObject;
   if (request.method == "PUT") {
     if (has("uploadId") || has("partNumber")) {
@@ -121,6 +122,8 @@ std::string_view operation_name(Operation operation) {
       return "HeadObject";
     case Operation::kGetObjectAcl:
       return "GetObjectAcl";
+    case Operation::kGetObjectTagging:
+      return "GetObjectTagging";
     case Operation::kPutObject:
       return "PutObject";
     case Operation::kCopyObject:

@@ -25,6 +25,7 @@ enum class Operation {
   kGetObject,
   kHeadObject,
   kGetObjectAcl,
+  kGetObjectTagging,
   kPutObject,
   kCopyObject,
   kDeleteObject,

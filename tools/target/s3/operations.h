@@ -20,6 +20,9 @@ S3Result<Response> get_bucket_versioning(const Services& services, const Call& c
 /// Of a bucket or an object: clients ask to learn whether it is public, which nothing here is.
 S3Result<Response> get_acl(const Services& services, const Call& call);
 
+/// Always none: awscli asks before it copies a large object.
+S3Result<Response> get_object_tagging(const Services& services, const Call& call);
+
 // list_objects.cc
 S3Result<Response> list_objects(const Services& services, const Call& call);
 S3Result<Response> list_objects_v2(const Services& services, const Call& call);

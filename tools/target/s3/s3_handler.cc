@@ -46,6 +46,8 @@ S3Result<Response> run(Operation operation, const Services& services, const Call
     case Operation::kGetBucketAcl:
     case Operation::kGetObjectAcl:
       return get_acl(services, call);
+    case Operation::kGetObjectTagging:
+      return get_object_tagging(services, call);
     case Operation::kListObjects:
       return list_objects(services, call);
     case Operation::kListObjectsV2:

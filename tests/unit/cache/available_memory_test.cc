@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/available_memory.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace s3rdmafs::cache {
+namespace {
+
+// A /proc and a /sys with what a test writes into them.
+class AvailableMemoryTest : public testing::Test {
+ protected:
+  AvailableMemoryTest()
+      : root_(std::filesystem::path(testing::TempDir()) /
+              ("available_memory." + std::to_string(::getpid()))) {}
+  ~AvailableMemoryTest() override { std::filesystem::remove_all(root_); }
+
+  void write(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+  [[nodiscard]] std::uint64_t available() const { return available_memory_bytes(root_); }
+
+  const std::filesystem::path root_;
+};
+
+TEST_F(AvailableMemoryTest, IsWhatTheMachineHasAvailable) {
+  write("proc/meminfo",
+        "MemTotal:       1000 kB\nMemFree:         10 kB\nMemAvailable:    400 kB\n");
+  write("proc/self/cgroup", "0::/\n");
+  EXPECT_EQ(available(), 400U * 1024);
+}
+
+TEST_F(AvailableMemoryTest, IsLessWhereAControlGroupAboveLeavesLess) {
+  write("proc/meminfo", "MemAvailable:    400 kB\n");
+  write("proc/self/cgroup", "1:name=systemd:/x\n0::/job/step\n");
+  write("sys/fs/cgroup/job/step/memory.max", "max\n");
+  write("sys/fs/cgroup/job/memory.max", "100000\n");
+  write("sys/fs/cgroup/job/memory.current", "50000\n");
+  EXPECT_EQ(available(), 50'000U);
+
+  write("sys/fs/cgroup/job/memory.stat", "anon 20000\ninactive_file 20000\nactive_file 10000\n");
+  EXPECT_EQ(available(), 80'000U) << "the page cache gives way";
+}
+
+TEST_F(AvailableMemoryTest, IsNothingWhereAControlGroupIsFull) {
+  write("proc/self/cgroup", "0::/job\n");
+  write("sys/fs/cgroup/job/memory.max", "1000\n");
+  write("sys/fs/cgroup/job/memory.current", "1001\n");
+  EXPECT_EQ(available(), 0U);
+}
+
+TEST_F(AvailableMemoryTest, IsTheLargestNumberWhereNothingIsKnown) {
+  EXPECT_EQ(available(), std::numeric_limits<std::uint64_t>::max());
+}
+
+TEST(AvailableMemory, IsKnownOnThisMachine) {
+  EXPECT_GT(available_memory_bytes(), 0U);
+  EXPECT_LT(available_memory_bytes(), std::numeric_limits<std::uint64_t>::max());
+}
+
+}  // namespace
+}  // namespace s3rdmafs::cache
