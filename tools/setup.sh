@@ -36,6 +36,7 @@ tests=(
 # The second compiler with its sanitizers, and lint. A plain build and its tests do without.
 lint=(
   clang-19 clang-tidy-19 clang-format-19 clang-tools-19 lld-19 libclang-rt-19-dev
+  llvm-19  # llvm-symbolizer: without it sanitizer reports are bare addresses
   shellcheck
 )
 

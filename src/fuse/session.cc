@@ -58,6 +58,7 @@ Result<std::unique_ptr<Session>> Session::mount(MountContext& context, const Opt
 
   std::vector<std::string> words = {"s3rdmafs", "-o", mount_options};
   std::vector<char*> pointers;
+  pointers.reserve(words.size());
   for (std::string& word : words) pointers.push_back(word.data());
   fuse_args args = FUSE_ARGS_INIT(static_cast<int>(pointers.size()), pointers.data());
   const fuse_lowlevel_ops operations = ops::table();

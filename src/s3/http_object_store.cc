@@ -49,8 +49,8 @@ Result<ObjectInfo> read_head(std::string key, const HttpResponse& response) {
 
 }  // namespace
 
-HttpObjectStore::HttpObjectStore(Options options, CredentialSource& credentials, const Clock& clock,
-                                 metrics::Registry& metrics)
+HttpObjectStore::HttpObjectStore(const Options& options, CredentialSource& credentials,
+                                 const Clock& clock, metrics::Registry& metrics)
     : metrics_(metrics),
       requests_(options.endpoint, options.bucket.name, credentials, clock),
       capability_(clock),
@@ -65,7 +65,7 @@ HttpObjectStore::~HttpObjectStore() { shut_down(); }
 
 void HttpObjectStore::head(std::string key, Deadline deadline, Done<ObjectInfo> done) {
   metrics_.requests(StoreMetrics::Operation::kHead).add();
-  auto read = [key](HttpResponse response) { return read_head(key, response); };
+  auto read = [key](const HttpResponse& response) { return read_head(key, response); };
   runner_.run(std::make_unique<QueryExchange<ObjectInfo>>(
                   requests_,
                   QueryExchange<ObjectInfo>::Query{.method = HttpMethod::kHead,

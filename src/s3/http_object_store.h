@@ -28,7 +28,7 @@ class HttpObjectStore final : public ObjectStore {
   };
 
   /// Borrows all but the options for its lifetime.
-  HttpObjectStore(Options options, CredentialSource& credentials, const Clock& clock,
+  HttpObjectStore(const Options& options, CredentialSource& credentials, const Clock& clock,
                   metrics::Registry& metrics);
   /// Shuts down.
   ~HttpObjectStore() override;

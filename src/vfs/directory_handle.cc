@@ -60,7 +60,7 @@ void DirectoryHandle::read(std::uint64_t offset, std::size_t names_max, Deadline
   {
     const MutexLock lock(mutex_);
     if (!can_serve(offset)) {
-      waiting_.push_back({offset, names_max, deadline, std::move(done)});
+      waiting_.push_back({offset, names_max, deadline, std::exchange(done, nullptr)});
       if (std::exchange(fetching_, true)) return;
     } else {
       names = slice(offset, names_max);

@@ -18,6 +18,7 @@ namespace {
 void wait_idle(std::shared_ptr<ShmRegion> region) {
   constexpr std::chrono::microseconds kPoll{50};
   while (region.use_count() > 1) std::this_thread::sleep_for(kPoll);
+  region.reset();
 }
 
 std::unexpected<Error> no_such_region() {

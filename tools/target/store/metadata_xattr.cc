@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
 #include "target/store/metadata.h"
 
 namespace s3rdmafs::target {
@@ -14,7 +15,7 @@ namespace {
 
 constexpr const char* kAttribute = "user.s3rdma-target";
 // XATTR_SIZE_MAX of the kernel: no attribute is larger.
-constexpr std::size_t kAttributeMaxBytes = 64 * 1024;
+constexpr std::size_t kAttributeMaxBytes = 64 * kKiB;
 
 template <class ReadAttribute>
 std::optional<Metadata> read_and_decode(const struct stat& status, ReadAttribute read) {
