@@ -18,20 +18,20 @@ constexpr std::size_t kHugePageBytes = 2 * kMiB;
 // it in small ones.
 Result<std::span<std::byte>> map_aligned(int fd, std::size_t size_bytes) {
   const std::size_t reserved_bytes = size_bytes + kHugePageBytes;
-  void* reserved = ::mmap(nullptr, reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const reserved =
+      ::mmap(nullptr, reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (reserved == MAP_FAILED) return fail_errno("reserving addresses for the cache", errno);
-  const auto start = reinterpret_cast<std::uintptr_t>(reserved);
-  const std::uintptr_t aligned = round_up(start, kHugePageBytes);
-  void* memory = ::mmap(reinterpret_cast<void*>(aligned), size_bytes, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_FIXED, fd, 0);
+  const auto address = reinterpret_cast<std::uintptr_t>(reserved);
+  const std::size_t before_bytes = round_up(address, kHugePageBytes) - address;
+  std::byte* const aligned = static_cast<std::byte*>(reserved) + before_bytes;
+  void* memory = ::mmap(aligned, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
   if (memory == MAP_FAILED) {
     const int saved_errno = errno;
     ::munmap(reserved, reserved_bytes);
     return fail_errno("mapping the cache", saved_errno);
   }
-  if (aligned > start) ::munmap(reserved, aligned - start);
-  const std::uintptr_t end = aligned + size_bytes;
-  ::munmap(reinterpret_cast<void*>(end), start + reserved_bytes - end);
+  if (before_bytes > 0) ::munmap(reserved, before_bytes);
+  ::munmap(aligned + size_bytes, kHugePageBytes - before_bytes);
   return std::span(static_cast<std::byte*>(memory), size_bytes);
 }
 

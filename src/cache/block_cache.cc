@@ -205,15 +205,14 @@ void BlockCache::plan_fills(const std::shared_ptr<Block>& block, UnitMask wanted
                             metrics::Counter& cause, Actions& actions) {
   UnitMask missing = wanted & ~block->valid & ~block->filling;
   while (missing != 0) {
-    const int first = std::countr_zero(missing);
-    const int count = std::countr_one(missing >> first);
-    const UnitMask run =
-        unit_mask(static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(first + count));
+    const auto first = static_cast<std::uint64_t>(std::countr_zero(missing));
+    const auto count = static_cast<std::uint64_t>(std::countr_one(missing >> first));
+    const UnitMask run = unit_mask(first, first + count);
     missing &= ~run;
     block->filling |= run;
     add_user(block->place.slab);
     fills_in_flight_.add(1);
-    cause.add(static_cast<std::uint64_t>(count) * kUnitBytes);
+    cause.add(count * kUnitBytes);
     actions.fills.push_back({.block = block, .mask = run, .deadline = deadline});
   }
 }

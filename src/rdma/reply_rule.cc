@@ -26,10 +26,8 @@ Reply read_reply(const std::optional<std::string_view>& value) {
 std::optional<std::uint64_t> read_count(std::string_view text) {
   text = text.substr(0, text.find('/'));
   std::uint64_t count = 0;
-  const char* begin = text.data();
-  const char* end = begin + text.size();
-  const auto [stop, error] = std::from_chars(begin, end, count);
-  if (error != std::errc() || stop != end) return std::nullopt;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
   return count;
 }
 

@@ -75,7 +75,9 @@ Result<HttpRequest> RequestBuilder::build(const RequestSpec& spec) {
   request.url = base_url_ + path + encode_query(spec.query);
   request.headers.reserve(spec.headers.size() + 5);
   request.headers.push_back("Host: " + host_);
-  for (const auto& [name, value] : spec.headers) request.headers.push_back(name + ": " + value);
+  for (const auto& [name, value] : spec.headers) {
+    request.headers.push_back(fmt::format("{}: {}", name, value));
+  }
   if (!credentials->anonymous) sign(spec, path, *credentials, request);
   return request;
 }

@@ -18,7 +18,7 @@ bool take_hex(std::string_view& text, std::size_t digits, T& value) {
   if (text.size() < digits) return false;
   const std::string_view field = text.substr(0, digits);
   if (field.find_first_not_of("0123456789abcdef") != std::string_view::npos) return false;
-  std::from_chars(field.data(), field.data() + digits, value, 16);
+  std::from_chars(field.data(), field.data() + field.size(), value, 16);
   text.remove_prefix(digits);
   return true;
 }

@@ -72,10 +72,10 @@ S3Result<void> ChunkedDecoder::take_line(std::string_view line) {
 }
 
 S3Result<void> ChunkedDecoder::take_size(std::string_view line) {
-  const std::size_t semicolon = std::min(line.find(';'), line.size());
+  const std::string_view size = line.substr(0, line.find(';'));
   const auto [end, error] =
-      std::from_chars(line.data(), line.data() + semicolon, chunk_left_bytes_, 16);
-  if (semicolon == 0 || error != std::errc() || end != line.data() + semicolon) {
+      std::from_chars(size.data(), size.data() + size.size(), chunk_left_bytes_, 16);
+  if (error != std::errc() || end != size.data() + size.size()) {
     return malformed("a chunk's size is not a hexadecimal number");
   }
   if (chunk_left_bytes_ > form_.decoded_bytes - received_bytes_) {
@@ -84,10 +84,10 @@ S3Result<void> ChunkedDecoder::take_size(std::string_view line) {
   received_bytes_ += chunk_left_bytes_;
   if (form_.signing) {
     constexpr std::string_view kExtension = ";chunk-signature=";
-    if (!line.substr(semicolon).starts_with(kExtension)) {
+    if (!line.substr(size.size()).starts_with(kExtension)) {
       return refuse(kSignatureDoesNotMatch, "A chunk of the body has no signature.");
     }
-    chunk_signature_ = line.substr(semicolon + kExtension.size());
+    chunk_signature_ = line.substr(size.size() + kExtension.size());
     chunk_hash_.emplace(Hash::Kind::kSha256);
   }
   is_last_chunk_ = chunk_left_bytes_ == 0;

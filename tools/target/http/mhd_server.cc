@@ -15,6 +15,7 @@
 #include <cstdio>
 
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
 #include "s3rdmafs/s3/uri.h"
 
 namespace s3rdmafs::target {
@@ -22,7 +23,7 @@ namespace {
 
 // Per connection: libmicrohttpd reads a body in pieces of half of it, so large enough for few
 // system calls, small enough for thousands of connections.
-constexpr std::size_t kConnectionMemoryBytes = 512 * 1024;
+constexpr std::size_t kConnectionMemoryBytes = 512 * kKiB;
 // More ranks than one node's job has, each with its mount's connections.
 constexpr unsigned kConnectionLimit = 8192;
 // An idle keep-alive connection costs a thread; clients reconnect without noticing.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
 #include "s3rdmafs/s3/uri.h"
 #include "target/s3/conditions.h"
 #include "target/s3/dates.h"
@@ -23,7 +24,7 @@ namespace s3rdmafs::target {
 namespace {
 
 // Stays in a core's cache between reading, hashing and writing.
-constexpr std::size_t kPieceBytes = 256 * 1024;
+constexpr std::size_t kPieceBytes = 256 * kKiB;
 
 struct Source {
   std::string bucket, key;

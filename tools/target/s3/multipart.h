@@ -4,13 +4,14 @@
 
 #include <string>
 
+#include "s3rdmafs/base/units.h"
 #include "target/s3/services.h"
 #include "target/store/uploads.h"
 
 namespace s3rdmafs::target {
 
-inline constexpr unsigned kPartNumberMax = 10'000;               // S3's
-inline constexpr std::uint64_t kPartMinBytes = 5 * 1024 * 1024;  // S3's, for all but the last
+inline constexpr unsigned kPartNumberMax = 10'000;        // S3's
+inline constexpr std::uint64_t kPartMinBytes = 5 * kMiB;  // S3's, for all but the last
 
 /// The upload that ?uploadId names. Errors: kNoSuchUpload, kNoSuchBucket.
 [[nodiscard]] S3Result<MultipartUpload> open_upload(const Services& services, const Call& call);

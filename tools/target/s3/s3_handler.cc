@@ -2,6 +2,7 @@
 #include "target/s3/s3_handler.h"
 
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
 #include "target/auth/payload_decoder.h"
 #include "target/s3/operation.h"
 #include "target/s3/operations.h"
@@ -12,7 +13,7 @@ namespace s3rdmafs::target {
 namespace {
 
 // CompleteMultipartUpload of 10,000 parts with checksums is the longest document, about 3 MB.
-constexpr std::size_t kDocumentMaxBytes = 8 * 1024 * 1024;
+constexpr std::size_t kDocumentMaxBytes = 8 * kMiB;
 constexpr const char* kMetricsPath = "/.s3rdma-target/metrics";
 
 bool takes_document(Operation operation) {

@@ -8,13 +8,14 @@
 #include <cerrno>
 
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
 #include "target/s3/rdma.h"
 
 namespace s3rdmafs::target {
 namespace {
 
 // Large enough for few system calls, small enough to stay in a core's cache between read and hash.
-constexpr std::size_t kHashPieceBytes = 256 * 1024;
+constexpr std::size_t kHashPieceBytes = 256 * kKiB;
 
 /// The checksums a request announces in headers or as trailers.
 std::vector<ChecksumKind> announced_checksums(const Request& request) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <ctime>
 #include <optional>
@@ -10,8 +12,6 @@
 
 #include "s3rdmafs/s3/sigv4.h"
 #include "target/s3_error.h"
-
-struct stat;
 
 namespace s3rdmafs::target {
 

@@ -83,8 +83,10 @@ std::optional<StoredPart> parse_part_name(std::string_view name) {
   if (name.size() < kNumberDigits + 1 + kMd5Digits || name[kNumberDigits] != '.') {
     return std::nullopt;
   }
-  const auto [end, error] = std::from_chars(name.data(), name.data() + kNumberDigits, part.number);
-  if (error != std::errc() || end != name.data() + kNumberDigits) return std::nullopt;
+  const std::string_view number = name.substr(0, kNumberDigits);
+  const auto [end, error] =
+      std::from_chars(number.data(), number.data() + number.size(), part.number);
+  if (error != std::errc() || end != number.data() + number.size()) return std::nullopt;
   name.remove_prefix(kNumberDigits + 1);
   part.md5_hex = name.substr(0, kMd5Digits);
   name.remove_prefix(kMd5Digits);
