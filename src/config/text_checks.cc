@@ -43,6 +43,15 @@ bool is_host(std::string_view text) {
 
 Result<std::string> any_text(std::string_view text) { return std::string(text); }
 
+Result<std::string> check_header_text(std::string_view text) {
+  // Not shown: it may be a secret.
+  if (std::ranges::any_of(text, [](unsigned char c) { return c < ' ' || c == 0x7F; })) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the value has a line break or another control character; take it out");
+  }
+  return std::string(text);
+}
+
 // The looser rule that S3 had in us-east-1 before 2018 and other servers still have: 3 to 255
 // letters, digits, ".", "-" and "_". The server itself refuses what its own rule does not allow.
 Result<std::string> check_bucket_name(std::string_view text) {

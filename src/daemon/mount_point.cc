@@ -28,6 +28,11 @@ std::string file_system_on(const std::string& path) {
   return found;
 }
 
+std::unexpected<Error> fail_dead_mount(const std::string& path) {
+  return fail(ErrorCode::kSystem,
+              "on " + path + " is a FUSE mount whose daemon died: umount it first");
+}
+
 }  // namespace
 
 Result<std::string> resolve_mount_point(const std::string& path) {
@@ -41,8 +46,7 @@ Result<std::string> resolve_mount_point(const std::string& path) {
       return fail(ErrorCode::kNotDirectory,
                   "mount point " + path + ": a part of the path is no directory");
     case ENOTCONN:
-      return fail(ErrorCode::kSystem,
-                  "on " + path + " is a FUSE mount whose daemon died: umount it first");
+      return fail_dead_mount(path);
     default:
       return fail_errno("mount point " + path, errno);
   }
@@ -51,13 +55,15 @@ Result<std::string> resolve_mount_point(const std::string& path) {
 Result<std::string> check_mount_point(const std::string& path) {
   auto resolved = resolve_mount_point(path);
   if (!resolved) return resolved;
+  struct stat status{};
+  const bool found = ::stat(resolved->c_str(), &status) == 0;
+  if (!found && errno == ENOTCONN) return fail_dead_mount(path);
+  if (!found) return fail_errno("mount point " + path, errno);
   const std::string mounted = file_system_on(*resolved);
   if (mounted.starts_with("fuse")) {
     return fail(ErrorCode::kExists, "mount point " + path + " is busy: " + mounted +
                                         " is mounted there; umount it first");
   }
-  struct stat status{};
-  if (::stat(resolved->c_str(), &status) != 0) return fail_errno("mount point " + path, errno);
   if (!S_ISDIR(status.st_mode)) {
     return fail(ErrorCode::kNotDirectory, "mount point " + path + " is no directory");
   }

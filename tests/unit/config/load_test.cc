@@ -156,6 +156,12 @@ TEST(LoadMountConfig, NeverPrintsASecret) {
   EXPECT_THAT(error, Not(HasSubstr("hunter2")));
 }
 
+TEST(LoadMountConfig, RefusesAKeyThatWouldBreakARequestsHeaders) {
+  const std::string error = error_of(load_with(
+      "[credentials]\naccess_key_id = \"AK\\r\\nX-Evil: 1\"\nsecret_access_key = \"s\"\n"));
+  EXPECT_THAT(error, HasSubstr("control character"));
+}
+
 TEST(LoadMountConfig, RefusesKeysThatContradictEachOther) {
   EXPECT_THAT(error_of(load_with("[credentials]\naccess_key_id = \"A\"\n")),
               HasSubstr("set both or none"));

@@ -3,19 +3,20 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::target {
 namespace {
 
+// A number too large for 64 bits is a number all the same, past the end of every object.
 std::optional<std::uint64_t> parse_position(std::string_view text) {
   std::uint64_t position = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), position);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return position;
+  if (text.empty() || end != text.data() + text.size()) return std::nullopt;
+  if (error == std::errc::result_out_of_range) return std::numeric_limits<std::uint64_t>::max();
+  return error == std::errc() ? std::optional(position) : std::nullopt;
 }
 
 std::unexpected<S3Error> outside(std::uint64_t size_bytes) {
