@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 
+#include "rdma/token.h"
+#include "s3rdmafs/base/callback.h"
+#include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/error.h"
 
 namespace s3rdmafs::rdma {
@@ -40,9 +42,12 @@ class MemoryRegion {
 
   [[nodiscard]] virtual std::span<std::byte> bytes() const noexcept = 0;
 
-  /// The value of x-amz-rdma-token for exactly [offset, offset + length) of this region.
-  /// Errors: kUnreachable while the fabric is down: the caller goes by HTTP.
-  [[nodiscard]] virtual Result<std::string> token(std::size_t offset, std::size_t length) = 0;
+  /// A token for exactly [offset, offset + length) of this region. At once where a token is only
+  /// text (shm, dc); where it needs a session that others hold (rc), when one is free.
+  /// Errors: kUnreachable while the fabric is down, or when no session came free in the bounded
+  /// time the fabric allows or by `deadline`: the caller goes by HTTP. kCancelled: shut down.
+  virtual void token(std::size_t offset, std::size_t length, Deadline deadline,
+                     Done<Token> done) = 0;
 
   /// The fence against late writes: once it returns without error, no token handed out before can
   /// touch the memory any more, and new tokens work. Blocks for a bounded time (a registration;
@@ -77,6 +82,10 @@ class Fabric {
   /// Errors: kNoMemory (locked-memory limit, with the limit to raise), kSystem.
   [[nodiscard]] virtual Result<std::unique_ptr<MemoryRegion>> register_memory(
       const Backing& backing, Access access) = 0;
+
+  /// Ends every wait for a token with kCancelled, and every later one at once. Returns when no such
+  /// wait is left. Regions stay as they are.
+  virtual void shut_down() {}
 };
 
 }  // namespace s3rdmafs::rdma

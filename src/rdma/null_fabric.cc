@@ -8,8 +8,8 @@ class NullRegion final : public MemoryRegion {
  public:
   explicit NullRegion(std::span<std::byte> bytes) : bytes_(bytes) {}
   [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return bytes_; }
-  [[nodiscard]] Result<std::string> token(std::size_t, std::size_t) override {
-    return fail(ErrorCode::kUnsupported, "this mount has no RDMA fabric");
+  void token(std::size_t, std::size_t, Deadline, Done<Token> done) override {
+    done(fail(ErrorCode::kUnsupported, "this mount has no RDMA fabric"));
   }
   [[nodiscard]] Result<void> renew() override { return {}; }
 

@@ -13,7 +13,6 @@ namespace s3rdmafs::s3 {
 namespace {
 
 using Step = Exchange::Next::Step;
-using TokenOrNone = std::optional<std::string>;
 
 /// The most that every server known transfers in one operation: libcuobjserver's limit
 /// (protocol.md section 4, "Sizes").
@@ -40,61 +39,86 @@ std::optional<std::string_view> view(const std::optional<std::string>& text) {
 GetExchange::GetExchange(Shared& shared, GetRequest get, GetDone done)
     : shared_(shared), get_(std::move(get)), done_(std::move(done)), result_(Path::kHttp) {}
 
-Result<HttpRequest> GetExchange::next_request() {
-  Result<TokenOrNone> token = choose_token();
-  if (!token) return std::unexpected(std::move(token.error()));
-  has_token_ = token->has_value();
+void GetExchange::next_request(Deadline deadline, Done<HttpRequest> ready) {
+  Result<bool> wanted = wants_token();
+  if (!wanted) return ready(std::unexpected(std::move(wanted.error())));
+  if (!*wanted) return ready(build());
+  get_.window.region->token(
+      get_.window.offset, get_.window.length, deadline,
+      [this, ready = std::move(ready)](Result<rdma::Token> token) mutable {
+        if (token) {
+          token_ = std::move(*token);
+        } else if (auto can = without_rdma("fabric_down", std::move(token.error())); !can) {
+          return ready(std::unexpected(std::move(can.error())));
+        }
+        ready(build());
+      });
+}
 
+Result<HttpRequest> GetExchange::build() {
   const std::uint64_t last = get_.offset_bytes + get_.window.length - 1;
   RequestSpec spec{.key = get_.key,
                    .headers = {{"range", fmt::format("bytes={}-{}", get_.offset_bytes, last)},
                                {"if-match", get_.etag}},
-                   .has_rdma_token = has_token_};
-  if (*token) spec.headers.emplace_back("x-amz-rdma-token", **token);
+                   .has_rdma_token = token_.has_value()};
+  if (token_) spec.headers.emplace_back("x-amz-rdma-token", token_->text());
   Result<HttpRequest> request = shared_.requests.build(spec);
-  if (!request) return request;
+  if (!request) {
+    if (token_) token_->end(rdma::TokenFate::kUnsent);
+    token_.reset();
+    return request;
+  }
   request->body_into = get_.window.bytes();
   request->text_bytes_max = kErrorTextBytesMax;
-  request->send_once = has_token_;
+  request->send_once = token_.has_value();
   return request;
 }
 
-Result<TokenOrNone> GetExchange::choose_token() {
-  if (shared_.rdma.mode == config::RdmaMode::kOff || !may_use_token_) return TokenOrNone();
-  if (!is_required() && get_.window.length < shared_.rdma.threshold_bytes) return TokenOrNone();
+Result<bool> GetExchange::wants_token() {
+  if (shared_.rdma.mode == config::RdmaMode::kOff || !may_use_token_) return false;
+  if (!is_required() && get_.window.length < shared_.rdma.threshold_bytes) return false;
+  std::string_view reason;
+  std::string_view why;
   if (get_.window.length > kRdmaTransferBytesMax) {
-    return without_rdma("too_long",
-                        {ErrorCode::kUnsupported, "the transfer is longer than servers do in one"});
+    reason = "too_long";
+    why = "the transfer is longer than servers do in one";
+  } else if (!shared_.capability.should_try()) {
+    const bool rejects = shared_.capability.state() == Capability::State::kRejectsTokens;
+    reason = rejects ? "endpoint_rejects_tokens" : "endpoint_declines";
+    why = rejects ? "the endpoint rejected our tokens" : "the endpoint does no RDMA at present";
+  } else {
+    return true;
   }
-  if (!shared_.capability.should_try()) {
-    return shared_.capability.state() == Capability::State::kRejectsTokens
-               ? without_rdma("endpoint_rejects_tokens",
-                              {ErrorCode::kUnsupported, "the endpoint rejected our tokens"})
-               : without_rdma("endpoint_declines",
-                              {ErrorCode::kUnsupported, "the endpoint does no RDMA at present"});
+  if (auto can = without_rdma(reason, {ErrorCode::kUnsupported, std::string(why)}); !can) {
+    return std::unexpected(std::move(can.error()));
   }
-  Result<std::string> token = get_.window.region->token(get_.window.offset, get_.window.length);
-  if (!token) return without_rdma("fabric_down", std::move(token.error()));
-  return TokenOrNone(std::move(*token));
+  return false;
 }
 
-Result<TokenOrNone> GetExchange::without_rdma(std::string_view reason, Error why) {
+Result<void> GetExchange::without_rdma(std::string_view reason, Error why) {
   if (is_required()) {
     return s3rdmafs::fail(
         why.code, fmt::format("{}: rdma.mode is \"require\", and {}", describe(), why.detail));
   }
   shared_.metrics.on_fallback(reason, why.detail);
   may_use_token_ = false;
-  return TokenOrNone();
+  return {};
 }
 
 Exchange::Next GetExchange::on_outcome(HttpOutcome outcome) {
-  if (!outcome) return on_failure(std::move(outcome.error()));
-  return has_token_ ? on_rdma_answer(*outcome) : on_http_answer(*outcome);
+  std::optional<rdma::Token> token = std::exchange(token_, std::nullopt);
+  if (!token) {
+    return outcome ? on_http_answer(*outcome)
+                   : Next{.step = Step::kFailed, .error = std::move(outcome.error().error)};
+  }
+  return outcome ? on_rdma_answer(*outcome, *token)
+                 : on_no_answer(std::move(outcome.error()), *token);
 }
 
-Exchange::Next GetExchange::on_failure(HttpFailure failure) {
-  if (has_token_ && failure.may_have_reached_server) {
+Exchange::Next GetExchange::on_no_answer(HttpFailure failure, rdma::Token& token) {
+  token.end(failure.may_have_reached_server ? rdma::TokenFate::kUnanswered
+                                            : rdma::TokenFate::kUnsent);
+  if (failure.may_have_reached_server) {
     result_ =
         std::unexpected(GetFailure{.error = std::move(failure.error), .late_write_possible = true});
     return {.step = Step::kFinished};
@@ -114,7 +138,7 @@ Exchange::Next GetExchange::on_http_answer(const HttpResponse& response) {
   return take_body(response);
 }
 
-Exchange::Next GetExchange::on_rdma_answer(const HttpResponse& response) {
+Exchange::Next GetExchange::on_rdma_answer(const HttpResponse& response, rdma::Token& token) {
   if (response.body_is_too_long) {
     // Broken off, so this is no complete answer. A server that ignores both token and Range does
     // this.
@@ -135,6 +159,8 @@ Exchange::Next GetExchange::on_rdma_answer(const HttpResponse& response) {
                        .body_bytes = response.body_bytes,
                        .expected_bytes = get_.window.length,
                        .s3_error_code = error.code});
+  token.end(decision.verdict == rdma::Verdict::kTransferFailed ? rdma::TokenFate::kTransferFailed
+                                                               : rdma::TokenFate::kAnswered);
   switch (decision.verdict) {
     case rdma::Verdict::kDoneByRdma:
       shared_.capability.on_rdma_done();

@@ -29,17 +29,18 @@ class GetExchange final : public Exchange {
 
   GetExchange(Shared& shared, GetRequest get, GetDone done);
 
-  Result<HttpRequest> next_request() override;
+  void next_request(Deadline deadline, Done<HttpRequest> ready) override;
   Next on_outcome(HttpOutcome outcome) override;
   void fail(Error error) override;
   void finish() override;
 
  private:
-  [[nodiscard]] Result<std::optional<std::string>> choose_token();
-  [[nodiscard]] Result<std::optional<std::string>> without_rdma(std::string_view reason, Error why);
-  [[nodiscard]] Next on_failure(HttpFailure failure);
+  [[nodiscard]] Result<HttpRequest> build();
+  [[nodiscard]] Result<bool> wants_token();
+  [[nodiscard]] Result<void> without_rdma(std::string_view reason, Error why);
+  [[nodiscard]] Next on_no_answer(HttpFailure failure, rdma::Token& token);
   [[nodiscard]] Next on_http_answer(const HttpResponse& response);
-  [[nodiscard]] Next on_rdma_answer(const HttpResponse& response);
+  [[nodiscard]] Next on_rdma_answer(const HttpResponse& response, rdma::Token& token);
   [[nodiscard]] Next fall_back(const rdma::Decision& decision, const HttpResponse& response);
   [[nodiscard]] Next take_body(const HttpResponse& response);
   [[nodiscard]] Next finish_with(Path path);
@@ -51,8 +52,8 @@ class GetExchange final : public Exchange {
   Shared& shared_;
   const GetRequest get_;
   GetDone done_;
-  bool has_token_ = false;     // the attempt under way carries one
-  bool may_use_token_ = true;  // this GET may still try RDMA
+  std::optional<rdma::Token> token_;  // of the attempt under way
+  bool may_use_token_ = true;         // this GET may still try RDMA
   std::expected<Path, GetFailure> result_;
 };
 

@@ -58,7 +58,7 @@ struct GetFailure {
 
 using GetDone = std::move_only_function<void(std::expected<Path, GetFailure>)>;
 
-/// One bucket, seen as the operations a read-only file system needs. The real one is
+/// One bucket, seen as the operations a reader needs; writes are ObjectWriter's. The real one is
 /// HttpObjectStore; tests use tests/fakes/fake_object_store.h.
 ///
 /// All operations are asynchronous, retry what is worth retrying, and end by `deadline` at the

@@ -33,11 +33,11 @@ class QueryExchange final : public Exchange {
         read_(std::move(read)),
         done_(std::move(done)) {}
 
-  Result<HttpRequest> next_request() override {
+  void next_request(Deadline, Done<HttpRequest> ready) override {
     Result<HttpRequest> request =
         requests_.build({.method = query_.method, .key = query_.key, .query = query_.parameters});
     if (request) request->text_bytes_max = query_.text_bytes_max;
-    return request;
+    ready(std::move(request));
   }
 
   Next on_outcome(HttpOutcome outcome) override {

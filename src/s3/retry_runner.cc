@@ -23,7 +23,15 @@ void RetryRunner::attempt(Job job) {
   if (clock_.now() >= job.deadline) {
     return fail(std::move(job), {ErrorCode::kTimedOut, "the deadline passed before an attempt"});
   }
-  Result<HttpRequest> request = job.exchange->next_request();
+  Exchange& exchange = *job.exchange;
+  const Deadline deadline = job.deadline;
+  exchange.next_request(deadline,
+                        [this, job = std::move(job)](Result<HttpRequest> request) mutable {
+                          send(std::move(job), std::move(request));
+                        });
+}
+
+void RetryRunner::send(Job job, Result<HttpRequest> request) {
   ++job.attempts_made;
   if (!request) {
     return retry_or_fail(std::move(job), {.step = Exchange::Next::Step::kFailed,

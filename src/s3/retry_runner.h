@@ -9,6 +9,7 @@
 #include "s3/retry_budget.h"
 #include "s3/retry_policy.h"
 #include "s3/store_metrics.h"
+#include "s3rdmafs/base/callback.h"
 
 namespace s3rdmafs::s3 {
 
@@ -17,9 +18,10 @@ class Exchange {
  public:
   virtual ~Exchange() = default;
 
-  /// The next attempt. Where none can be made it counts as one that failed: it is made again if the
-  /// error's code says so.
-  [[nodiscard]] virtual Result<HttpRequest> next_request() = 0;
+  /// Makes the next attempt and hands it to `ready`, as its last deed: the exchange may be gone
+  /// when that returns. May wait for an RDMA session, until `deadline` at most. Where no attempt
+  /// can be made it counts as one that failed: it is made again if the error's code says so.
+  virtual void next_request(Deadline deadline, Done<HttpRequest> ready) = 0;
 
   /// What is left to do after an attempt.
   struct Next {
@@ -58,6 +60,7 @@ class RetryRunner {
   };
 
   void attempt(Job job);
+  void send(Job job, Result<HttpRequest> request);
   void on_outcome(Job job, HttpOutcome outcome);
   void retry_or_fail(Job job, Exchange::Next next);
   void fail(Job job, Error error);

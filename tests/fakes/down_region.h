@@ -19,10 +19,10 @@ class DownRegion final : public rdma::MemoryRegion {
       : memory_(size_bytes), tokens_refused_(tokens_refused) {}
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return memory_; }
-  [[nodiscard]] Result<std::string> token(std::size_t, std::size_t) override {
-    if (tokens_refused_ == 0) return "fake:back";
+  void token(std::size_t, std::size_t, Deadline, Done<rdma::Token> done) override {
+    if (tokens_refused_ == 0) return done(rdma::Token("fake:back"));
     if (tokens_refused_ > 0) --tokens_refused_;
-    return fail(ErrorCode::kUnreachable, "the fabric is down");
+    done(fail(ErrorCode::kUnreachable, "the fabric is down"));
   }
   [[nodiscard]] Result<void> renew() override {
     return fail(ErrorCode::kUnreachable, "the fabric is down");

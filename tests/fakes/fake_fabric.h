@@ -42,7 +42,9 @@ class FakeFabric final : public rdma::Fabric {
    public:
     Region(FakeFabric& fabric, std::span<std::byte> bytes) : fabric_(fabric), bytes_(bytes) {}
     [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return bytes_; }
-    [[nodiscard]] Result<std::string> token(std::size_t, std::size_t) override { return "fake"; }
+    void token(std::size_t, std::size_t, Deadline, Done<rdma::Token> done) override {
+      done(rdma::Token("fake"));
+    }
     [[nodiscard]] Result<void> renew() override {
       fabric_.wait_while_held();
       if (fabric_.renewals_fail_) return fail(ErrorCode::kTimedOut, "the test says no");

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,9 +19,10 @@ class FakeRegion final : public rdma::MemoryRegion {
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return memory_; }
 
-  [[nodiscard]] Result<std::string> token(std::size_t offset, std::size_t length) override {
-    return "fake:" + std::to_string(renewals_.load()) + ":" + std::to_string(offset) + ":" +
-           std::to_string(length);
+  void token(std::size_t offset, std::size_t length, Deadline, Done<rdma::Token> done) override {
+    done(rdma::Token("fake:" + std::to_string(renewals_.load()) + ":" + std::to_string(offset) +
+                         ":" + std::to_string(length),
+                     [this](rdma::TokenFate fate) { last_fate_ = fate; }));
   }
 
   [[nodiscard]] Result<void> renew() override {
@@ -29,10 +31,13 @@ class FakeRegion final : public rdma::MemoryRegion {
   }
 
   [[nodiscard]] int renewals() const { return renewals_; }
+  /// What became of the last request that carried a token; nothing while none has ended.
+  [[nodiscard]] std::optional<rdma::TokenFate> last_fate() const { return last_fate_.load(); }
 
  private:
   mutable std::vector<std::byte> memory_;  // never resized; bytes() is const in the interface
   std::atomic<int> renewals_{0};
+  std::atomic<std::optional<rdma::TokenFate>> last_fate_{};
 };
 
 }  // namespace s3rdmafs::fakes

@@ -36,7 +36,8 @@ class ShmRegion final : public MemoryRegion {
   ~ShmRegion() override;
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return backing_.bytes; }
-  [[nodiscard]] Result<std::string> token(std::size_t offset, std::size_t length) override;
+  void token(std::size_t offset, std::size_t length, Deadline deadline,
+             Done<rdma::Token> done) override;
   [[nodiscard]] Result<void> renew() override;
 
  private:
@@ -206,12 +207,12 @@ class ShmFabric final : public Fabric {
 
 ShmRegion::~ShmRegion() { fabric_.remove(*this); }
 
-Result<std::string> ShmRegion::token(std::size_t offset, std::size_t length) {
+void ShmRegion::token(std::size_t offset, std::size_t length, Deadline, Done<rdma::Token> done) {
   auto token = fabric_.token_for(*this);
-  if (!token) return std::unexpected(token.error());
+  if (!token) return done(std::unexpected(std::move(token.error())));
   token->offset_bytes = offset;
   token->size_bytes = static_cast<std::uint32_t>(length);
-  return token->to_string();
+  done(rdma::Token(token->to_string()));
 }
 
 Result<void> ShmRegion::renew() { return fabric_.renew(*this); }

@@ -17,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fakes/token_text.h"
 #include "rdma/shm/shm_fabric.h"
 #include "s3rdmafs/base/unique_fd.h"
 #include "s3rdmafs/base/units.h"
@@ -25,6 +26,8 @@
 
 namespace s3rdmafs::rdma::shm {
 namespace {
+
+using fakes::token_text;
 
 constexpr std::size_t kRegionBytes = 64 * kKiB;
 
@@ -101,7 +104,7 @@ class ShmTest : public testing::Test {
 
 TEST_F(ShmTest, MovesAnObjectsBytesExactlyIntoTheWindow) {
   const auto region = register_for(Access::kRemoteWrite);
-  const auto token = region->token(/*offset=*/1000, /*length=*/4);
+  const auto token = token_text(*region, 1000, 4);
   ASSERT_TRUE(token);
   EXPECT_EQ(service_->window_size(*token), 4U);
   ASSERT_TRUE(service_->write_window(*token, file_with("0123456789").get(), 3, 4));
@@ -112,7 +115,7 @@ TEST_F(ShmTest, MovesTheWindowsBytesIntoAFile) {
   const auto region = register_for(Access::kRemoteRead);
   std::memcpy(region->bytes().data() + 10, "abcdef", 6);
   const UniqueFd file = file_with("..........");
-  ASSERT_TRUE(service_->read_window(region->token(10, 6).value(), file.get(), 2, 6));
+  ASSERT_TRUE(service_->read_window(token_text(*region, 10, 6).value(), file.get(), 2, 6));
   std::string stored(10, '\0');
   ASSERT_EQ(::pread(file.get(), stored.data(), stored.size(), 0), 10);
   EXPECT_EQ(stored, "..abcdef..");
@@ -120,7 +123,7 @@ TEST_F(ShmTest, MovesTheWindowsBytesIntoAFile) {
 
 TEST_F(ShmTest, RefusesEveryTokenThatIsNotExactlyTheRightOne) {
   const auto region = register_for(Access::kRemoteWrite);
-  const std::string good = region->token(0, 4).value();
+  const std::string good = token_text(*region, 0, 4).value();
   std::string other_session = good;
   other_session[10] = other_session[10] == '0' ? '1' : '0';
   std::string upper_case = good;
@@ -134,7 +137,7 @@ TEST_F(ShmTest, RefusesEveryTokenThatIsNotExactlyTheRightOne) {
 
 TEST_F(ShmTest, RefusesWindowsThatReachOutsideTheRegion) {
   const auto region = register_for(Access::kRemoteWrite);
-  auto token = parse_token(region->token(0, 4).value()).value();
+  auto token = parse_token(token_text(*region, 0, 4).value()).value();
   for (const std::uint64_t offset : {std::uint64_t{kRegionBytes - 3}, std::uint64_t{kRegionBytes},
                                      ~std::uint64_t{0}, ~std::uint64_t{0} - 3}) {
     token.offset_bytes = offset;
@@ -149,27 +152,29 @@ TEST_F(ShmTest, RefusesWindowsThatReachOutsideTheRegion) {
 
 TEST_F(ShmTest, RefusesMoreBytesThanTheWindowHolds) {
   const auto region = register_for(Access::kRemoteWrite);
-  EXPECT_FALSE(service_->write_window(region->token(0, 4).value(), file_with("01234").get(), 0, 5));
+  EXPECT_FALSE(
+      service_->write_window(token_text(*region, 0, 4).value(), file_with("01234").get(), 0, 5));
   EXPECT_TRUE(memory_.is_untouched());
 }
 
 TEST_F(ShmTest, RefusesTheDirectionTheRegionWasNotOfferedFor) {
   const auto region = register_for(Access::kRemoteRead);
-  EXPECT_TRUE(refuses_get(region->token(0, 4).value()));
+  EXPECT_TRUE(refuses_get(token_text(*region, 0, 4).value()));
 }
 
 TEST_F(ShmTest, KillsOldTokensWhenARegionIsRenewed) {
   const auto region = register_for(Access::kRemoteWrite);
-  const std::string old_token = region->token(0, 4).value();
+  const std::string old_token = token_text(*region, 0, 4).value();
   ASSERT_TRUE(region->renew());
   EXPECT_TRUE(refuses_get(old_token));
-  EXPECT_TRUE(service_->write_window(region->token(0, 4).value(), file_with("good").get(), 0, 4))
+  EXPECT_TRUE(
+      service_->write_window(token_text(*region, 0, 4).value(), file_with("good").get(), 0, 4))
       << "control: the new token works";
 }
 
 TEST_F(ShmTest, KillsTokensWhenTheRegionIsGone) {
   auto region = register_for(Access::kRemoteWrite);
-  const std::string token = region->token(0, 4).value();
+  const std::string token = token_text(*region, 0, 4).value();
   region.reset();
   EXPECT_TRUE(refuses_get(token));
 }
@@ -178,23 +183,24 @@ TEST_F(ShmTest, SurvivesAClientThatCutsItsMemoryShort) {
   const auto region = register_for(Access::kRemoteWrite);
   ASSERT_EQ(::ftruncate(memory_.fd(), 0), 0);
   const auto result =
-      service_->write_window(region->token(0, 4).value(), file_with("boom").get(), 0, 4);
+      service_->write_window(token_text(*region, 0, 4).value(), file_with("boom").get(), 0, 4);
   EXPECT_FALSE(result);
   ASSERT_EQ(::ftruncate(memory_.fd(), 2 * kRegionBytes), 0);
 }
 
 TEST_F(ShmTest, GivesNoTokensWhileTheServerIsAwayAndNewOnesWhenItIsBack) {
   const auto region = register_for(Access::kRemoteWrite);
-  const std::string old_token = region->token(0, 4).value();
+  const std::string old_token = token_text(*region, 0, 4).value();
   service_.reset();
   EXPECT_TRUE(eventually([&] { return !fabric_->is_up(); }));
-  EXPECT_EQ(region->token(0, 4).error().code, ErrorCode::kUnreachable);
+  EXPECT_EQ(token_text(*region, 0, 4).error().code, ErrorCode::kUnreachable);
   EXPECT_TRUE(region->renew()) << "a server that hung up can write nothing: fenced already";
 
   start_server();
   ASSERT_TRUE(eventually([&] { return fabric_->is_up(); }));
   EXPECT_TRUE(refuses_get(old_token));
-  EXPECT_TRUE(service_->write_window(region->token(0, 4).value(), file_with("back").get(), 0, 4));
+  EXPECT_TRUE(
+      service_->write_window(token_text(*region, 0, 4).value(), file_with("back").get(), 0, 4));
   EXPECT_EQ(memory_.text(0, 4), "back");
 }
 

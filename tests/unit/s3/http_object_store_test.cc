@@ -154,6 +154,21 @@ TEST_F(HttpObjectStoreTest, TakesBytesThatCameByRdma) {
   EXPECT_EQ(counted("get_bytes_total", R"(path="http")"), 0U);
 }
 
+// An RC session that a failed transfer broke, or a server that may still write, must not serve the
+// next request; a session that a good answer left in peace should.
+TEST_F(HttpObjectStoreTest, TellsTheFabricWhatBecameOfEachToken) {
+  server_.then(rdma_answer());
+  server_.then(error_answer(500, "RDMATransferFailed"));
+  server_.then(body_answer());
+  server_.then({.cut = true});
+  ASSERT_TRUE(get());
+  EXPECT_EQ(region_.last_fate(), rdma::TokenFate::kAnswered);
+  ASSERT_TRUE(get());
+  EXPECT_EQ(region_.last_fate(), rdma::TokenFate::kTransferFailed);
+  EXPECT_FALSE(get());
+  EXPECT_EQ(region_.last_fate(), rdma::TokenFate::kUnanswered);
+}
+
 TEST_F(HttpObjectStoreTest, TakesTheBodyIntoTheSameWindowIfTheServerKnowsNoRdma) {
   server_.then(body_answer());
   EXPECT_EQ(get().value(), Path::kHttp);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace s3rdmafs::rdma {
+
+/// What became of the request that carried a token.
+enum class TokenFate {
+  kUnsent,          ///< it never left, or surely never arrived
+  kAnswered,        ///< a complete answer: the server is done with the window
+  kTransferFailed,  ///< a complete answer, and it says that the transfer failed
+  kUnanswered,      ///< no complete answer: the server may still touch the window
+};
+
+/// The value of x-amz-rdma-token for one request, and what that value holds on to: an RC session
+/// serves one request at a time (rc-dialects.md section 2.9). Movable; used by one thread at a
+/// time. Must be gone before its region.
+class Token {
+ public:
+  using GiveBack = std::move_only_function<void(TokenFate)>;
+
+  /// @param give_back  called once, by end() or the destructor, on that thread; must not block
+  explicit Token(std::string text, GiveBack give_back = {})
+      : text_(std::move(text)), give_back_(std::move(give_back)) {}
+  Token(Token&& other) noexcept
+      : text_(std::move(other.text_)), give_back_(std::exchange(other.give_back_, {})) {}
+  Token& operator=(Token&& other) noexcept {
+    end(TokenFate::kUnanswered);
+    text_ = std::move(other.text_);
+    give_back_ = std::exchange(other.give_back_, {});
+    return *this;
+  }
+  /// A token nobody ended is taken for the worst case.
+  ~Token() { end(TokenFate::kUnanswered); }
+
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+  /// The request is over. What the token held on to may serve the next one, or is torn down.
+  void end(TokenFate fate) {
+    if (GiveBack give_back = std::exchange(give_back_, {})) give_back(fate);
+  }
+
+ private:
+  std::string text_;
+  GiveBack give_back_;
+};
+
+}  // namespace s3rdmafs::rdma

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "s3/object_store.h"
+
+namespace s3rdmafs::s3 {
+
+/// Bytes to store: exactly one window of registered memory. The caller computes the checksum while
+/// it fills the window, and keeps the window alive and unchanged until `done` *and*, where
+/// PutOutcome says so, until its region has been renewed.
+struct PutBody {
+  rdma::Window window;          ///< region nullptr, length 0: an empty body
+  std::uint64_t crc64nvme = 0;  ///< of the window's bytes; sent, and checked by the server
+};
+
+/// How a PUT or a part ended.
+struct PutOutcome {
+  Result<std::string> etag;  ///< as received, quotes included
+  Path path = Path::kHttp;   ///< by which way the bytes went; of no meaning after an error
+  /// The server may still read the window: what is put there next could end up in this object.
+  /// Also possible after success, if an earlier attempt was never answered.
+  bool late_read_possible = false;
+};
+
+using PutDone = std::move_only_function<void(PutOutcome)>;
+
+/// A part that CompleteMultipartUpload names.
+struct UploadedPart {
+  unsigned number = 0;  ///< 1..10000
+  std::string etag;
+  std::uint64_t crc64nvme = 0;
+};
+
+/// One bucket, seen as the operations a writer needs. The real one is HttpObjectStore; tests use
+/// tests/fakes/fake_object_store.h. Asynchronous, retried, bounded and thread-safe as ObjectStore
+/// is, with its errors; ObjectStore::shut_down ends these operations too.
+class ObjectWriter {
+ public:
+  virtual ~ObjectWriter() = default;
+
+  /// PutObject: the whole object, visible at once and complete or not at all. Never leaves an empty
+  /// object where `body` is not empty: an RDMA PUT is sent only to a server known to read by RDMA,
+  /// anything else goes by HTTP or through a part first (protocol.md section 1.8).
+  /// @param only_if_absent  If-None-Match: *; error kExists if the key is there
+  virtual void put(std::string key, PutBody body, bool only_if_absent, Deadline deadline,
+                   PutDone done) = 0;
+
+  /// CreateMultipartUpload, with CRC64NVME as its checksum where the server takes one.
+  /// @return the upload's id
+  virtual void create_upload(std::string key, Deadline deadline, Done<std::string> done) = 0;
+
+  /// UploadPart. `body` is not empty.
+  virtual void upload_part(std::string key, std::string upload_id, unsigned number, PutBody body,
+                           Deadline deadline, PutDone done) = 0;
+
+  /// CompleteMultipartUpload: the object becomes visible, whole. Reads the answer's body: a 200 may
+  /// carry an error. After a lost answer finds out by HEAD whether it took effect.
+  /// @param parts  ascending, at least one
+  /// @return the object's ETag
+  virtual void complete_upload(std::string key, std::string upload_id,
+                               std::vector<UploadedPart> parts, Deadline deadline,
+                               Done<std::string> done) = 0;
+
+  /// AbortMultipartUpload. Success also where the upload is gone already.
+  virtual void abort_upload(std::string key, std::string upload_id, Deadline deadline,
+                            Done<void> done) = 0;
+
+  /// DeleteObject. Success also where there is no such object, as S3 has it.
+  virtual void remove(std::string key, Deadline deadline, Done<void> done) = 0;
+};
+
+}  // namespace s3rdmafs::s3
