@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 
 #include "s3rdmafs/base/clock.h"
@@ -68,14 +69,20 @@ class Capabilities {
   /// Whether the endpoint is known to read our memory. Only then may a whole object go by token: a
   /// server that ignores tokens takes that for an empty object and destroys what was there.
   [[nodiscard]] bool is_known_to_read() const {
-    return put_.state() == Capability::State::kWorks ||
-           upload_part_.state() == Capability::State::kWorks;
+    return !has_spoiled() && (put_.state() == Capability::State::kWorks ||
+                              upload_part_.state() == Capability::State::kWorks);
   }
+
+  /// A whole object was stored wrong. That is once too often: none goes by token any more, for as
+  /// long as this lives.
+  void on_spoiled() { has_spoiled_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool has_spoiled() const { return has_spoiled_.load(std::memory_order_relaxed); }
 
  private:
   Capability get_;
   Capability put_;
   Capability upload_part_;
+  std::atomic<bool> has_spoiled_{false};
 };
 
 }  // namespace s3rdmafs::s3

@@ -145,9 +145,7 @@ Exchange::Next PutExchange::fall_back(const rdma::Decision& decision, const Http
         "object is stored again by HTTP",
         policy_.what(), decision.reason);
     shared_.metrics.put_spoiled.add();
-    for (const TransferKind kind : {TransferKind::kPut, TransferKind::kUploadPart}) {
-      shared_.capabilities.of(kind).on_declined();
-    }
+    shared_.capabilities.on_spoiled();
     ended_.spoiled_etag = response.headers.etag;
     if (!can) require_failed_ = std::move(can.error());
     policy_.use_http();

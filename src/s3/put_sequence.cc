@@ -47,7 +47,7 @@ void PutSequence::run(std::string key, PutBody body, bool only_if_absent, Deadli
 
 bool PutSequence::needs_probe(const PutBody& body) {
   if (shared_.rdma.mode == config::RdmaMode::kOff || body.window.length == 0) return false;
-  if (shared_.capabilities.is_known_to_read()) return false;
+  if (shared_.capabilities.is_known_to_read() || shared_.capabilities.has_spoiled()) return false;
   if (!shared_.capabilities.of(TransferKind::kUploadPart).is_worth_trying()) return false;
   if (shared_.rdma.mode == config::RdmaMode::kRequire) return true;
   if (shared_.rdma.threshold_bytes) return body.window.length >= *shared_.rdma.threshold_bytes;

@@ -123,7 +123,9 @@ Result<bool> TokenPolicy::wants_token() {
     why = "the transfer is longer than servers do in one";
   } else if (kind_ == TransferKind::kPut && !shared_.capabilities.is_known_to_read()) {
     reason = "not_known_to_read";
-    why = "the endpoint has not been seen to store a part by RDMA";
+    why = shared_.capabilities.has_spoiled()
+              ? "the endpoint has stored an object wrong that was to go by RDMA"
+              : "the endpoint has not been seen to store a part by RDMA";
   } else if (!capability.should_try()) {
     const bool rejects = capability.state() == Capability::State::kRejectsTokens;
     reason = rejects ? "endpoint_rejects_tokens" : "endpoint_declines";

@@ -276,6 +276,7 @@ TEST_F(ObjectWriterTest, ProbesWithAPartBeforeTheFirstPutByToken) {
       summaries(),
       ElementsAre("POST /train/k?uploads", "PUT /train/k?partNumber=1&uploadId=up%2F1 token",
                   "DELETE /train/k?uploadId=up%2F1", "PUT /train/k token", "PUT /train/k token"));
+  EXPECT_EQ(counted("put_bytes_total", R"(path="rdma")"), 2 * kWindowBytes) << "not the probe's";
 }
 
 TEST_F(ObjectWriterTest, NeverSendsAWholeObjectByTokenToAServerThatIgnoresThem) {
