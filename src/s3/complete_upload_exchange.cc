@@ -12,7 +12,6 @@
 #include "s3/error_mapping.h"
 #include "s3/xml_writer.h"
 #include "s3rdmafs/base/log.h"
-#include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::s3 {
 namespace {

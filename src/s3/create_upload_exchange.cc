@@ -6,7 +6,6 @@
 #include "s3/create_upload_exchange.h"
 
 #include "s3/error_mapping.h"
-#include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::s3 {
 namespace {}  // namespace

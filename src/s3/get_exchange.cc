@@ -9,7 +9,6 @@
 #include <algorithm>
 
 #include "s3rdmafs/base/log.h"
-#include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::s3 {
 namespace {

@@ -13,7 +13,6 @@
 #include "s3/put_exchange.h"
 
 #include "s3rdmafs/base/log.h"
-#include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::s3 {
 namespace {

@@ -57,6 +57,10 @@ bool PutSequence::needs_probe(const PutBody& body) {
 void PutSequence::probe(std::string key, PutBody body, Deadline deadline, ProbedDone done) {
   body.window.length = std::min(body.window.length, kProbeBytesMax);
   body.crc64nvme = crc64nvme(0, body.window.bytes());
+  // Where RDMA is required the part itself waits for a fabric that is down, as every transfer does.
+  if (shared_.rdma.mode == config::RdmaMode::kRequire) {
+    return create_probe(std::move(key), body, deadline, std::move(done));
+  }
   // Without a fabric there is nothing to be learned, and no request to be made for it.
   body.window.region->token(body.window.offset, body.window.length, deadline,
                             [this, key = std::move(key), body, deadline,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3/removal.h"
 
-#include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::s3 {
 

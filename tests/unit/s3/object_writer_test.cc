@@ -305,6 +305,19 @@ TEST_F(ObjectWriterTest, DoesNotProbeWithoutAFabricNorBelowTheThreshold) {
   EXPECT_THAT(summaries(), ElementsAre("PUT /train/k body", "PUT /train/k body"));
 }
 
+TEST_F(ObjectWriterTest, ProbesOnceTheFabricIsBackIfRdmaIsRequired) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  server_.then(upload_created());
+  server_.then(rdma_ok());
+  server_.then({.status = 204});
+  server_.then(rdma_ok());
+  fakes::DownRegion region(kOffset + kWindowBytes, /*tokens_refused=*/1);
+  std::promise<PutOutcome> promise;
+  store().put("k", body(region), false, in_10s(),
+              [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
+  EXPECT_EQ(promise.get_future().get().path, Path::kRdma);
+}
+
 TEST_F(ObjectWriterTest, StoresAgainWithABodyWhatAServerStoredEmpty) {
   learn_that_it_reads({ok("\"empty\""), ok()});
   const PutOutcome outcome = put();
