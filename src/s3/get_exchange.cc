@@ -71,6 +71,7 @@ Result<HttpRequest> GetExchange::build() {
   request->body_into = get_.window.bytes();
   request->text_bytes_max = kErrorTextBytesMax;
   request->send_once = token_.has_value();
+  if (token_) request->source_address = token_->source_address();
   return request;
 }
 

@@ -27,6 +27,8 @@ struct HttpRequest {
   HttpMethod method = HttpMethod::kGet;
   std::string url;                   ///< percent-encoded, sent exactly as it stands
   std::vector<std::string> headers;  ///< "Name: value"
+  /// IP address on this host that the connection comes from; empty: the system's choice.
+  std::string source_address;
   /// Where the body of a 2xx answer goes; not one byte is written past its end. Borrowed until the
   /// answer. Empty: the body goes to HttpResponse::text, as every other answer's does.
   std::span<std::byte> body_into;

@@ -111,6 +111,10 @@ void Transfer::begin(HttpRequest request, HttpDone done,
   CURL* easy = easy_.get();
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
   curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
+  // libcurl reuses a connection only where it was bound to the same address. "host!" takes the text
+  // for an address, never for an interface's name; it is copied.
+  const std::string& source = request_.source_address;
+  curl_easy_setopt(easy, CURLOPT_INTERFACE, source.empty() ? nullptr : ("host!" + source).c_str());
   if (request_.method == HttpMethod::kHead) {
     curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
   } else {
