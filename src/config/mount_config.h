@@ -20,6 +20,14 @@ enum class RdmaMode {
 enum class FabricChoice {
   kAuto,  ///< the best one that works here: today `shm` to a server on this host
   kShm,
+  kDc,
+};
+
+/// How the `dc` fabric writes its tokens (rdma/mlx5/dc_token.h).
+enum class DcTokenForm {
+  k81,      ///< cuObject's 81 characters
+  k115,     ///< with the window once more behind them: older servers
+  kBase64,  ///< the 81 characters in base64
 };
 
 /// Whether the cache's memory must stay in memory.
@@ -60,6 +68,11 @@ struct MountConfig {
     FabricChoice fabric = FabricChoice::kAuto;
     std::uint64_t threshold_bytes = 0;  ///< smaller transfers go by HTTP
     std::string shm_socket;             ///< "auto", a path, or "@name" in the abstract name space
+
+    std::uint64_t dc_key = 0;  ///< of DC targets: the servers must have the same
+    DcTokenForm token_form = DcTokenForm::k81;
+    std::string rails = {};   ///< "auto", or "name", "name:port" and addresses with commas between
+    bool bind_source = true;  ///< whether requests come from the address of their rail
   } rdma;
 
   struct Cache {

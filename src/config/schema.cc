@@ -20,8 +20,10 @@ using Names = std::pair<std::string_view, T>;
 
 constexpr Names<RdmaMode> kRdmaModes[] = {
     {"prefer", RdmaMode::kPrefer}, {"require", RdmaMode::kRequire}, {"off", RdmaMode::kOff}};
-constexpr Names<FabricChoice> kFabrics[] = {{"auto", FabricChoice::kAuto},
-                                            {"shm", FabricChoice::kShm}};
+constexpr Names<FabricChoice> kFabrics[] = {
+    {"auto", FabricChoice::kAuto}, {"shm", FabricChoice::kShm}, {"dc", FabricChoice::kDc}};
+constexpr Names<DcTokenForm> kTokenForms[] = {
+    {"81", DcTokenForm::k81}, {"115", DcTokenForm::k115}, {"base64", DcTokenForm::kBase64}};
 constexpr Names<CacheLock> kCacheLocks[] = {
     {"off", CacheLock::kOff}, {"try", CacheLock::kTry}, {"require", CacheLock::kRequire}};
 constexpr Names<AddressingStyle> kAddressingStyles[] = {
@@ -115,6 +117,24 @@ constexpr Key kKeys[] = {
     {"rdma", "shm_socket",
      Text{[](MountConfig& c) -> auto& { return c.rdma.shm_socket; }, check_socket}, Default{"auto"},
      "The server's socket for the shm fabric; \"auto\" derives it from the endpoint."},
+
+    // What every server's library has where nobody says otherwise (protocol.md section 2.3).
+    // Whoever has the key and a token can reach the cache's memory, so another one is a secret.
+    {"rdma", "dc_key", HexKey{[](MountConfig& c) -> auto& { return c.rdma.dc_key; }},
+     Default{"0xffeeddcc"}, "Access key of the dc fabric; the servers must have the same.", true},
+    // The only form that all present servers take.
+    {"rdma", "token_form",
+     Choice<DcTokenForm>{[](MountConfig& c) -> auto& { return c.rdma.token_form; }, kTokenForms},
+     Default{"81"},
+     "How the dc fabric writes its tokens; \"115\" and \"base64\" for older servers."},
+    // Every active port of every ConnectX: what a node with several of them is built for.
+    {"rdma", "rails", Text{[](MountConfig& c) -> auto& { return c.rdma.rails; }, check_rails},
+     Default{"auto"},
+     "Ports the dc fabric spreads its transfers over; \"auto\" takes all that are active."},
+    // A server with a port on each network answers by the one that it was asked over.
+    {"rdma", "bind_source", Boolean{[](MountConfig& c) -> auto& { return c.rdma.bind_source; }},
+     Default{"true"},
+     "Whether a request is sent from the address of the rail that its token names."},
 
     // A gibibyte holds read-ahead for a dozen streams and fits on any machine that trains.
     // At least 8 slabs, so that one reader's window and the blocks of a few others fit at once;
