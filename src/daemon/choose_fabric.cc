@@ -6,6 +6,8 @@
 
 #include <curl/curl.h>
 
+#include "rdma/mlx5/dc_fabric.h"
+#include "rdma/mlx5/find_rails.h"
 #include "rdma/null_fabric.h"
 #include "rdma/shm/shm_fabric.h"
 #include "s3rdmafs/base/log.h"
@@ -40,8 +42,21 @@ bool is_this_host(const std::string& host) {
   return host == "localhost" || host == "[::1]" || host.starts_with("127.");
 }
 
-std::unique_ptr<rdma::Fabric> make_fabric(const config::MountConfig& config) {
+Result<std::unique_ptr<rdma::Fabric>> make_dc_fabric(const config::MountConfig::Rdma& config,
+                                                     const Clock& clock) {
+  auto rails = rdma::mlx5::find_rails(config.rails, /*gid_index=*/std::nullopt);
+  if (!rails) return fail_with_context("rdma.fabric is \"dc\"", std::move(rails.error()));
+  return rdma::mlx5::make_dc_fabric({.rails = std::move(*rails),
+                                     .dc_key = config.dc_key,
+                                     .token_form = config.token_form,
+                                     .bind_source = config.bind_source},
+                                    clock);
+}
+
+Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& config,
+                                                  const Clock& clock) {
   if (config.rdma.mode == config::RdmaMode::kOff) return rdma::make_null_fabric();
+  if (config.rdma.fabric == config::FabricChoice::kDc) return make_dc_fabric(config.rdma, clock);
   const HostPort endpoint = host_port_of(config.endpoint.url);
   const bool use_shm = config.rdma.fabric == config::FabricChoice::kShm ||
                        is_this_host(endpoint.host) || config.rdma.shm_socket != "auto";
@@ -56,9 +71,11 @@ std::unique_ptr<rdma::Fabric> make_fabric(const config::MountConfig& config) {
 
 }  // namespace
 
-Result<std::unique_ptr<rdma::Fabric>> choose_fabric(const config::MountConfig& config) {
-  auto fabric = make_fabric(config);
-  if (config.rdma.mode == config::RdmaMode::kRequire && !fabric->is_up()) {
+Result<std::unique_ptr<rdma::Fabric>> choose_fabric(const config::MountConfig& config,
+                                                    const Clock& clock) {
+  auto fabric = make_fabric(config, clock);
+  if (!fabric) return fabric;
+  if (config.rdma.mode == config::RdmaMode::kRequire && !(*fabric)->is_up()) {
     return fail(ErrorCode::kUnsupported,
                 "rdma.mode is \"require\", but no RDMA fabric reaches " + config.endpoint.url +
                     ": start the server's side of it, or set rdma.mode = \"prefer\"");

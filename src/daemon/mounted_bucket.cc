@@ -69,7 +69,7 @@ struct MountedBucket::Layers {
 
 Result<void> MountedBucket::Layers::build_store() {
   const config::MountConfig& config = plan.config;
-  auto chosen = choose_fabric(config);
+  auto chosen = choose_fabric(config, clock);
   if (!chosen) return std::unexpected(chosen.error());
   fabric = std::move(*chosen);
   store = std::make_unique<s3::HttpObjectStore>(
