@@ -28,8 +28,17 @@ enum class Verify { kOff, kSample, kAlways };
 
 /// Which fabric makes the tokens.
 enum class FabricChoice {
-  kAuto,  ///< the best one that works here: today `shm` to a server on this host
+  kAuto,  ///< `shm` to a server on this host, else `rc` if a device's port leads to the server
   kShm,
+  kRc,
+  kDc,
+};
+
+/// How the `dc` fabric writes its tokens (rdma/mlx5/dc_token.h).
+enum class DcTokenForm {
+  k81,      ///< cuObject's 81 characters
+  k115,     ///< with the window once more behind them: older servers
+  kBase64,  ///< the 81 characters in base64
 };
 
 /// Whether the cache's memory must stay in memory.
@@ -78,6 +87,13 @@ struct MountConfig {
     ByteCount byte_count = ByteCount::kRequire;
     std::chrono::milliseconds transfer_timeout{30'000};  ///< one attempt with a token
     Verify verify = Verify::kOff;
+
+    std::uint64_t dc_key = 0;  ///< of DC targets: the servers must have the same
+    DcTokenForm token_form = DcTokenForm::k81;
+    std::string rails = {};  ///< "auto", or "name", "name:port" and addresses with commas between
+    std::string gid_index = "auto";  ///< "auto" or a number
+    unsigned sessions_max = 64;      ///< of the rc fabric
+    bool bind_source = true;         ///< whether requests come from the address of their rail
   } rdma;
 
   struct Cache {

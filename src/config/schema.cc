@@ -25,7 +25,11 @@ constexpr Names<ByteCount> kByteCounts[] = {{"require", ByteCount::kRequire},
 constexpr Names<Verify> kVerifies[] = {
     {"off", Verify::kOff}, {"sample", Verify::kSample}, {"always", Verify::kAlways}};
 constexpr Names<FabricChoice> kFabrics[] = {{"auto", FabricChoice::kAuto},
-                                            {"shm", FabricChoice::kShm}};
+                                            {"shm", FabricChoice::kShm},
+                                            {"rc", FabricChoice::kRc},
+                                            {"dc", FabricChoice::kDc}};
+constexpr Names<DcTokenForm> kTokenForms[] = {
+    {"81", DcTokenForm::k81}, {"115", DcTokenForm::k115}, {"base64", DcTokenForm::kBase64}};
 constexpr Names<CacheLock> kCacheLocks[] = {
     {"off", CacheLock::kOff}, {"try", CacheLock::kTry}, {"require", CacheLock::kRequire}};
 constexpr Names<AddressingStyle> kAddressingStyles[] = {
@@ -144,6 +148,32 @@ constexpr Key kKeys[] = {
     {"rdma", "shm_socket",
      Text{[](MountConfig& c) -> auto& { return c.rdma.shm_socket; }, check_socket}, Default{"auto"},
      "The server's socket for the shm fabric; \"auto\" derives it from the endpoint."},
+
+    // What every server's library has where nobody says otherwise (protocol.md section 2.3).
+    // Whoever has the key and a token can reach the cache's memory, so another one is a secret.
+    {"rdma", "dc_key", HexKey{[](MountConfig& c) -> auto& { return c.rdma.dc_key; }},
+     Default{"0xffeeddcc"}, "Access key of the dc fabric; the servers must have the same.", true},
+    // The only form that all present servers take.
+    {"rdma", "token_form",
+     Choice<DcTokenForm>{[](MountConfig& c) -> auto& { return c.rdma.token_form; }, kTokenForms},
+     Default{"81"},
+     "How the dc fabric writes its tokens; \"115\" and \"base64\" for older servers."},
+    // Every active port of every ConnectX: what a node with several of them is built for.
+    {"rdma", "rails", Text{[](MountConfig& c) -> auto& { return c.rdma.rails; }, check_rails},
+     Default{"auto"}, "RDMA ports to use: dc takes all of them, rc the first; \"auto\" chooses."},
+    // The kernel's table has an entry for each address and RoCE version; the route tells which.
+    {"rdma", "gid_index",
+     Text{[](MountConfig& c) -> auto& { return c.rdma.gid_index; }, check_gid_index},
+     Default{"auto"}, "Entry of the port's GID table to use; \"auto\" chooses."},
+    // As many as http.connections_max, since each request in flight needs one. Servers of this
+    // dialect have 1024 for all their clients (rc-dialects.md section 2.1).
+    {"rdma", "sessions_max",
+     Integer{[](MountConfig& c) -> auto& { return c.rdma.sessions_max; }, 1, 1024}, Default{"64"},
+     "Most sessions of the rc fabric, one for each transfer under way."},
+    // A server with a port on each network answers by the one that it was asked over.
+    {"rdma", "bind_source", Boolean{[](MountConfig& c) -> auto& { return c.rdma.bind_source; }},
+     Default{"true"},
+     "Whether a request is sent from the address of the rail that its token names."},
 
     // A gibibyte holds read-ahead for a dozen streams and fits on any machine that trains.
     // At least 8 slabs, so that one reader's window and the blocks of a few others fit at once;

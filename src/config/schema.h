@@ -54,15 +54,18 @@ struct Duration {
 struct Mode {  ///< permission bits, written in octal
   Field<mode_t> field;
 };
+struct HexKey {  ///< up to 16 hexadecimal digits; "0x" may stand before them
+  Field<std::uint64_t> field;
+};
 template <class T>
 struct Choice {
   Field<T> field;
   std::span<const std::pair<std::string_view, T>> names;
 };
 
-using Rule = std::variant<Text, Boolean, Integer, Size, SizeOrAuto, Duration, Mode,
+using Rule = std::variant<Text, Boolean, Integer, Size, SizeOrAuto, Duration, Mode, HexKey,
                           Choice<RdmaMode>, Choice<ByteCount>, Choice<Verify>, Choice<FabricChoice>,
-                          Choice<AddressingStyle>, Choice<CacheLock>>;
+                          Choice<DcTokenForm>, Choice<AddressingStyle>, Choice<CacheLock>>;
 
 /// What a key is when nobody sets it.
 struct Default {

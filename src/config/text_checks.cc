@@ -158,6 +158,32 @@ Result<std::string> check_socket(std::string_view text) {
   return std::string(text);
 }
 
+Result<std::string> check_gid_index(std::string_view text) {
+  std::uint8_t index = 0;  // what an address handle has room for
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (text == "auto" || (error == std::errc() && end == text.data() + text.size())) {
+    return std::string(text);
+  }
+  return refuse(text, "is no entry of a GID table; expected \"auto\" or a number from 0 to 255");
+}
+
+Result<std::string> check_rails(std::string_view text) {
+  std::string rails(text);
+  std::erase(rails, ' ');
+  std::string_view rest = rails;
+  while (true) {
+    const std::string_view rail = rest.substr(0, rest.find(','));
+    // The characters of device names and of both kinds of IP address.
+    if (rail.empty() || !consists_of(rail, "_-.:")) {
+      return refuse(text,
+                    "is no list of rails; expected \"auto\", or devices and addresses with commas "
+                    "between, such as \"mlx5_0,mlx5_1:2,192.0.2.7\"");
+    }
+    if (rail.size() == rest.size()) return rails;
+    rest.remove_prefix(rail.size() + 1);
+  }
+}
+
 Result<std::string> check_log_level(std::string_view text) {
   constexpr std::string_view kLevels[] = {"trace", "debug", "info", "warn", "error"};
   if (std::ranges::find(kLevels, text) == std::end(kLevels)) {

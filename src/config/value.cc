@@ -52,6 +52,9 @@ struct Expecter {
   std::string operator()(const Mode&) const {
     return "permission bits in octal and in quotes, such as \"0444\"";
   }
+  std::string operator()(const HexKey&) const {
+    return "1 to 16 hexadecimal digits in quotes, such as \"0xffeeddcc\"";
+  }
   std::string operator()(const Integer& rule) const {
     return fmt::format("a whole number from {} to {}", rule.min, rule.max);
   }
@@ -151,6 +154,19 @@ struct Setter {
     return {};
   }
 
+  // Not shown: it may be a secret.
+  Result<void> operator()(const HexKey& rule) const {
+    std::string_view digits = text;
+    if (digits.starts_with("0x")) digits.remove_prefix(2);
+    std::uint64_t key = 0;
+    if (!parse_number(digits, 16, key)) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("the value is not a key; expected {}", expectation(rule)));
+    }
+    rule.field(config) = key;
+    return {};
+  }
+
   template <class T>
   Result<void> operator()(const Choice<T>& rule) const {
     for (const auto& [name, value] : rule.names) {
@@ -182,6 +198,9 @@ struct Writer {
   }
   std::string operator()(const Mode& rule) const {
     return toml_string(fmt::format("{:04o}", rule.field(config)));
+  }
+  std::string operator()(const HexKey& rule) const {
+    return toml_string(fmt::format("{:#x}", rule.field(config)));
   }
   template <class T>
   std::string operator()(const Choice<T>& rule) const {

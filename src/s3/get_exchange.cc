@@ -49,6 +49,7 @@ Result<HttpRequest> GetExchange::build() {
   request->text_bytes_max = kErrorTextBytesMax;
   request->send_once = has_token_;
   request->has_rdma_token = has_token_;
+  request->source_address = policy_.source_address();
   return request;
 }
 

@@ -74,6 +74,7 @@ Result<HttpRequest> PutExchange::build() {
   request->text_bytes_max = kErrorTextBytesMax;
   request->send_once = has_token_ || put_.only_if_absent;
   request->has_rdma_token = has_token_;
+  request->source_address = policy_.source_address();
   return request;
 }
 

@@ -49,6 +49,11 @@ class TokenPolicy {
   /// attempt goes by HTTP.
   [[nodiscard]] bool add_token(RequestSpec& spec) const;
 
+  /// Where the attempt's connection should come from: see rdma::Token. Empty: no matter.
+  [[nodiscard]] std::string source_address() const {
+    return token_ ? token_->source_address() : std::string();
+  }
+
   // How the attempt ended: one of these, if it had a token.
   void on_unsent();
   void on_no_answer(const HttpFailure& failure);

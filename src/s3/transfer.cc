@@ -117,6 +117,10 @@ void Transfer::begin(HttpRequest request, HttpDone done,
   CURL* easy = easy_.get();
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
   curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
+  // libcurl reuses a connection only where it was bound to the same address. "host!" takes the text
+  // for an address, never for an interface's name; it is copied.
+  const std::string& source = request_.source_address;
+  curl_easy_setopt(easy, CURLOPT_INTERFACE, source.empty() ? nullptr : ("host!" + source).c_str());
   set_method();
   const auto left = request_.deadline - now;
   using Duration = std::chrono::steady_clock::duration;

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <chrono>
 #include <cstring>
@@ -157,6 +158,11 @@ int ScriptedHttpServer::on_request(void* self, MHD_Connection* connection, const
   SeenRequest request{.method = method, .url = url, .headers = {}, .body = std::move(body)};
   MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &collect_argument, &request.query);
   MHD_get_connection_values(connection, MHD_HEADER_KIND, &collect_header, &request.headers);
+  const auto* client = reinterpret_cast<const sockaddr_in*>(
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+  std::array<char, INET_ADDRSTRLEN> text{};
+  request.client_address = inet_ntop(AF_INET, &client->sin_addr, text.data(), text.size());
+  request.client_port = ntohs(client->sin_port);
   const auto answer = static_cast<ScriptedHttpServer*>(self)->take_answer(std::move(request));
   if (!answer) return MHD_NO;
   const std::unique_ptr<MHD_Response, ResponseDelete> response(make_response(*answer));

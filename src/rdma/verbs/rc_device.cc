@@ -8,13 +8,12 @@
 #include "rdma/verbs/rc_device.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
 
+#include "rdma/verbs/open_device.h"
 #include "s3rdmafs/base/log.h"
-#include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::rdma::verbs {
 namespace {
@@ -34,26 +33,10 @@ unsigned access_flags(Access access) {
   return IBV_ACCESS_REMOTE_READ;
 }
 
-struct FreeDeviceList {
-  void operator()(ibv_device** list) const noexcept { ibv_free_device_list(list); }
-};
-
-Result<Context> open_context(const std::string& name) {
-  int count = 0;
-  const std::unique_ptr<ibv_device*[], FreeDeviceList> list(ibv_get_device_list(&count));
-  for (std::size_t i = 0; list && i < static_cast<std::size_t>(count); ++i) {
-    if (name != ibv_get_device_name(list[i])) continue;
-    Context context(ibv_open_device(list[i]));
-    if (!context) return fail_errno("open RDMA device " + name, errno);
-    return context;
-  }
-  return fail(ErrorCode::kNotFound, "RDMA device " + name + " is gone");
-}
-
 }  // namespace
 
 Result<std::shared_ptr<RcDevice>> RcDevice::open(const ChosenPort& where) {
-  auto context = open_context(where.device);
+  auto context = open_device(where.device);
   if (!context) return std::unexpected(std::move(context.error()));
   std::shared_ptr<RcDevice> device(new RcDevice(where, std::move(*context)));
   ibv_port_attr port{};
@@ -78,21 +61,7 @@ Result<std::shared_ptr<RcDevice>> RcDevice::open(const ChosenPort& where) {
 }
 
 Result<Registration> RcDevice::register_memory(std::span<std::byte> bytes, Access access) {
-  Registration registration(ibv_reg_mr(domain_.get(), bytes.data(), bytes.size(),
-                                       static_cast<int>(access_flags(access))));
-  if (registration) return registration;
-  const int saved_errno = errno;
-  if (saved_errno != ENOMEM)
-    return fail_errno("register memory with " + where_.device, saved_errno);
-  rlimit limit{};
-  ::getrlimit(RLIMIT_MEMLOCK, &limit);
-  return fail(ErrorCode::kNoMemory,
-              limit.rlim_cur == RLIM_INFINITY
-                  ? fmt::format("{} can register no more memory: lower cache.size", where_.device)
-                  : fmt::format("{}: the limit on locked memory is {}, and RDMA locks the whole "
-                                "cache: raise it (ulimit -l unlimited, LimitMEMLOCK=infinity in "
-                                "the unit), or lower cache.size",
-                                where_.device, format_size(limit.rlim_cur)));
+  return verbs::register_memory(domain_.get(), bytes, access_flags(access));
 }
 
 Result<QueuePair> RcDevice::make_queue_pair() {

@@ -69,6 +69,29 @@ TEST(DurationValue, HasAUnitAndBounds) {
   EXPECT_EQ(stored("metadata", "ttl", "0s"), "\"0s\"");
 }
 
+TEST(HexKeyValue, IsUpTo16DigitsWithOrWithoutA0x) {
+  EXPECT_EQ(stored("rdma", "dc_key", "0xffeeddcc"), "\"0xffeeddcc\"");
+  EXPECT_EQ(stored("rdma", "dc_key", "FFEEDDCC"), "\"0xffeeddcc\"");
+  EXPECT_EQ(stored("rdma", "dc_key", "0123456789abcdef"), "\"0x123456789abcdef\"");
+  for (const char* wrong : {"", "0x", "-1", "0xg", "1123456789abcdef1"}) {
+    EXPECT_THAT(refusal("rdma", "dc_key", wrong), HasSubstr("expected 1 to 16 hexadecimal digits"))
+        << wrong;
+  }
+}
+
+TEST(HexKeyValue, IsNotRepeatedInTheErrorForItMayBeASecret) {
+  EXPECT_THAT(refusal("rdma", "dc_key", "hunter2"), testing::Not(HasSubstr("hunter2")));
+}
+
+TEST(RailsValue, IsAListOfDevicesPortsAndAddresses) {
+  EXPECT_EQ(stored("rdma", "rails", "auto"), "\"auto\"");
+  EXPECT_EQ(stored("rdma", "rails", "mlx5_0, mlx5_1:2,192.0.2.7"), "\"mlx5_0,mlx5_1:2,192.0.2.7\"");
+  EXPECT_EQ(refusal("rdma", "rails", "2001:db8::1"), "");
+  for (const char* wrong : {"", ",", "mlx5_0,,mlx5_1", "mlx5_0,", "mlx5/0"}) {
+    EXPECT_THAT(refusal("rdma", "rails", wrong), HasSubstr("no list of rails")) << wrong;
+  }
+}
+
 TEST(ModeValue, IsOctalAndHasOnlyPermissionBits) {
   EXPECT_EQ(stored("mount", "file_mode", "0440"), "\"0440\"");
   EXPECT_EQ(stored("mount", "file_mode", "440"), "\"0440\"");
