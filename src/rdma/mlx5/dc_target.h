@@ -10,7 +10,7 @@
 #include "rdma/fabric.h"
 #include "rdma/mlx5/dc_fabric.h"
 #include "rdma/mlx5/dc_token.h"
-#include "rdma/mlx5/verbs_owners.h"
+#include "rdma/mlx5/verbs_calls.h"
 
 namespace s3rdmafs::rdma::mlx5 {
 

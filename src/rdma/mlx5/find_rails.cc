@@ -8,7 +8,7 @@
 
 #include <infiniband/mlx5dv.h>
 
-#include "rdma/mlx5/verbs_owners.h"
+#include "rdma/mlx5/verbs_calls.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::rdma::mlx5 {

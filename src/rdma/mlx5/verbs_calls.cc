@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rdma/mlx5/verbs_owners.h"
+#include "rdma/mlx5/verbs_calls.h"
 
 #include <sys/resource.h>
 

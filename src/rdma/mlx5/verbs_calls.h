@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of the libibverbs objects that a DC target is made of. Thread-bound.
+// Calls of libibverbs that take more than a line, their failures explained. Reentrant.
 #pragma once
 
 #include <memory>
@@ -9,25 +9,17 @@
 #include <infiniband/verbs.h>
 
 #include "s3rdmafs/base/error.h"
+#include "s3rdmafs/rdma/verbs_handles.h"
 
 namespace s3rdmafs::rdma::mlx5 {
 
-/// Ends an object's life with the verb for it.
-template <auto kEnd>
-struct EndWith {
-  template <class T>
-  void operator()(T* object) const noexcept {
-    kEnd(object);
-  }
-};
-
-using DeviceList = std::unique_ptr<ibv_device*[], EndWith<ibv_free_device_list>>;
-using Context = std::unique_ptr<ibv_context, EndWith<ibv_close_device>>;
-using ProtectionDomain = std::unique_ptr<ibv_pd, EndWith<ibv_dealloc_pd>>;
-using CompletionQueue = std::unique_ptr<ibv_cq, EndWith<ibv_destroy_cq>>;
-using SharedReceiveQueue = std::unique_ptr<ibv_srq, EndWith<ibv_destroy_srq>>;
-using QueuePair = std::unique_ptr<ibv_qp, EndWith<ibv_destroy_qp>>;
-using Registration = std::unique_ptr<ibv_mr, EndWith<ibv_dereg_mr>>;
+using verbs::CompletionQueue;
+using verbs::Context;
+using verbs::ProtectionDomain;
+using verbs::QueuePair;
+using verbs::Registration;
+using verbs::SharedReceiveQueue;
+using DeviceList = std::unique_ptr<ibv_device*[], verbs::Destroy<ibv_free_device_list>>;
 
 /// Every RDMA device of this machine; ends with a nullptr. Errors: kSystem.
 [[nodiscard]] Result<DeviceList> list_devices();
