@@ -58,7 +58,7 @@ class DcRegion final : public MemoryRegion {
   static constexpr std::uint64_t kNoKey = std::numeric_limits<std::uint64_t>::max();
 
   struct OnRail {
-    verbs::Registration region;              // under the fabric's memory_mutex_
+    Registration region;                     // under the fabric's memory_mutex_
     std::atomic<std::uint64_t> key{kNoKey};  // its 32-bit rkey, for token()
   };
 

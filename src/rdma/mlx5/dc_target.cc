@@ -13,6 +13,7 @@
 
 #include <infiniband/mlx5dv.h>
 
+#include "rdma/verbs/open_device.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::rdma::mlx5 {
@@ -41,7 +42,7 @@ unsigned access_flags(Access access) {
 }  // namespace
 
 Result<std::unique_ptr<DcTarget>> DcTarget::open(const RailPort& where, std::uint64_t dc_key) {
-  Result<verbs::Context> context = verbs::open_device(where.device);
+  Result<Context> context = verbs::open_device(where.device);
   if (!context) return std::unexpected(std::move(context.error()));
   if (!mlx5dv_is_supported((*context)->device)) {
     return fail(ErrorCode::kUnsupported,
@@ -150,7 +151,7 @@ Result<void> DcTarget::make_ready() {
   return {};
 }
 
-Result<verbs::Registration> DcTarget::register_memory(std::span<std::byte> bytes, Access access) {
+Result<Registration> DcTarget::register_memory(std::span<std::byte> bytes, Access access) {
   return verbs::register_memory(protection_domain_.get(), bytes, access_flags(access));
 }
 

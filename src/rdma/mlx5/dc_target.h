@@ -10,9 +10,16 @@
 #include "rdma/fabric.h"
 #include "rdma/mlx5/dc_fabric.h"
 #include "rdma/mlx5/dc_token.h"
-#include "rdma/verbs/open_device.h"
+#include "s3rdmafs/rdma/verbs_handles.h"
 
 namespace s3rdmafs::rdma::mlx5 {
+
+using verbs::CompletionQueue;
+using verbs::Context;
+using verbs::ProtectionDomain;
+using verbs::QueuePair;
+using verbs::Registration;
+using verbs::SharedReceiveQueue;
 
 /// A DC target on one port, and what memory is registered with: everything a server's DC initiators
 /// need of us. Passive: nothing is ever posted and no completion ever comes (protocol.md 3.1).
@@ -38,8 +45,7 @@ class DcTarget {
   [[nodiscard]] const DcAddress& address() const noexcept { return address_; }
 
   /// Errors: kNoMemory, with the limit on locked memory where that is the reason; kSystem.
-  [[nodiscard]] Result<verbs::Registration> register_memory(std::span<std::byte> bytes,
-                                                            Access access);
+  [[nodiscard]] Result<Registration> register_memory(std::span<std::byte> bytes, Access access);
 
   /// The next event, if there is one. Does not wait.
   [[nodiscard]] std::optional<Event> next_event();
@@ -48,7 +54,7 @@ class DcTarget {
   [[nodiscard]] Port port() const;
 
  private:
-  DcTarget(RailPort where, verbs::Context context)
+  DcTarget(RailPort where, Context context)
       : where_(std::move(where)), context_(std::move(context)) {}
 
   [[nodiscard]] Result<void> read_port();
@@ -60,11 +66,11 @@ class DcTarget {
   ibv_mtu mtu_{};
 
   // In order of dependency: gone in reverse.
-  verbs::Context context_;
-  verbs::ProtectionDomain protection_domain_;
-  verbs::CompletionQueue completion_queue_;
-  verbs::SharedReceiveQueue receive_queue_;
-  verbs::QueuePair target_;
+  Context context_;
+  ProtectionDomain protection_domain_;
+  CompletionQueue completion_queue_;
+  SharedReceiveQueue receive_queue_;
+  QueuePair target_;
 };
 
 }  // namespace s3rdmafs::rdma::mlx5

@@ -25,7 +25,7 @@ struct FoundPort {
 
 Result<std::vector<FoundPort>> ports_of(ibv_device* device) {
   const std::string name = ibv_get_device_name(device);
-  const Context context(ibv_open_device(device));
+  const verbs::Context context(ibv_open_device(device));
   if (!context) return fail_errno("open " + name, errno);
   ibv_device_attr attributes{};
   if (const int error = ibv_query_device(context.get(), &attributes); error != 0) {
