@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3/removal.h"
 
-
 namespace s3rdmafs::s3 {
 
 std::unique_ptr<Exchange> make_removal(RequestBuilder& requests, Removal removal, Done<void> done) {
