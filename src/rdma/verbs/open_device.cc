@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-<<<<<<<< HEAD:src/rdma/verbs/open_device.cc
 #include "rdma/verbs/open_device.h"
-========
-#include "rdma/mlx5/verbs_calls.h"
->>>>>>>> dc:src/rdma/mlx5/verbs_calls.cc
 
 #include <sys/resource.h>
 
