@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The guest, on its full file system: network, the RDMA device, the command, power off.
-export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TMPDIR=/run/tmp
 ulimit -l unlimited
 HOST=$(sed -n 's/.*vmhost=\([12]\).*/\1/p' /proc/cmdline)
 export HOST

@@ -52,7 +52,7 @@ initramfs() {
   for name in "${guest_modules[@]}"; do
     # "insmod FILE" for each that is needed; "builtin NAME" is in the kernel already.
     while read -r what module _; do
-      [ "$what" = insmod ] && [ -z "${seen[$module]:-}" ] || continue
+      if [ "$what" != insmod ] || [ -n "${seen[$module]:-}" ]; then continue; fi
       seen[$module]=1
       number=$((number + 1))
       file=$folder/modules/$number.${module##*/}

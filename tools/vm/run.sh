@@ -40,7 +40,7 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
   esac
   shift 2
 done
-[ $# -ge 2 ] && [[ $hosts =~ ^[12]$ && $mem_mib =~ ^[1-9][0-9]*$ && $timeout_s =~ ^[1-9][0-9]*$ ]] || usage
+if [ $# -lt 2 ] || ! [[ $hosts =~ ^[12]$ && $mem_mib$timeout_s =~ ^[1-9][0-9]*$ ]]; then usage; fi
 shift
 
 cannot() {
@@ -58,13 +58,14 @@ done
 
 work=$(mktemp -d)
 pids=()
+# shellcheck disable=SC2317  # called by the trap
 finish() {
   local status=$? pid
   trap - EXIT INT TERM
   for pid in "${pids[@]}"; do kill "$pid" 2> /dev/null || true; done
   wait
   rm -rf "$work"
-  exit $status
+  exit "$status"
 }
 trap finish EXIT
 trap 'exit 130' INT

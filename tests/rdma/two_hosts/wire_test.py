@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mount on one host, its server on another, and between them a wire that is good, bad or cut: every byte
+right, by RDMA where that is possible."""
+
+import subprocess
+import threading
+import time
+
+import pytest
+from harness import content
+from harness.mount import GET_BYTES, assert_nothing_held, total
+from harness.processes import eventually
+from peer.agent import BUCKET
+from peer.host2 import Host2
+
+MIB = 1 << 20
+SIZES = {f"large{i}": 8 * MIB + i for i in range(4)} | {f"small{i}": 65536 + 997 * i for i in range(20)}
+TOTAL = sum(SIZES.values())
+# The largest payload of a RoCE packet.
+PACKET_BYTES = 4096
+# As long as the wire is cut, the server's retries, and time for what waited to come through.
+PATIENCE = {"deadline": "60s"}
+
+
+@pytest.fixture(scope="module")
+def host2():
+    other = Host2()
+    for number, (name, size) in enumerate(SIZES.items()):
+        other.call("write", name, number, size)
+    yield other
+    other.close()
+
+
+def both_hosts(host2, *command):
+    subprocess.run(command, check=True, timeout=20)
+    host2.run(*command)
+
+
+@pytest.fixture
+def wire(host2, request):
+    """What netem does to each packet, in both directions."""
+    if request.param:
+        both_hosts(host2, "tc", "qdisc", "add", "dev", "rail", "root", "netem", "limit", "100000", *request.param)
+    yield
+    if request.param:
+        both_hosts(host2, "tc", "qdisc", "del", "dev", "rail", "root")
+
+
+def mount_rc(site, host2, **sections):
+    return site.mount(host2, BUCKET, rdma={"mode": "prefer", "fabric": "rc", "threshold": "0"},
+                      retry=PATIENCE, **sections)
+
+
+def assert_every_byte(mounted):
+    for number, (name, size) in enumerate(SIZES.items()):
+        why = content.difference((mounted / name).read_bytes(), number, 0, size)
+        assert not why, f"{name}: {why}"
+
+
+def counter(name):
+    """One of rxe0's own counters."""
+    words = subprocess.run(["rdma", "statistic", "show", "link", "rxe0"], check=True, timeout=20,
+                           stdout=subprocess.PIPE, text=True).stdout.split()
+    return int(words[words.index(name) + 1])
+
+
+def dropped_packets():
+    text = subprocess.run(["tc", "-s", "qdisc", "show", "dev", "rail"], check=True, timeout=20,
+                          stdout=subprocess.PIPE, text=True).stdout
+    return int(text.split("dropped ")[1].split(",")[0])
+
+
+@pytest.mark.parametrize("wire", [(), ("loss", "1%"), ("delay", "5ms")], indirect=True,
+                         ids=["good wire", "1 % of packets lost", "packets late"])
+def test_every_byte_arrives_by_rdma(site, host2, wire, request):
+    packets = counter("rcvd_pkts")
+    mounted = mount_rc(site, host2)
+    assert_every_byte(mounted)
+    stats = mounted.stats()
+    by_rdma, by_http = (total(stats, GET_BYTES, f'path="{path}"') for path in ("rdma", "http"))
+    assert by_rdma > 0.99 * (by_rdma + by_http) and by_rdma >= TOTAL, f"RDMA {by_rdma}, HTTP {by_http}"
+    assert counter("rcvd_pkts") - packets >= by_rdma / PACKET_BYTES
+    if "lost" in request.node.name:
+        assert dropped_packets() > 0, "no packet was lost: this proves nothing"
+    assert_nothing_held(mounted)
+
+
+def test_a_link_down_for_ten_seconds_costs_time_and_no_byte(site, host2):
+    # A cache smaller than a round through the files: the readers need the wire all the time.
+    mounted = mount_rc(site, host2, cache={"size": "32MiB"})
+    wrong, rounds, stopping = [], [0], threading.Event()
+
+    def read():
+        while not stopping.is_set():
+            for number, (name, size) in enumerate(SIZES.items()):
+                if why := content.difference((mounted / name).read_bytes(), number, 0, size):
+                    wrong.append(f"{name}: {why}")
+            rounds[0] += 1
+
+    def guarded():
+        try:
+            read()
+        except OSError as failure:
+            wrong.append(repr(failure))
+
+    reader = threading.Thread(target=guarded)
+    reader.start()
+    try:
+        eventually(lambda: total(mounted.stats(), GET_BYTES, 'path="rdma"') > 4 * MIB, 60, "reads go on by RDMA")
+        subprocess.run(["ip", "link", "set", "rail", "down"], check=True, timeout=20)
+        time.sleep(10)  # what the test is about
+        before = total(mounted.stats(), GET_BYTES)
+        subprocess.run(["ip", "link", "set", "rail", "up"], check=True, timeout=20)
+        begun = rounds[0]
+        eventually(lambda: wrong or rounds[0] > begun + 1, 120, "reads go on when the link is back")
+        by_rdma = total(mounted.stats(), GET_BYTES, 'path="rdma"')
+        eventually(lambda: wrong or total(mounted.stats(), GET_BYTES, 'path="rdma"') > by_rdma + MIB, 90,
+                   "and by RDMA again")
+        assert total(mounted.stats(), GET_BYTES) > before
+    finally:
+        stopping.set()
+        reader.join(120)
+    assert not wrong and not reader.is_alive()
