@@ -10,5 +10,5 @@ shift
 if [ "$HOST" = 2 ]; then
   exec /usr/bin/python3 -B "$here/peer/agent.py"
 fi
-exec /usr/bin/python3 -B -m pytest -q -p no:cacheprovider --durations=0 \
+exec /usr/bin/python3 -B -m pytest -q -p no:cacheprovider --durations=8 --color=no \
   --junit-xml="$OUT/$folder.xml" "$here/$folder" "$@"

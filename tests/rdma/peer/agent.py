@@ -27,6 +27,7 @@ class Server:
         from harness.target import Target
         Target.address = ADDRESS
         folder = Path(os.environ["TMPDIR"])
+        (folder / "root/stored").mkdir(parents=True)
         self._target = Target(BUILD / "tools/target/s3rdma-target", folder / "root", folder / "target.log",
                               "--rc", "rxe0")
 
@@ -37,14 +38,12 @@ class Server:
         from harness import content
         content.write(self._target.root / BUCKET / name, number, size)
 
-    def kill(self):
-        self._target.kill()
-
-    def start(self):
-        self._target.start()
-
-    def log(self):
-        return self._target.log.read_text()
+    def compare(self, name, number, size):
+        """Raises where a file is not what write() would make."""
+        from harness import content
+        why = content.difference((self._target.root / name).read_bytes(), number, 0, size)
+        if why:
+            raise ValueError(why)
 
 
 class Handler(socketserver.StreamRequestHandler):
