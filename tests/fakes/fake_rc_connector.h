@@ -17,7 +17,7 @@ class FakeRcConnector final : public target::RcConnector {
   int pieces_until_failure = -1;  ///< transfers that still work; -1: all
   bool refuse_connections = false;
 
-  Result<target::RcConnection> connect(const target::RcEndpoint& client,
+  Result<target::RcConnection> connect(const rdma::rc::Endpoint& client,
                                        std::uint32_t client_psn) override {
     last_client = client;
     last_psn = client_psn;
@@ -26,9 +26,9 @@ class FakeRcConnector final : public target::RcConnector {
         .endpoint = own_endpoint, .psn = own_psn, .link = std::make_unique<Link>(*this)};
   }
 
-  target::RcEndpoint own_endpoint{};
+  rdma::rc::Endpoint own_endpoint{};
   std::uint32_t own_psn = 0x00ab12;
-  target::RcEndpoint last_client{};
+  rdma::rc::Endpoint last_client{};
   std::uint32_t last_psn = 0;
 
  private:

@@ -8,28 +8,23 @@
 namespace s3rdmafs::target {
 namespace {
 
-constexpr const char* kConnectPath = "/.s3rdma-rc/connect";
-constexpr const char* kDisconnectPath = "/.s3rdma-rc/disconnect";
-constexpr const char* kTokenHeader = "x-amz-rdma-token";
-constexpr const char* kPsnHeader = "x-amz-rdma-psn";
-constexpr const char* kReplyHeader = "x-amz-rdma-reply";
-constexpr const char* kSessionHeader = "x-amz-rdma-session";
+namespace rc = rdma::rc;
 
 Response with_status(int status) { return Response{.status = status, .headers = {}, .body = {}}; }
 
-Response connect(RcService& rc, const Request& request) {
-  const auto client = parse_rc_endpoint(request.header_or(kTokenHeader, ""));
-  const auto psn = parse_rc_psn(request.header_or(kPsnHeader, ""));
+Response connect(RcService& service, const Request& request) {
+  const auto client = rc::parse_endpoint(request.header_or(rc::kTokenHeader, ""));
+  const auto psn = rc::parse_psn(request.header_or(rc::kPsnHeader, ""));
   if (!client || !psn) return with_status(400);
-  const auto opened = rc.connect(*client, *psn);
+  const auto opened = service.connect(*client, *psn);
   if (!opened) {
     spdlog::warn("rc: a client could not connect: {}", opened.error().detail);
     return with_status(opened.error().code == ErrorCode::kThrottled ? 503 : 500);
   }
   Response response;
-  response.set(kSessionHeader, opened->session_id);
-  response.set(kReplyHeader, "200:" + format_rc_endpoint(opened->endpoint));
-  response.set(kPsnHeader, format_rc_psn(opened->psn));
+  response.set(rc::kSessionHeader, opened->session_id);
+  response.set(rc::kReplyHeader, rc::format_reply(opened->endpoint));
+  response.set(rc::kPsnHeader, rc::format_psn(opened->psn));
   return response;
 }
 
@@ -41,9 +36,9 @@ class RcExchange final : public Exchange {
 
   Response finish() override {
     if (rc_ == nullptr) return with_status(404);
-    if (request_.encoded_path == kConnectPath) return connect(*rc_, request_);
+    if (request_.encoded_path == rc::kConnectPath) return connect(*rc_, request_);
     // Always the same answer: nobody learns which sessions there are.
-    rc_->disconnect(request_.header_or(kSessionHeader, ""));
+    rc_->disconnect(request_.header_or(rc::kSessionHeader, ""));
     return with_status(204);
   }
 
@@ -55,8 +50,8 @@ class RcExchange final : public Exchange {
 }  // namespace
 
 std::unique_ptr<Exchange> RcControl::begin(Request request) {
-  const bool is_control = request.method == "POST" && (request.encoded_path == kConnectPath ||
-                                                       request.encoded_path == kDisconnectPath);
+  const bool is_control = request.method == "POST" && (request.encoded_path == rc::kConnectPath ||
+                                                       request.encoded_path == rc::kDisconnectPath);
   if (!is_control) return next_.begin(std::move(request));
   return std::make_unique<RcExchange>(rc_, std::move(request));
 }

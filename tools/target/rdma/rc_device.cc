@@ -24,9 +24,13 @@
 
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
+#include "s3rdmafs/rdma/rdma_devices.h"
+#include "s3rdmafs/rdma/verbs_handles.h"
 
 namespace s3rdmafs::target {
 namespace {
+
+namespace verbs = rdma::verbs;
 
 // Transfers under way at once, and how much of each is on its way: 64 MiB of pinned memory feed a
 // 100 Gbit/s link, and any user may pin as much where the limit is not the old 64 KiB.
@@ -41,24 +45,9 @@ constexpr std::uint8_t kRnrRetryCount = 7;
 constexpr std::uint8_t kTimeoutExponent = 14;  // 4.096 us * 2^14 = 67 ms
 constexpr std::uint8_t kMinRnrTimer = 12;
 constexpr std::uint8_t kHopLimit = 64;
-constexpr std::uint32_t kPsnMax = 0xfffffe;
 
 // One piece of at most kStagingBytes; longer means that the device forgot it.
 constexpr std::chrono::seconds kCompletionPatience{30};
-
-template <auto Destroy>
-struct VerbsDeleter {
-  template <class T>
-  void operator()(T* object) const noexcept {
-    Destroy(object);
-  }
-};
-using Context = std::unique_ptr<ibv_context, VerbsDeleter<ibv_close_device>>;
-using ProtectionDomain = std::unique_ptr<ibv_pd, VerbsDeleter<ibv_dealloc_pd>>;
-using Region = std::unique_ptr<ibv_mr, VerbsDeleter<ibv_dereg_mr>>;
-using Channel = std::unique_ptr<ibv_comp_channel, VerbsDeleter<ibv_destroy_comp_channel>>;
-using CompletionQueue = std::unique_ptr<ibv_cq, VerbsDeleter<ibv_destroy_cq>>;
-using QueuePair = std::unique_ptr<ibv_qp, VerbsDeleter<ibv_destroy_qp>>;
 
 /// Pages of our own, mapped for as long as they are registered.
 class Memory {
@@ -82,18 +71,18 @@ class Memory {
   std::byte* bytes_ = nullptr;
 };
 
-/// A port's address that clients are given.
+/// What clients are given, and what our queue pairs need of it.
 struct LocalPort {
-  std::uint8_t number = 1;
+  rdma::rc::Endpoint endpoint;  ///< without a queue pair
   std::uint8_t gid_index = 0;
-  RcEndpoint endpoint;
   ibv_mtu path_mtu = IBV_MTU_1024;
 };
 
 class Link final : public RcLink {
  public:
   static Result<std::unique_ptr<Link>> connect(ibv_context* context, ibv_pd* domain,
-                                               const LocalPort& local, const RcEndpoint& client,
+                                               const LocalPort& local,
+                                               const rdma::rc::Endpoint& client,
                                                std::uint32_t client_psn, std::uint32_t own_psn) {
     auto link = std::make_unique<Link>();
     link->channel_.reset(ibv_create_comp_channel(context));
@@ -129,11 +118,11 @@ class Link final : public RcLink {
   }
 
  private:
-  Result<void> make_ready(const LocalPort& local, const RcEndpoint& client,
+  Result<void> make_ready(const LocalPort& local, const rdma::rc::Endpoint& client,
                           std::uint32_t client_psn, std::uint32_t own_psn) {
     ibv_qp_attr change{};
     change.qp_state = IBV_QPS_INIT;
-    change.port_num = local.number;
+    change.port_num = local.endpoint.port;
     // We only ask; a client has no business in our memory.
     change.qp_access_flags = 0;
     if (int error =
@@ -149,7 +138,7 @@ class Link final : public RcLink {
     change.max_dest_rd_atomic = 1;
     change.min_rnr_timer = kMinRnrTimer;
     change.ah_attr.is_global = 1;
-    change.ah_attr.port_num = local.number;
+    change.ah_attr.port_num = local.endpoint.port;
     change.ah_attr.grh.sgid_index = local.gid_index;
     change.ah_attr.grh.hop_limit = kHopLimit;
     std::copy(client.gid.begin(), client.gid.end(), change.ah_attr.grh.dgid.raw);
@@ -233,14 +222,15 @@ class Link final : public RcLink {
     }
   }
 
-  Channel channel_;
-  CompletionQueue completions_;
-  QueuePair pair_;  // last: gone before what it writes to
+  verbs::CompletionChannel channel_;
+  verbs::CompletionQueue completions_;
+  verbs::QueuePair pair_;  // last: gone before what it writes to
 };
 
 class VerbsDevice final : public RcDevice, RcConnector {
  public:
-  VerbsDevice(Context context, LocalPort local) : context_(std::move(context)), local_(local) {}
+  VerbsDevice(verbs::Context context, LocalPort local)
+      : context_(std::move(context)), local_(local) {}
 
   Result<void> set_up() {
     domain_.reset(ibv_alloc_pd(context_.get()));
@@ -270,104 +260,73 @@ class VerbsDevice final : public RcDevice, RcConnector {
   StagingPool& staging() override { return *staging_; }
 
  private:
-  Result<RcConnection> connect(const RcEndpoint& client, std::uint32_t client_psn) override {
+  Result<RcConnection> connect(const rdma::rc::Endpoint& client,
+                               std::uint32_t client_psn) override {
     std::uint32_t random = 0;
     if (::getrandom(&random, sizeof(random), 0) != sizeof(random)) std::abort();
-    const std::uint32_t psn = 1 + random % kPsnMax;
+    const std::uint32_t psn = 1 + random % rdma::rc::kPsnMax;
     auto link = Link::connect(context_.get(), domain_.get(), local_, client, client_psn, psn);
     if (!link) return std::unexpected(link.error());
-    RcEndpoint endpoint = local_.endpoint;
+    rdma::rc::Endpoint endpoint = local_.endpoint;
     endpoint.queue_pair_number = (*link)->number();
     return RcConnection{.endpoint = endpoint, .psn = psn, .link = std::move(*link)};
   }
 
-  Context context_;
+  verbs::Context context_;
   LocalPort local_;
-  ProtectionDomain domain_;
+  verbs::ProtectionDomain domain_;
   Memory memory_{kStagingBuffers * kStagingBytes};
-  Region region_;
+  verbs::Registration region_;
   std::optional<StagingPool> staging_;
 };
 
-/// The GID of an IPv4 or IPv6 address, from "10.0.0.1:9000" or "[::1]:9000".
-std::optional<std::array<std::uint8_t, 16>> gid_of(const std::string& address) {
-  std::string host = address.substr(0, address.rfind(':'));
+/// The address RDMA traffic should have: the one HTTP listens on, of "10.0.0.1:9000" or
+/// "[::1]:9000". Listening on every address is content with any port, as loopback is.
+std::string rdma_address(const std::string& listen_address) {
+  std::string host = listen_address.substr(0, listen_address.rfind(':'));
   std::erase_if(host, [](char c) { return c == '[' || c == ']'; });
-  if (host.find(':') == std::string::npos) host = "::ffff:" + host;
-  std::array<std::uint8_t, 16> gid{};
-  if (::inet_pton(AF_INET6, host.c_str(), gid.data()) != 1) return std::nullopt;
-  return gid;
+  return host == "0.0.0.0" || host == "::" ? "127.0.0.1" : host;
 }
 
-bool is_zero(const ibv_gid& gid) {
-  return std::ranges::all_of(gid.raw, [](std::uint8_t byte) { return byte == 0; });
-}
-
-/// The port and GID to offer: the index given; else the RoCE v2 entry of our address; else, where
-/// the device was named, the first of RoCE v2, else the first.
-std::optional<LocalPort> choose_port(ibv_context* context, const RcDevice::Choice& choice) {
-  const auto wanted = gid_of(choice.address);
-  ibv_device_attr device{};
-  if (ibv_query_device(context, &device) != 0) return std::nullopt;
-  std::optional<LocalPort> best;
-  int best_rank = 0;
-  for (std::uint8_t number = 1; number <= device.phys_port_cnt; ++number) {
-    ibv_port_attr port{};
-    if (ibv_query_port(context, number, &port) != 0 || port.state != IBV_PORT_ACTIVE) continue;
-    for (int index = 0; index < port.gid_tbl_len; ++index) {
-      ibv_gid_entry entry{};
-      if (ibv_query_gid_ex(context, number, static_cast<std::uint32_t>(index), &entry, 0) != 0) {
-        continue;
-      }
-      if (is_zero(entry.gid)) continue;
-      const bool is_ours = wanted && std::ranges::equal(*wanted, entry.gid.raw);
-      const bool is_v2 = entry.gid_type == IBV_GID_TYPE_ROCE_V2;
-      if (choice.gid_index && *choice.gid_index != index) continue;
-      if (choice.name.empty() && !is_ours && !choice.gid_index) continue;
-      const int rank = 1 + (is_ours ? 2 : 0) + (is_v2 ? 1 : 0);
-      if (rank <= best_rank) continue;
-      best_rank = rank;
-      LocalPort local;
-      local.number = number;
-      local.gid_index = static_cast<std::uint8_t>(index);
-      local.endpoint.port = number;
-      std::copy_n(entry.gid.raw, local.endpoint.gid.size(), local.endpoint.gid.begin());
-      local.path_mtu = std::max(port.active_mtu, IBV_MTU_512);
-      best = local;
-    }
-  }
-  return best;
-}
-
-struct DeviceListDeleter {
+struct FreeDeviceList {
   void operator()(ibv_device** list) const noexcept { ibv_free_device_list(list); }
 };
+
+Result<verbs::Context> open_device(const std::string& name) {
+  int count = 0;
+  const std::unique_ptr<ibv_device*[], FreeDeviceList> list(ibv_get_device_list(&count));
+  for (std::size_t i = 0; list && i < static_cast<std::size_t>(count); ++i) {
+    if (name != ibv_get_device_name(list[i])) continue;
+    verbs::Context context(ibv_open_device(list[i]));
+    if (!context) return fail_errno("open RDMA device " + name, errno);
+    return context;
+  }
+  return fail(ErrorCode::kNotFound, "RDMA device " + name + " is gone");
+}
 
 }  // namespace
 
 Result<std::unique_ptr<RcDevice>> RcDevice::open(const Choice& choice) {
-  int count = 0;
-  const std::unique_ptr<ibv_device*[], DeviceListDeleter> list(ibv_get_device_list(&count));
-  for (int i = 0; list && i < count; ++i) {
-    const std::string name = ibv_get_device_name(list[i]);
-    if (!choice.name.empty() && name != choice.name) continue;
-    Context context(ibv_open_device(list[i]));
-    if (!context) return fail_errno("open RDMA device " + name, errno);
-    const auto local = choose_port(context.get(), choice);
-    if (!local) continue;
-    auto device = std::make_unique<VerbsDevice>(std::move(context), *local);
-    if (auto ready = device->set_up(); !ready) return std::unexpected(ready.error());
-    spdlog::info("rc: device {}, port {}, GID index {}", name, local->number, local->gid_index);
-    return device;
+  const auto devices = verbs::list_devices();
+  if (!devices) return std::unexpected(devices.error());
+  const auto chosen = verbs::choose_port(
+      *devices, {.device = choice.name, .port = {}, .gid_index = choice.gid_index},
+      rdma_address(choice.address));
+  if (!chosen) return std::unexpected(chosen.error());
+  auto context = open_device(chosen->device);
+  if (!context) return std::unexpected(context.error());
+  ibv_port_attr port{};
+  if (ibv_query_port(context->get(), chosen->port, &port) != 0) {
+    return fail_errno("ask RDMA device " + chosen->device, errno);
   }
-  if (choice.name.empty()) {
-    return fail(ErrorCode::kNotFound,
-                fmt::format("no RDMA device has the address of {}", choice.address));
-  }
-  return fail(ErrorCode::kNotFound,
-              fmt::format("there is no RDMA device {} with an active port and such a GID "
-                          "(ibv_devinfo -v shows what there is)",
-                          choice.name));
+  LocalPort local{.endpoint = {.queue_pair_number = 0, .gid = chosen->gid, .port = chosen->port},
+                  .gid_index = static_cast<std::uint8_t>(chosen->gid_index),
+                  // Nothing negotiates it: both sides take the port's own.
+                  .path_mtu = port.active_mtu >= IBV_MTU_512 ? port.active_mtu : IBV_MTU_1024};
+  auto device = std::make_unique<VerbsDevice>(std::move(*context), local);
+  if (auto ready = device->set_up(); !ready) return std::unexpected(ready.error());
+  spdlog::info("rc: {}", chosen->why);
+  return device;
 }
 
 }  // namespace s3rdmafs::target

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "s3rdmafs/base/error.h"
-#include "target/rdma/rc_wire.h"
+#include "s3rdmafs/rdma/rc_wire.h"
 
 namespace s3rdmafs::target {
 
@@ -42,7 +42,7 @@ class RcLink {
 
 /// What a client needs to know of a link, and the link.
 struct RcConnection {
-  RcEndpoint endpoint;
+  rdma::rc::Endpoint endpoint;
   std::uint32_t psn = 0;
   std::unique_ptr<RcLink> link;
 };
@@ -54,7 +54,7 @@ class RcConnector {
 
   /// A queue pair ready to send to the client's.
   /// Errors: kSystem (the device refused), kUnreachable (no way to that address).
-  [[nodiscard]] virtual Result<RcConnection> connect(const RcEndpoint& client,
+  [[nodiscard]] virtual Result<RcConnection> connect(const rdma::rc::Endpoint& client,
                                                      std::uint32_t client_psn) = 0;
 };
 

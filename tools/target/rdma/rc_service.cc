@@ -18,8 +18,8 @@ namespace {
 // As long as a chunk may take on the wire: whoever waits longer is behind transfers that hang.
 constexpr std::chrono::seconds kStagingPatience{30};
 
-Result<RcToken> parse(std::string_view text) {
-  const auto token = parse_rc_token(text);
+Result<rdma::rc::ObjectToken> parse(std::string_view text) {
+  const auto token = rdma::rc::parse_object_token(text);
   if (!token) return fail(ErrorCode::kInvalidArgument, "the RDMA token is malformed");
   return *token;
 }
@@ -40,7 +40,8 @@ Result<void> move_all(Call call, int fd, std::span<std::byte> bytes, std::uint64
 
 }  // namespace
 
-Result<RcService::Opened> RcService::connect(const RcEndpoint& client, std::uint32_t client_psn) {
+Result<RcService::Opened> RcService::connect(const rdma::rc::Endpoint& client,
+                                             std::uint32_t client_psn) {
   sessions_.remove_idle();
   auto connection = connector_.connect(client, client_psn);
   if (!connection) return std::unexpected(connection.error());

@@ -28,11 +28,11 @@ class RcService final : public TransferService {
   /// What a client is told of its new session.
   struct Opened {
     std::string session_id;
-    RcEndpoint endpoint;
+    rdma::rc::Endpoint endpoint;
     std::uint32_t psn = 0;
   };
   /// Errors: kThrottled (too many sessions), others: the device refused.
-  [[nodiscard]] Result<Opened> connect(const RcEndpoint& client, std::uint32_t client_psn);
+  [[nodiscard]] Result<Opened> connect(const rdma::rc::Endpoint& client, std::uint32_t client_psn);
   void disconnect(std::string_view session_id) { sessions_.remove(session_id); }
 
   [[nodiscard]] Result<std::uint64_t> window_size(std::string_view token) override;
