@@ -7,7 +7,7 @@
 #   tools/demo.sh [--size GIB | --small] [--fabric shm|rc|http] [--keep]
 #
 #   --size GIB     large files in all, in GiB; 4 unless given. TMPDIR says where they are made.
-#   --small        64 MiB of large files and fewer small ones: for emulated machines
+#   --small        32 MiB of large files and fewer small ones: for emulated machines
 #   --fabric rc    RDMA through a device (RoCE, InfiniBand, soft-RoCE) instead of shared memory. Without one:
 #                  tools/vm/run.sh -- tools/demo.sh --fabric rc --small
 #   --fabric http  mount without RDMA only, as with a server that has none
@@ -20,7 +20,7 @@ size_gib=4 size_mib="" small_files=2000 fabric=shm keep=false
 while [ $# -gt 0 ]; do
   case $1 in
   --size) size_gib=${2:-} && shift ;;
-  --small) size_mib=64 small_files=50 ;; # small ones go by HTTP: they must not weigh more than 1 %
+  --small) size_mib=32 small_files=25 ;; # small ones go by HTTP: they must not weigh more than 1 %
   --fabric) fabric=${2:-} && shift ;;
   --keep) keep=true ;;
   *) fabric=unknown ;;
