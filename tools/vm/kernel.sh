@@ -17,7 +17,8 @@ readonly guest_modules=(
 # The package is unpacked below the cache, never installed: it changes nothing on this machine.
 unpack_kernel() {
   local package fresh
-  package=$(apt-cache depends linux-image-amd64 2> /dev/null | awk '/Depends: linux-image-/ {print $2; exit}')
+  package=$(apt-cache depends linux-image-amd64 2> /dev/null |
+    awk '/Depends: linux-image-/ && !found {print $2; found = 1}') || true
   if [ -z "$package" ]; then
     # Without package lists, a kernel that was fetched before serves.
     package=$(find "$cache" -maxdepth 1 -name 'linux-image-*' -printf '%f\n' 2> /dev/null | sort -V | tail -n 1)

@@ -75,7 +75,7 @@ trap 'exit 143' TERM
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 
-unpack_kernel || exit 77
+unpack_kernel
 initramfs "$work/initramfs" "$here/init"
 
 # What the guests run. Quoted by the shell itself, so that any argument arrives as it is.

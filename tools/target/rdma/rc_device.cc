@@ -236,8 +236,10 @@ class VerbsDevice final : public RcDevice, RcConnector {
     domain_.reset(ibv_alloc_pd(context_.get()));
     if (!domain_) return fail_errno("ibv_alloc_pd", errno);
     if (memory_.bytes().empty()) return fail(ErrorCode::kNoMemory, "no memory for staging buffers");
-    region_.reset(ibv_reg_mr(domain_.get(), memory_.bytes().data(), memory_.bytes().size(),
-                             IBV_ACCESS_LOCAL_WRITE));
+    // An int, because ibv_reg_mr is a macro that compares it with another enumeration's.
+    const int access = IBV_ACCESS_LOCAL_WRITE;
+    region_.reset(
+        ibv_reg_mr(domain_.get(), memory_.bytes().data(), memory_.bytes().size(), access));
     if (!region_) {
       if (errno == ENOMEM) {
         return fail(ErrorCode::kNoMemory,
