@@ -24,6 +24,7 @@ ParsedOptions parse_options(int argc, char** argv) {
   options.listen = "127.0.0.1:9000";
   options.log_level = "info";
   options.shm_socket = "auto";
+  options.rc_device = "auto";
   std::vector<std::string> keys;
   std::string key_file;
 
@@ -48,6 +49,12 @@ ParsedOptions parse_options(int argc, char** argv) {
   app.add_option("--shm-socket", options.shm_socket,
                  "UNIX socket of the shm fabric: a name (\"@\" in front: abstract), auto or off")
       ->capture_default_str();
+  app.add_option("--rc", options.rc_device,
+                 "RDMA device of the rc fabric: a name, auto (if there is one) or off")
+      ->capture_default_str();
+  app.add_option("--rc-gid-index", options.rc_gid_index,
+                 "Index in the device's GID table; the best one if not given")
+      ->check(CLI::Range(0, 255));
   app.add_option("--port-file", options.port_file,
                  "File that gets the port's number once connections are accepted");
   app.add_option("--log-level", options.log_level, "trace, debug, info, warn or error")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "s3rdmafs/base/error.h"
@@ -17,8 +19,10 @@ struct Options {
   std::string domain;
   std::string region;
   std::string log_level;
-  std::string port_file;   ///< empty: none
-  std::string shm_socket;  ///< a socket's name, "auto" or "off"
+  std::string port_file;                     ///< empty: none
+  std::string shm_socket;                    ///< a socket's name, "auto" or "off"
+  std::string rc_device;                     ///< a device's name, "auto" or "off"
+  std::optional<std::uint8_t> rc_gid_index;  ///< the best one if not given
 };
 
 /// What to do: serve with `options`, or end with `exit_code` because help or an error was printed.

@@ -155,10 +155,11 @@ S3Result<Response> get_object(const Services& services, const Call& call) {
   if (!selection) return pass_on(selection);
   Response response = describe(call, *object, *selection);
   const ByteRange& range = selection->range;
-  if (*token && services.rdma != nullptr && range.length_bytes > 0) {
+  const bool declined = is_declined(services, *token);
+  if (*token && !declined && range.length_bytes > 0) {
     return write_by_rdma(services, **token, *object, *selection, std::move(response));
   }
-  if (*token && services.rdma == nullptr) set_rdma_declined(response);
+  if (declined) set_rdma_declined(response);
   services.traffic.http_sent_bytes.add(range.length_bytes);
   response.body = FileBody{.fd = std::move(object->fd),
                            .offset_bytes = range.offset_bytes,

@@ -30,7 +30,7 @@ class PutObject final : public Upload {
   }
 
   S3Result<Response> finish(const NameValues& trailers) override {
-    if (token_ && services_.rdma == nullptr) {
+    if (is_declined(services_, token_)) {
       Response declined;
       set_rdma_declined(declined);
       return declined;

@@ -18,6 +18,10 @@ S3Result<std::optional<std::string>> rdma_token(const Call& call) {
   return token;
 }
 
+bool is_declined(const Services& services, const std::optional<std::string>& token) {
+  return token && (services.rdma == nullptr || !services.rdma->serves(*token));
+}
+
 std::unexpected<S3Error> refuse_transfer(const Error& error) {
   if (error.code == ErrorCode::kInvalidArgument) return refuse(kInvalidRdmaToken, error.detail);
   return refuse(kRdmaTransferFailed, error.detail);

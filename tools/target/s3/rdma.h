@@ -14,6 +14,9 @@ namespace s3rdmafs::target {
 /// it (whoever changed it on the way would choose which memory is written).
 [[nodiscard]] S3Result<std::optional<std::string>> rdma_token(const Call& call);
 
+/// Whether no fabric here serves the token: the request is answered as if it had none, and says so.
+[[nodiscard]] bool is_declined(const Services& services, const std::optional<std::string>& token);
+
 /// How a failed transfer is told: InvalidRDMAToken or RDMATransferFailed.
 [[nodiscard]] std::unexpected<S3Error> refuse_transfer(const Error& error);
 

@@ -26,7 +26,7 @@ class UploadPart final : public Upload {
 
   S3Result<Response> finish(const NameValues& trailers) override {
     Response response;
-    if (token_ && services_.rdma == nullptr) {
+    if (is_declined(services_, token_)) {
       set_rdma_declined(response);
       return response;
     }
