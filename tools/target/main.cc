@@ -77,12 +77,17 @@ Result<void> serve(const Options& options) {
   SnapshotCache snapshots(clock);
   metrics::Registry registry;
   Traffic traffic(registry);
+  Faults faults(registry);
+  faults.replace(options.faults);
   const Services services{.store = std::move(*store),
                           .keys = options.keys,
                           .region = options.region,
                           .domain = options.domain,
                           .anonymous_read = options.anonymous_read,
                           .rdma = rdma->get(),
+                          .behaviour = options.behaviour,
+                          .faults = &faults,
+                          .has_fault_control = options.has_fault_control,
                           .clock = clock,
                           .snapshots = snapshots,
                           .traffic = traffic};
@@ -96,6 +101,7 @@ Result<void> serve(const Options& options) {
   }
   int signal = 0;
   ::sigwait(&end_signals, &signal);
+  faults.stop();
   return {};
 }
 

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "s3rdmafs/base/error.h"
 #include "target/auth/keys.h"
+#include "target/behaviour/behaviour.h"
+#include "target/faults/fault.h"
 
 namespace s3rdmafs::target {
 
@@ -19,6 +22,9 @@ struct Options {
   std::string log_level;
   std::string port_file;   ///< empty: none
   std::string shm_socket;  ///< a socket's name, "auto" or "off"
+  Behaviour behaviour;
+  std::vector<Fault> faults;
+  bool has_fault_control = false;
 };
 
 /// What to do: serve with `options`, or end with `exit_code` because help or an error was printed.
