@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace s3rdmafs::config {
@@ -15,6 +16,15 @@ enum class RdmaMode {
   kPrefer,   ///< RDMA where it works, HTTP elsewhere, counted and logged
   kOff,      ///< HTTP only
 };
+
+/// Whether success by RDMA needs the count of bytes.
+enum class ByteCount {
+  kRequire,
+  kOptional,  ///< not where the answer is otherwise beyond doubt
+};
+
+/// Which reads by RDMA are compared with what the server has.
+enum class Verify { kOff, kSample, kAlways };
 
 /// Which fabric makes the tokens.
 enum class FabricChoice {
@@ -58,8 +68,16 @@ struct MountConfig {
   struct Rdma {
     RdmaMode mode = RdmaMode::kPrefer;
     FabricChoice fabric = FabricChoice::kAuto;
-    std::uint64_t threshold_bytes = 0;  ///< smaller transfers go by HTTP
-    std::string shm_socket;             ///< "auto", a path, or "@name" in the abstract name space
+    /// Smaller transfers go by HTTP; nothing: measured (s3/path_model.h).
+    std::optional<std::uint64_t> threshold_bytes = 0;
+    std::string shm_socket;  ///< "auto", a path, or "@name" in the abstract name space
+
+    std::string token_header = "x-amz-rdma-token";
+    std::string reply_header = "x-amz-rdma-reply";
+    std::string bytes_header = "x-amz-rdma-bytes-transferred";
+    ByteCount byte_count = ByteCount::kRequire;
+    std::chrono::milliseconds transfer_timeout{30'000};  ///< one attempt with a token
+    Verify verify = Verify::kOff;
   } rdma;
 
   struct Cache {

@@ -20,6 +20,10 @@ using Names = std::pair<std::string_view, T>;
 
 constexpr Names<RdmaMode> kRdmaModes[] = {
     {"prefer", RdmaMode::kPrefer}, {"require", RdmaMode::kRequire}, {"off", RdmaMode::kOff}};
+constexpr Names<ByteCount> kByteCounts[] = {{"require", ByteCount::kRequire},
+                                            {"optional", ByteCount::kOptional}};
+constexpr Names<Verify> kVerifies[] = {
+    {"off", Verify::kOff}, {"sample", Verify::kSample}, {"always", Verify::kAlways}};
 constexpr Names<FabricChoice> kFabrics[] = {{"auto", FabricChoice::kAuto},
                                             {"shm", FabricChoice::kShm}};
 constexpr Names<CacheLock> kCacheLocks[] = {
@@ -110,8 +114,33 @@ constexpr Key kKeys[] = {
     // Below about this size the token's headers and registration cost what they save. Above a slab
     // no transfer could reach it: that would be rdma.mode = "off" in disguise.
     {"rdma", "threshold",
-     Size{[](MountConfig& c) -> auto& { return c.rdma.threshold_bytes; }, 0, kSlabBytes, 1},
-     Default{"64KiB"}, "Smaller transfers go by HTTP; 0: all go by RDMA."},
+     SizeOrAuto{[](MountConfig& c) -> auto& { return c.rdma.threshold_bytes; }, 0, kSlabBytes},
+     Default{"auto"}, "Smaller transfers go by HTTP; 0: all by RDMA; \"auto\": measured."},
+
+    // The names that most servers have; Dell's is x-rdma-info, Scality's x-scal-rdma.
+    {"rdma", "token_header",
+     Text{[](MountConfig& c) -> auto& { return c.rdma.token_header; }, check_header_name},
+     Default{"x-amz-rdma-token"}, "The request header that carries the token."},
+    {"rdma", "reply_header",
+     Text{[](MountConfig& c) -> auto& { return c.rdma.reply_header; }, check_header_name},
+     Default{"x-amz-rdma-reply"}, "The answer's header that says what became of the token."},
+    {"rdma", "bytes_header",
+     Text{[](MountConfig& c) -> auto& { return c.rdma.bytes_header; }, check_header_name},
+     Default{"x-amz-rdma-bytes-transferred"}, "The answer's header with the count of bytes."},
+    // Without the count a read that the server cut short cannot be told from a whole one.
+    {"rdma", "byte_count",
+     Choice<ByteCount>{[](MountConfig& c) -> auto& { return c.rdma.byte_count; }, kByteCounts},
+     Default{"require"}, "Whether a read by RDMA is good only with a count of its bytes."},
+    // elbencho's server gives a chunk of a transfer that long before it gives up.
+    {"rdma", "transfer_timeout",
+     Duration{[](MountConfig& c) -> auto& { return c.rdma.transfer_timeout; }, kTimeoutMin,
+              kTimeoutMax},
+     Default{"30s"}, "How long one attempt with a token may take."},
+    // It doubles what the server sends; s3rdmafs doctor compares bytes once.
+    {"rdma", "verify",
+     Choice<Verify>{[](MountConfig& c) -> auto& { return c.rdma.verify; }, kVerifies},
+     Default{"off"}, "Which reads by RDMA are compared with what the server has."},
+
     {"rdma", "shm_socket",
      Text{[](MountConfig& c) -> auto& { return c.rdma.shm_socket; }, check_socket}, Default{"auto"},
      "The server's socket for the shm fabric; \"auto\" derives it from the endpoint."},

@@ -54,6 +54,21 @@ Result<std::string> check_header_text(std::string_view text) {
 
 // The looser rule that S3 had in us-east-1 before 2018 and other servers still have: 3 to 255
 // letters, digits, ".", "-" and "_". The server itself refuses what its own rule does not allow.
+Result<std::string> check_header_name(std::string_view text) {
+  std::string name(text);
+  for (char& c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  if (name.empty() || name.find_first_not_of(kAllowed) != std::string::npos) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is no header's name; expected letters, digits and '-', such as "
+                            "\"x-amz-rdma-token\"",
+                            text));
+  }
+  return name;
+}
+
 Result<std::string> check_bucket_name(std::string_view text) {
   if (text.starts_with("s3://") || text.find('/') != std::string_view::npos) {
     return refuse(text, "is not a bucket's name; give the name alone, and keys in bucket.prefix");

@@ -13,6 +13,8 @@ namespace s3rdmafs::config {
 [[nodiscard]] Result<std::string> any_text(std::string_view text);
 /// What goes into a header of a request as it stands: no control characters (RFC 9110 section 5.5).
 [[nodiscard]] Result<std::string> check_header_text(std::string_view text);
+/// The name of a header, in lower case: letters, digits and "-".
+[[nodiscard]] Result<std::string> check_header_name(std::string_view text);
 [[nodiscard]] Result<std::string> check_bucket_name(std::string_view text);
 /// Appends the "/" that the prefix of a directory ends in.
 [[nodiscard]] Result<std::string> check_prefix(std::string_view text);

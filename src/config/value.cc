@@ -40,6 +40,9 @@ struct TypeAccepter {
   bool operator()(const Size&) const {
     return type == ValueType::kString || type == ValueType::kInteger;
   }
+  bool operator()(const SizeOrAuto&) const {
+    return type == ValueType::kString || type == ValueType::kInteger;
+  }
   bool operator()(const auto&) const { return type == ValueType::kString; }
 };
 
@@ -57,6 +60,10 @@ struct Expecter {
         rule.multiple == 1 ? "" : fmt::format(" in steps of {}", format_size(rule.multiple));
     return fmt::format("a size from {} to {}{}", format_size(rule.min), format_size(rule.max),
                        steps);
+  }
+  std::string operator()(const SizeOrAuto& rule) const {
+    return fmt::format("\"auto\" or a size from {} to {}", format_size(rule.min),
+                       format_size(rule.max));
   }
   std::string operator()(const Duration& rule) const {
     return fmt::format("a duration from {} to {}", format_duration(rule.min),
@@ -114,6 +121,19 @@ struct Setter {
     return {};
   }
 
+  Result<void> operator()(const SizeOrAuto& rule) const {
+    if (text == "auto") {
+      rule.field(config) = std::nullopt;
+      return {};
+    }
+    const Result<std::uint64_t> bytes = parse_size(text);
+    if (!bytes) return std::unexpected(bytes.error());
+    if (*bytes < rule.min) return refuse(text, "is too small", rule);
+    if (*bytes > rule.max) return refuse(text, "is too large", rule);
+    rule.field(config) = *bytes;
+    return {};
+  }
+
   Result<void> operator()(const Duration& rule) const {
     const Result<std::chrono::milliseconds> duration = parse_duration(text);
     if (!duration) return std::unexpected(duration.error());
@@ -152,6 +172,10 @@ struct Writer {
   std::string operator()(const Integer& rule) const { return std::to_string(rule.field(config)); }
   std::string operator()(const Size& rule) const {
     return toml_string(format_size(rule.field(config)));
+  }
+  std::string operator()(const SizeOrAuto& rule) const {
+    const std::optional<std::uint64_t> bytes = rule.field(config);
+    return toml_string(bytes ? format_size(*bytes) : "auto");
   }
   std::string operator()(const Duration& rule) const {
     return toml_string(format_duration(rule.field(config)));

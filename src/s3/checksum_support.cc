@@ -6,6 +6,7 @@
 
 #include <openssl/evp.h>
 
+#include "s3rdmafs/base/checksum.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {
@@ -34,6 +35,21 @@ std::string lower(std::string_view text) {
 
 std::string checksum_text(std::uint64_t crc64nvme) { return base64_big_endian(crc64nvme); }
 std::string checksum_text(std::uint32_t crc32c) { return base64_big_endian(crc32c); }
+
+std::optional<bool> matches_checksum(const HttpResponse& response, std::uint64_t offset_bytes,
+                                     std::span<const std::byte> bytes) {
+  const ResponseHeaders& headers = response.headers;
+  const std::optional<ContentRange> range = parse_content_range(headers.content_range);
+  const bool is_whole = offset_bytes == 0 && range && range->total == bytes.size();
+  if (!is_whole || headers.checksum_type == "COMPOSITE") return std::nullopt;
+  if (!headers.checksum_crc64nvme.empty()) {
+    return headers.checksum_crc64nvme == checksum_text(crc64nvme(0, bytes));
+  }
+  // "-N" at its end: of N parts' checksums, whatever the type header says or leaves out.
+  const std::string& sum = headers.checksum_crc32c;
+  if (sum.empty() || sum.find('-') != std::string::npos) return std::nullopt;
+  return sum == checksum_text(crc32c(0, bytes));
+}
 
 bool is_checksum_mismatch(const S3Error& error) {
   return error.code == "BadDigest" || error.code == "XAmzContentChecksumMismatch" ||

@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "s3/http_message.h"
 #include "s3/xml_reader.h"
 
 namespace s3rdmafs::s3 {
@@ -29,6 +31,12 @@ class ChecksumSupport {
  private:
   std::atomic<bool> takes_it_{true};
 };
+
+/// Whether the object's own checksum in an answer's headers is that of `bytes`; nothing where there
+/// is none that says so: of another range than [offset, offset + size), of parts, or none at all.
+[[nodiscard]] std::optional<bool> matches_checksum(const HttpResponse& response,
+                                                   std::uint64_t offset_bytes,
+                                                   std::span<const std::byte> bytes);
 
 /// Whether the server says that the bytes it got are not those we have the checksum of.
 [[nodiscard]] bool is_checksum_mismatch(const S3Error& error);

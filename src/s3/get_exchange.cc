@@ -6,6 +6,8 @@
 // complete answer the same window may be used again, and the second attempt by HTTP does.
 #include "s3/get_exchange.h"
 
+#include <algorithm>
+
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 
@@ -26,6 +28,7 @@ GetExchange::GetExchange(TransferShared& shared, GetRequest get, GetDone done)
       result_(Path::kHttp) {}
 
 void GetExchange::next_request(Deadline deadline, Done<HttpRequest> ready) {
+  if (!comparison_.empty()) return ready(build());
   policy_.prepare(deadline, [this, ready = std::move(ready)](Result<void> can) mutable {
     if (!can) return ready(std::unexpected(std::move(can.error())));
     Result<HttpRequest> request = build();
@@ -39,12 +42,14 @@ Result<HttpRequest> GetExchange::build() {
   RequestSpec spec{.key = get_.key,
                    .headers = {{"range", fmt::format("bytes={}-{}", get_.offset_bytes, last)},
                                {"if-match", get_.etag}}};
+  if (shared_.verify.is_on()) spec.headers.emplace_back("x-amz-checksum-mode", "ENABLED");
   has_token_ = policy_.add_token(spec);
   Result<HttpRequest> request = shared_.requests.build(spec);
   if (!request) return request;
-  request->body_into = get_.window.bytes();
+  request->body_into = comparison_.empty() ? get_.window.bytes() : std::span(comparison_);
   request->text_bytes_max = kErrorTextBytesMax;
   request->send_once = has_token_;
+  request->has_rdma_token = has_token_;
   return request;
 }
 
@@ -88,18 +93,20 @@ Exchange::Next GetExchange::on_rdma_answer(const HttpResponse& response) {
   }
   const bool is_error = response.status >= 300;
   const S3Error error = is_error ? parse_error(response.text) : S3Error{};
-  const rdma::Decision decision = rdma::judge_get(reply_facts(response, error, get_.window.length));
+  rdma::ReplyFacts facts = reply_facts(response, error, get_.window.length);
+  facts.is_count_optional = shared_.rdma.byte_count == config::ByteCount::kOptional;
+  const rdma::Decision decision = rdma::judge_get(facts);
   policy_.on_answer(decision);
   switch (decision.verdict) {
     case rdma::Verdict::kDoneByRdma:
       if (std::optional<Error> wrong = check_version_and_range(response)) {
         return {.step = Step::kFailed, .error = std::move(*wrong)};
       }
-      return finish_with(Path::kRdma);
+      return verify(response);
     case rdma::Verdict::kS3Error:
       return s3_error(response);
     case rdma::Verdict::kCorrupt:
-      shared_.metrics.on_fallback(decision.reason, policy_.what());
+      shared_.metrics.on_fallback(decision.reason, shared_.requests.endpoint_url(), policy_.what());
       return {.step = Step::kFailed,
               .error = {ErrorCode::kCorrupt,
                         fmt::format("{}: the answer about RDMA contradicts itself: {}",
@@ -124,7 +131,52 @@ Exchange::Next GetExchange::take_body(const HttpResponse& response) {
   if (std::optional<Error> wrong = check_version_and_range(response)) {
     return {.step = Step::kFailed, .error = std::move(*wrong)};
   }
+  if (!comparison_.empty()) return compare();
+  policy_.on_done(Path::kHttp);
   return finish_with(Path::kHttp);
+}
+
+/// The server says that it is done. Whether it is, the object's checksum tells for the price of
+/// computing it, and elsewhere a second read.
+Exchange::Next GetExchange::verify(const HttpResponse& response) {
+  policy_.on_done(Path::kRdma);
+  if (!shared_.verify.should_verify()) return finish_with(Path::kRdma);
+  shared_.metrics.verified.add();
+  const std::optional<bool> is_right =
+      matches_checksum(response, get_.offset_bytes, get_.window.bytes());
+  if (!is_right) {
+    comparison_.resize(get_.window.length);
+    return {.step = Step::kSendAgain};
+  }
+  return *is_right ? finish_with(Path::kRdma) : on_wrong_bytes();
+}
+
+Exchange::Next GetExchange::compare() {
+  const std::span<std::byte> window = get_.window.bytes();
+  if (std::ranges::equal(window, comparison_)) return finish_with(Path::kRdma);
+  Next next = on_wrong_bytes();
+  if (next.step != Step::kSendAgain) return next;
+  std::ranges::copy(comparison_, window.begin());  // the second read is already there
+  return finish_with(Path::kHttp);
+}
+
+Exchange::Next GetExchange::on_wrong_bytes() {
+  const std::string& endpoint = shared_.requests.endpoint_url();
+  spdlog::error(
+      "{}: the bytes that came by RDMA from {} are wrong, although the server says that "
+      "they are done; not used (a path MTU that differs at the two ends does this)",
+      policy_.what(), endpoint);
+  shared_.metrics.verify_failures.add();
+  shared_.verify.start_over();
+  policy_.give_up_endpoint();
+  if (policy_.is_required()) {
+    return {.step = Step::kFailed,
+            .error = {ErrorCode::kCorrupt, policy_.what() + ": the bytes that came by RDMA are "
+                                                            "wrong"}};
+  }
+  shared_.metrics.on_fallback("verify_failed", endpoint, policy_.what());
+  policy_.use_http();
+  return {.step = Step::kSendAgain};
 }
 
 Exchange::Next GetExchange::finish_with(Path path) {

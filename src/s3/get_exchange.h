@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "rdma/reply_rule.h"
 #include "s3/error_mapping.h"
@@ -28,6 +30,9 @@ class GetExchange final : public Exchange {
   [[nodiscard]] Next on_rdma_answer(const HttpResponse& response);
   [[nodiscard]] Next fall_back(const rdma::Decision& decision, const HttpResponse& response);
   [[nodiscard]] Next take_body(const HttpResponse& response);
+  [[nodiscard]] Next verify(const HttpResponse& response);
+  [[nodiscard]] Next compare();
+  [[nodiscard]] Next on_wrong_bytes();
   [[nodiscard]] Next finish_with(Path path);
   [[nodiscard]] Next s3_error(const HttpResponse& response) const;
   [[nodiscard]] std::optional<Error> check_version_and_range(const HttpResponse& response) const;
@@ -36,6 +41,9 @@ class GetExchange final : public Exchange {
   const GetRequest get_;
   TokenPolicy policy_;
   bool has_token_ = false;  // the attempt under way
+  /// Where the same bytes go by HTTP, to be compared with those that came by RDMA; empty: they are
+  /// not.
+  std::vector<std::byte> comparison_;
   GetDone done_;
   std::expected<Path, GetFailure> result_;
 };

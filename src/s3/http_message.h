@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes into the HTTP engine and what comes out. Plain values; no S3 and no RDMA in them.
+// What goes into the HTTP engine and what comes out. Plain values; no S3 in them.
 #pragma once
 
 #include <cstddef>
@@ -49,6 +49,7 @@ struct HttpRequest {
   /// Send it once and never again, whatever becomes of the connection. Otherwise libcurl sends it
   /// once more if the server had closed a kept-alive connection.
   bool send_once = false;
+  bool has_rdma_token = false;  ///< its time-out is another
   Deadline deadline;
 };
 

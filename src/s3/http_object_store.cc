@@ -27,6 +27,9 @@ HttpEngine::Options engine_options(const HttpObjectStore::Options& options) {
           .transfer = {.connect_timeout = options.http.connect_timeout,
                        .request_timeout = options.http.request_timeout,
                        .ca_file = options.endpoint.ca_file,
+                       .rdma_timeout = options.rdma.transfer_timeout,
+                       .rdma_names = {.reply = options.rdma.reply_header,
+                                      .bytes = options.rdma.bytes_header},
                        .ignore_proxy_environment = is_loopback(options.endpoint.url)}};
 }
 
@@ -58,10 +61,15 @@ HttpObjectStore::HttpObjectStore(const Options& options, CredentialSource& crede
     : metrics_(metrics),
       requests_(options.endpoint, options.bucket.name, credentials, clock),
       capabilities_(clock),
+      verify_(options.rdma.verify),
       shared_{.requests = requests_,
               .capabilities = capabilities_,
               .checksums = checksums_,
               .metrics = metrics_,
+              .verify = verify_,
+              .read_paths = read_paths_,
+              .write_paths = write_paths_,
+              .clock = clock,
               .rdma = options.rdma},
       engine_(engine_options(options), clock),
       runner_(engine_, retry_policy(options.retry), clock, metrics_),

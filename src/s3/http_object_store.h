@@ -54,6 +54,9 @@ class HttpObjectStore final : public ObjectStore, public ObjectWriter {
   RequestBuilder requests_;
   Capabilities capabilities_;
   ChecksumSupport checksums_;
+  VerifySampler verify_;
+  PathModel read_paths_;
+  PathModel write_paths_;
   TransferShared shared_;
   HttpEngine engine_;
   RetryRunner runner_;

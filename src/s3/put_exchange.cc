@@ -74,6 +74,7 @@ Result<HttpRequest> PutExchange::build() {
   if (!has_token_ && put_.body.window.length > 0) request->body = put_.body.window.bytes();
   request->text_bytes_max = kErrorTextBytesMax;
   request->send_once = has_token_ || put_.only_if_absent;
+  request->has_rdma_token = has_token_;
   return request;
 }
 
@@ -188,6 +189,7 @@ Exchange::Next PutExchange::finish_with(const HttpResponse& response, Path path)
   auto& bytes =
       path == Path::kRdma ? shared_.metrics.put_bytes_by_rdma : shared_.metrics.put_bytes_by_http;
   bytes.add(put_.body.window.length);
+  policy_.on_done(path);
   ended_.outcome.etag = response.headers.etag;
   ended_.outcome.path = path;
   return {.step = Step::kFinished};

@@ -49,8 +49,9 @@ bool PutSequence::needs_probe(const PutBody& body) {
   if (shared_.rdma.mode == config::RdmaMode::kOff || body.window.length == 0) return false;
   if (shared_.capabilities.is_known_to_read()) return false;
   if (!shared_.capabilities.of(TransferKind::kUploadPart).is_worth_trying()) return false;
-  return shared_.rdma.mode == config::RdmaMode::kRequire ||
-         body.window.length >= shared_.rdma.threshold_bytes;
+  if (shared_.rdma.mode == config::RdmaMode::kRequire) return true;
+  if (shared_.rdma.threshold_bytes) return body.window.length >= *shared_.rdma.threshold_bytes;
+  return shared_.write_paths.better(body.window.length) == Path::kRdma;
 }
 
 void PutSequence::probe(std::string key, PutBody body, Deadline deadline, ProbedDone done) {

@@ -27,6 +27,10 @@ StoreMetrics::StoreMetrics(metrics::Registry& registry)
       put_spoiled(registry.counter(
           "rdma_puts_stored_wrong_total",
           "Objects a server stored wrong because it ignored a token; stored again by HTTP")),
+      verified(registry.counter("rdma_verifications_total",
+                                "Reads by RDMA compared with what the server has")),
+      verify_failures(registry.counter("rdma_verify_failures_total",
+                                       "Reads by RDMA that brought wrong bytes; not used")),
       retries(registry.counter("s3_retries_total", "S3 requests sent again after a failure")),
       retries_refused(registry.counter("s3_retries_refused_total",
                                        "Retries not made because the retry budget was spent")),
@@ -45,18 +49,20 @@ void StoreMetrics::on_attempt_failed(ErrorCode code) {
       .add();
 }
 
-void StoreMetrics::on_fallback(std::string_view reason, std::string_view detail) {
+void StoreMetrics::on_fallback(std::string_view reason, std::string_view endpoint,
+                               std::string_view detail) {
   registry_
       .counter("rdma_fallbacks_total", "Transfers that did not go by RDMA although asked to",
                fmt::format("reason=\"{}\"", reason))
       .add();
   {
     const MutexLock lock(mutex_);
-    if (!reasons_seen_.emplace(reason).second) return;
+    if (!logged_.emplace(reason, endpoint).second) return;
   }
   spdlog::warn(
-      "a transfer did not go by RDMA: {} ({}); counted in rdma_fallbacks_total, not logged again",
-      detail, reason);
+      "a transfer with {} did not go by RDMA: {} ({}); counted in rdma_fallbacks_total, not logged "
+      "again",
+      endpoint, detail, reason);
 }
 
 }  // namespace s3rdmafs::s3

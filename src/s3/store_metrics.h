@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "s3rdmafs/base/error.h"
@@ -37,15 +38,18 @@ class StoreMetrics {
   void on_attempt_failed(ErrorCode code);
 
   /// A transfer that could not go by RDMA although the mount file asks for it. Logged the first
-  /// time for each reason, so that a fallback is seen, and a million of them do not fill the log.
+  /// time for each reason and endpoint, so that a fallback is seen, and a million of them do not
+  /// fill the log.
   /// @param reason  a fixed word; `detail` is for the log
-  void on_fallback(std::string_view reason, std::string_view detail);
+  void on_fallback(std::string_view reason, std::string_view endpoint, std::string_view detail);
 
   metrics::Counter& bytes_by_rdma;
   metrics::Counter& bytes_by_http;
   metrics::Counter& put_bytes_by_rdma;
   metrics::Counter& put_bytes_by_http;
   metrics::Counter& put_spoiled;
+  metrics::Counter& verified;
+  metrics::Counter& verify_failures;
   metrics::Counter& retries;
   metrics::Counter& retries_refused;
   metrics::Gauge& in_flight;
@@ -55,7 +59,7 @@ class StoreMetrics {
   std::vector<metrics::Counter*> requests_;
 
   Mutex mutex_;  // leaf
-  std::set<std::string, std::less<>> reasons_seen_ GUARDED_BY(mutex_);
+  std::set<std::pair<std::string, std::string>> logged_ GUARDED_BY(mutex_);
 };
 
 }  // namespace s3rdmafs::s3

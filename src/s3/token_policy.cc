@@ -23,6 +23,7 @@ TokenPolicy::TokenPolicy(TransferShared& shared, TransferKind kind, const rdma::
     : shared_(shared), kind_(kind), window_(window), what_(std::move(what)) {}
 
 void TokenPolicy::prepare(Deadline deadline, Done<void> ready) {
+  began_at_ = shared_.clock.now();
   Result<bool> wanted = wants_token();
   if (!wanted) return ready(std::unexpected(std::move(wanted.error())));
   if (!*wanted) return ready({});
@@ -38,7 +39,7 @@ void TokenPolicy::prepare(Deadline deadline, Done<void> ready) {
 
 bool TokenPolicy::add_token(RequestSpec& spec) const {
   if (!token_) return false;
-  spec.headers.emplace_back("x-amz-rdma-token", token_->text());
+  spec.headers.emplace_back(shared_.rdma.token_header, token_->text());
   spec.payload_hash = kUnsignedPayload;
   return true;
 }
@@ -86,19 +87,34 @@ Result<void> TokenPolicy::fall_back(const rdma::Decision& decision, int http_sta
                             "HTTP {}, {}",
                             what_, http_status, decision.reason));
   }
-  shared_.metrics.on_fallback(decision.reason, fmt::format("{}: HTTP {}", what_, http_status));
+  shared_.metrics.on_fallback(decision.reason, shared_.requests.endpoint_url(),
+                              fmt::format("{}: HTTP {}", what_, http_status));
   use_http();
   return {};
 }
 
 bool TokenPolicy::is_required() const { return shared_.rdma.mode == config::RdmaMode::kRequire; }
 
+void TokenPolicy::on_done(Path path) {
+  if (shared_.rdma.threshold_bytes) return;
+  paths().on_done(window_.length, path, shared_.clock.now() - began_at_);
+}
+
+PathModel& TokenPolicy::paths() {
+  return kind_ == TransferKind::kGet ? shared_.read_paths : shared_.write_paths;
+}
+
+bool TokenPolicy::is_worth_a_token() {
+  if (is_required() || ignores_threshold_) return true;
+  if (shared_.rdma.threshold_bytes) return window_.length >= *shared_.rdma.threshold_bytes;
+  return paths().choose(window_.length) == Path::kRdma;
+}
+
 Result<bool> TokenPolicy::wants_token() {
   if (shared_.rdma.mode == config::RdmaMode::kOff || !may_use_token_) return false;
   if (window_.length == 0) return false;  // zero-length transfers: protocol.md section 4
-  if (!is_required() && !ignores_threshold_ && window_.length < shared_.rdma.threshold_bytes) {
-    return false;
-  }
+  if (!is_worth_it_) is_worth_it_ = is_worth_a_token();
+  if (!*is_worth_it_) return false;
   std::string_view reason;
   std::string_view why;
   Capability& capability = shared_.capabilities.of(kind_);
@@ -125,7 +141,7 @@ Result<void> TokenPolicy::without_rdma(std::string_view reason, Error why) {
   if (is_required()) {
     return fail(why.code, fmt::format("{}: rdma.mode is \"require\", and {}", what_, why.detail));
   }
-  shared_.metrics.on_fallback(reason, why.detail);
+  shared_.metrics.on_fallback(reason, shared_.requests.endpoint_url(), why.detail);
   use_http();
   return {};
 }
@@ -142,7 +158,8 @@ rdma::ReplyFacts reply_facts(const HttpResponse& response, const S3Error& error,
           .bytes_transferred = view(response.headers.rdma_bytes_transferred),
           .body_bytes = response.body_bytes,
           .expected_bytes = expected_bytes,
-          .s3_error_code = error.code};
+          .s3_error_code = error.code,
+          .content_length = response.headers.content_length};
 }
 
 }  // namespace s3rdmafs::s3

@@ -11,8 +11,10 @@
 #include "s3/capability.h"
 #include "s3/checksum_support.h"
 #include "s3/http_message.h"
+#include "s3/path_model.h"
 #include "s3/request.h"
 #include "s3/store_metrics.h"
+#include "s3/verify_sampler.h"
 
 namespace s3rdmafs::s3 {
 
@@ -22,6 +24,10 @@ struct TransferShared {
   Capabilities& capabilities;
   ChecksumSupport& checksums;
   StoreMetrics& metrics;
+  VerifySampler& verify;
+  PathModel& read_paths;
+  PathModel& write_paths;
+  const Clock& clock;
   config::MountConfig::Rdma rdma;
 };
 
@@ -49,11 +55,16 @@ class TokenPolicy {
   void on_answer(const rdma::Decision& decision);
   void on_broken_off();  ///< an answer with more body than anybody asked for
 
+  /// The transfer has ended well.
+  void on_done(Path path);
+
   /// After an answer that is neither success nor an S3 error: from now on by HTTP, counted. With
   /// rdma.mode "require" a failed transfer is worth another by RDMA, and all else is an error.
   [[nodiscard]] Result<void> fall_back(const rdma::Decision& decision, int http_status);
   /// RDMA for this transfer however short it is.
   void ignore_threshold() { ignores_threshold_ = true; }
+  /// The endpoint does not do this kind of transfer right: nothing of it by RDMA for a while.
+  void give_up_endpoint() { shared_.capabilities.of(kind_).on_declined(); }
   /// This transfer goes by HTTP from now on, whatever the mode.
   void use_http() { may_use_token_ = false; }
 
@@ -62,6 +73,8 @@ class TokenPolicy {
 
  private:
   [[nodiscard]] Result<bool> wants_token();
+  [[nodiscard]] bool is_worth_a_token();
+  [[nodiscard]] PathModel& paths();
   [[nodiscard]] Result<void> without_rdma(std::string_view reason, Error why);
   void end_token(rdma::TokenFate fate);
 
@@ -71,6 +84,8 @@ class TokenPolicy {
   const std::string what_;
   std::optional<rdma::Token> token_;  // of the attempt under way
   bool ignores_threshold_ = false;
+  std::optional<bool> is_worth_it_;  // decided once: attempts should not differ by chance
+  std::chrono::steady_clock::time_point began_at_;
   bool may_use_token_ = true;  // this transfer may still try RDMA
 };
 

@@ -120,7 +120,9 @@ void Transfer::begin(HttpRequest request, HttpDone done,
   set_method();
   const auto left = request_.deadline - now;
   using Duration = std::chrono::steady_clock::duration;
-  const Duration attempt = options_.connect_timeout + options_.request_timeout;
+  const Duration attempt =
+      options_.connect_timeout +
+      (request_.has_rdma_token ? options_.rdma_timeout : options_.request_timeout);
   curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, to_timeout_ms(std::min<Duration>(attempt, left)));
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                    to_timeout_ms(std::min<Duration>(options_.connect_timeout, left)));
@@ -179,7 +181,7 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
   if (line.starts_with("HTTP/")) {
     response.headers = {};  // what came before was a 1xx answer
   } else {
-    response.headers.add_line(line);
+    response.headers.add_line(line, static_cast<Transfer*>(self)->options_.rdma_names);
   }
   long status = 0;
   curl_easy_getinfo(static_cast<Transfer*>(self)->easy_.get(), CURLINFO_RESPONSE_CODE, &status);

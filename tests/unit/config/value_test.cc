@@ -37,6 +37,19 @@ TEST(SizeValue, HasBoundsAndStepsAndNamesTheNearestOnes) {
   EXPECT_EQ(stored("rdma", "threshold", "65536"), "\"64KiB\"");
 }
 
+TEST(SizeOrAutoValue, IsTheWordOrASizeWithinItsBounds) {
+  EXPECT_EQ(stored("rdma", "threshold", "auto"), "\"auto\"");
+  EXPECT_THAT(refusal("rdma", "threshold", "9MiB"),
+              HasSubstr("too large; expected \"auto\" or a size from 0 to 8MiB"));
+  EXPECT_NE(refusal("rdma", "threshold", "automatic"), "");
+}
+
+TEST(HeaderNameValue, IsStoredInLowerCase) {
+  EXPECT_EQ(stored("rdma", "token_header", "X-Rdma-Info"), "\"x-rdma-info\"");
+  EXPECT_THAT(refusal("rdma", "token_header", "x: y"), HasSubstr("no header's name"));
+  EXPECT_THAT(refusal("rdma", "token_header", ""), HasSubstr("no header's name"));
+}
+
 TEST(IntegerValue, IsAWholeNumberWithinItsBounds) {
   EXPECT_EQ(stored("http", "event_threads", "64"), "64");
   EXPECT_THAT(refusal("http", "event_threads", "0"), HasSubstr("too small"));
