@@ -52,24 +52,26 @@ std::string Outcome::text() const {
 }
 
 Client::Client(const TargetProcess& target, const config::MountConfig::Rdma& rdma,
-               std::chrono::milliseconds patience)
+               std::chrono::milliseconds patience, Fence fence)
     : file_(::memfd_create("client", MFD_CLOEXEC)),
       fabric_(rdma::shm::make_shm_fabric(target.shm_socket())),
+      lying_fabric_(*fabric_),
       credentials_({.access_key_id = TargetProcess::kAccessKey,
                     .secret_access_key = TargetProcess::kSecretKey}) {
   EXPECT_EQ(::ftruncate(file_.get(), 2 * kRegionBytes), 0);
   void* mapped =
       ::mmap(nullptr, 2 * kRegionBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   memory_ = {static_cast<std::byte*>(mapped), 2 * kRegionBytes};
-  gets_ = fabric_
-              ->register_memory({.fd = file_.get(), .bytes = memory_.first(kRegionBytes)},
-                                rdma::Access::kRemoteWrite)
+  rdma::Fabric& fabric = fence == Fence::kReal ? *fabric_ : lying_fabric_;
+  gets_ = fabric
+              .register_memory({.fd = file_.get(), .bytes = memory_.first(kRegionBytes)},
+                               rdma::Access::kRemoteWrite)
               .value();
-  puts_ = fabric_
-              ->register_memory({.fd = file_.get(),
-                                 .offset_bytes = kRegionBytes,
-                                 .bytes = memory_.last(kRegionBytes)},
-                                rdma::Access::kRemoteRead)
+  puts_ = fabric
+              .register_memory({.fd = file_.get(),
+                                .offset_bytes = kRegionBytes,
+                                .bytes = memory_.last(kRegionBytes)},
+                               rdma::Access::kRemoteRead)
               .value();
   using std::chrono::milliseconds;
   s3::HttpObjectStore::Options options;
@@ -77,6 +79,7 @@ Client::Client(const TargetProcess& target, const config::MountConfig::Rdma& rdm
   options.endpoint.url = target.endpoint();
   options.endpoint.region = "us-east-1";
   options.rdma = rdma;
+  options.rdma.transfer_timeout = patience;
   options.http = {.event_threads = 1,
                   .connections_max = 4,
                   .connect_timeout = patience / 2,

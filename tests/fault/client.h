@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "fakes/lying_fabric.h"
 #include "rdma/fabric.h"
 #include "s3/http_object_store.h"
 #include "s3rdmafs/base/unique_fd.h"
@@ -31,9 +32,12 @@ struct Outcome {
 /// it *is* used again, so that a server that touches it all the same is found out.
 class Client {
  public:
+  /// Whether renewing a region takes the server's rights away, or only says so.
+  enum class Fence { kReal, kLies };
+
   /// @param patience  how long one request may take, its connection included
   Client(const TargetProcess& target, const config::MountConfig::Rdma& rdma,
-         std::chrono::milliseconds patience);
+         std::chrono::milliseconds patience, Fence fence);
   ~Client();
 
   /// Reads into memory of its own; `bytes` is what arrived.
@@ -62,6 +66,7 @@ class Client {
   UniqueFd file_;
   std::span<std::byte> memory_;
   std::unique_ptr<rdma::Fabric> fabric_;
+  fakes::LyingFabric lying_fabric_;
   std::unique_ptr<rdma::MemoryRegion> gets_, puts_;
   std::size_t gets_used_ = 0, puts_used_ = 0;
   std::vector<Settled> settled_;

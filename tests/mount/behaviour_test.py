@@ -86,7 +86,7 @@ def test_right_bytes_or_EIO(site, behaviour, mode):
         content.write(bucket / name, number, size)
     content.write(bucket / "overwritten", OLD, SIZES["middle"])
     (bucket / "empty").touch()
-    mounted = site.mount(target, BUCKET, rdma={"mode": mode, **BEHAVIOURS[behaviour]},
+    mounted = site.mount(target, BUCKET, rdma={"mode": mode, "threshold": "0", **BEHAVIOURS[behaviour]},
                          write={"mode": "sequential"}, retry={"deadline": "10s"})
 
     must_work = mode != "require"
