@@ -186,10 +186,12 @@ Exchange::Next PutExchange::finish_with(const HttpResponse& response, Path path)
     fail(std::move(*require_failed_));
     return {.step = Step::kFinished};
   }
-  auto& bytes =
-      path == Path::kRdma ? shared_.metrics.put_bytes_by_rdma : shared_.metrics.put_bytes_by_http;
-  bytes.add(put_.body.window.length);
-  policy_.on_done(path);
+  if (!put_.is_probe) {  // whose bytes nobody stored
+    StoreMetrics& metrics = shared_.metrics;
+    auto& bytes = path == Path::kRdma ? metrics.put_bytes_by_rdma : metrics.put_bytes_by_http;
+    bytes.add(put_.body.window.length);
+    policy_.on_done(path);
+  }
   ended_.outcome.etag = response.headers.etag;
   ended_.outcome.path = path;
   return {.step = Step::kFinished};
