@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from harness import content
+from harness.processes import eventually
 
 pytestmark = pytest.mark.needs_fuse
 
@@ -92,6 +93,8 @@ def test_right_bytes_or_EIO(site, behaviour, mode):
     must_work = mode != "require"
     check_reads(mounted, must_work)
     write(mounted / "made-empty", NEW, 0)
+    # Nobody waits for what close(2) leaves to the kernel to release.
+    eventually((bucket / "made-empty").exists, 20, "the empty object is made")
     assert (bucket / "made-empty").read_bytes() == b""
     for name, size in WRITTEN.items():
         check_write(target, mounted, name, size, None, must_work)
