@@ -3,11 +3,12 @@
 # Builds s3rdmafs and runs its tests. The last line is always "N passed, N failed, N skipped"; the exit
 # status is 0 only if nothing failed.
 #
-#   tools/test.sh                what belongs to a normal run: tidy unit property mount rdma
+#   tools/test.sh                what belongs to a normal run: tidy unit property fault mount rdma
 #   tools/test.sh SUITE...       these only, in this order:
 #     tidy      the tree's own rules: layers, licences, banned calls, file length
 #     unit      each part alone, on fakes
 #     property  random inputs against reference models
+#     fault     servers that behave as others do or do wrong on purpose, with the real client
 #     mount     real programs on a real mount, against real servers (needs FUSE)
 #     rdma      real verbs over soft-RoCE, in virtual machines that it boots (needs qemu)
 #     format    clang-format
@@ -16,7 +17,7 @@
 #               build by the second compiler, warnings and -Wthread-safety as errors
 #     tsan      unit and property under ThreadSanitizer
 #
-# CI=true makes a skipped test of unit, property, mount or rdma a failure.
+# CI=true makes a skipped test of unit, property, fault, mount or rdma a failure.
 # Build folders: build, build-asan, build-tsan (all ignored by git).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -36,7 +37,7 @@ usage() { sed -n '3,21s/^# \{0,1\}//p' "$0" >&2; }
 
 for suite in "$@"; do
   case $suite in
-  tidy | unit | property | mount | rdma | format | lint | asan | tsan) ;;
+  tidy | unit | property | fault | mount | rdma | format | lint | asan | tsan) ;;
   *)
     usage
     exit 2
@@ -143,6 +144,8 @@ run_unit() { with_build unit gtest_suite build unit; }
 
 run_property() { with_build property gtest_suite build property; }
 
+run_fault() { with_build fault gtest_suite build fault; }
+
 run_mount() { with_build mount pytest_suite tests/mount; }
 
 # guest_suite HOSTS FOLDER: a folder of tests/rdma inside one or two virtual machines.
@@ -203,7 +206,7 @@ run_asan() { test_sanitized build-asan address,undefined; }
 
 run_tsan() { test_sanitized build-tsan thread; }
 
-[ $# -gt 0 ] || set -- tidy unit property mount rdma
+[ $# -gt 0 ] || set -- tidy unit property fault mount rdma
 tools/setup.sh
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:strict_string_checks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}

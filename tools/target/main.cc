@@ -97,12 +97,17 @@ Result<void> serve(const Options& options) {
   SnapshotCache snapshots(clock);
   metrics::Registry registry;
   Traffic traffic(registry);
+  Faults faults(registry);
+  faults.replace(options.faults);
   const Services services{.store = std::move(*store),
                           .keys = options.keys,
                           .region = options.region,
                           .domain = options.domain,
                           .anonymous_read = options.anonymous_read,
                           .rdma = &dispatch,
+                          .behaviour = options.behaviour,
+                          .faults = &faults,
+                          .has_fault_control = options.has_fault_control,
                           .clock = clock,
                           .snapshots = snapshots,
                           .traffic = traffic};
@@ -117,6 +122,7 @@ Result<void> serve(const Options& options) {
   }
   int signal = 0;
   ::sigwait(&end_signals, &signal);
+  faults.stop();
   return {};
 }
 
