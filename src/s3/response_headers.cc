@@ -41,7 +41,18 @@ void append(std::optional<std::string>& header, std::string_view value) {
   }
 }
 
+std::string_view without_quotes(std::string_view etag) {
+  if (etag.size() >= 2 && etag.front() == '"' && etag.back() == '"') {
+    return etag.substr(1, etag.size() - 2);
+  }
+  return etag;
+}
+
 }  // namespace
+
+bool is_same_etag(std::string_view one, std::string_view other) {
+  return without_quotes(one) == without_quotes(other);
+}
 
 void ResponseHeaders::add_line(std::string_view line) {
   const std::size_t colon = line.find(':');
@@ -61,6 +72,10 @@ void ResponseHeaders::add_line(std::string_view line) {
     append(rdma_reply, value);
   } else if (is_same_name(name, "x-amz-rdma-bytes-transferred")) {
     append(rdma_bytes_transferred, value);
+  } else if (is_same_name(name, "x-amz-checksum-crc64nvme")) {
+    checksum_crc64nvme = value;
+  } else if (is_same_name(name, "x-amz-checksum-crc32c")) {
+    checksum_crc32c = value;
   } else if (is_same_name(name, "x-amz-request-id")) {
     request_id = value;
   } else if (is_same_name(name, "retry-after")) {

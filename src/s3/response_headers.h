@@ -20,11 +20,18 @@ struct ResponseHeaders {
   /// which no rule takes for success.
   std::optional<std::string> rdma_reply;
   std::optional<std::string> rdma_bytes_transferred;
+  /// Of the whole object, base64; "-N" at the end, or absent, where the server has none of that.
+  std::string checksum_crc64nvme;
+  std::string checksum_crc32c;
   std::optional<std::chrono::seconds> retry_after;  ///< only the form in seconds (RFC 9110 10.2.3)
 
   /// Takes one line as it came off the wire; what it does not know or cannot read it ignores.
   void add_line(std::string_view line);
 };
+
+/// Whether two ETags name one version: some servers leave the quotes away in one place and not in
+/// the other.
+[[nodiscard]] bool is_same_etag(std::string_view one, std::string_view other);
 
 /// The "bytes a-b/total" of RFC 9110 section 14.4.
 struct ContentRange {

@@ -8,22 +8,35 @@ namespace {
 
 constexpr std::string_view kBytesName = "get_bytes_total";
 constexpr std::string_view kBytesHelp = "Object bytes received, by the path they came";
+constexpr std::string_view kPutBytesName = "put_bytes_total";
+constexpr std::string_view kPutBytesHelp = "Object bytes stored, by the path they went";
 constexpr std::string_view kRequestsName = "s3_requests_total";
 constexpr std::string_view kRequestsHelp = "S3 operations begun, retries not counted";
+/// In the order of StoreMetrics::Operation.
+constexpr std::string_view kOperationNames[] = {
+    "head",         "list",  "get", "put", "create_upload", "upload_part", "complete_upload",
+    "abort_upload", "delete"};
 
 }  // namespace
 
 StoreMetrics::StoreMetrics(metrics::Registry& registry)
     : bytes_by_rdma(registry.counter(kBytesName, kBytesHelp, R"(path="rdma")")),
       bytes_by_http(registry.counter(kBytesName, kBytesHelp, R"(path="http")")),
+      put_bytes_by_rdma(registry.counter(kPutBytesName, kPutBytesHelp, R"(path="rdma")")),
+      put_bytes_by_http(registry.counter(kPutBytesName, kPutBytesHelp, R"(path="http")")),
+      put_spoiled(registry.counter(
+          "rdma_puts_stored_wrong_total",
+          "Objects a server stored wrong because it ignored a token; stored again by HTTP")),
       retries(registry.counter("s3_retries_total", "S3 requests sent again after a failure")),
       retries_refused(registry.counter("s3_retries_refused_total",
                                        "Retries not made because the retry budget was spent")),
       in_flight(registry.gauge("s3_operations_in_flight", "S3 operations begun and not ended")),
-      registry_(registry),
-      requests_{&registry.counter(kRequestsName, kRequestsHelp, R"(operation="head")"),
-                &registry.counter(kRequestsName, kRequestsHelp, R"(operation="list")"),
-                &registry.counter(kRequestsName, kRequestsHelp, R"(operation="get")")} {}
+      registry_(registry) {
+  for (const std::string_view name : kOperationNames) {
+    requests_.push_back(
+        &registry.counter(kRequestsName, kRequestsHelp, fmt::format("operation=\"{}\"", name)));
+  }
+}
 
 void StoreMetrics::on_attempt_failed(ErrorCode code) {
   registry_
@@ -42,7 +55,7 @@ void StoreMetrics::on_fallback(std::string_view reason, std::string_view detail)
     if (!reasons_seen_.emplace(reason).second) return;
   }
   spdlog::warn(
-      "a read did not go by RDMA: {} ({}); counted in rdma_fallbacks_total, not logged again",
+      "a transfer did not go by RDMA: {} ({}); counted in rdma_fallbacks_total, not logged again",
       detail, reason);
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/base/mutex.h"
@@ -15,7 +15,17 @@ namespace s3rdmafs::s3 {
 /// The object client's numbers, asked for once. Thread-safe.
 class StoreMetrics {
  public:
-  enum class Operation { kHead, kList, kGet };
+  enum class Operation {
+    kHead,
+    kList,
+    kGet,
+    kPut,
+    kCreateUpload,
+    kUploadPart,
+    kCompleteUpload,
+    kAbortUpload,
+    kDelete,
+  };
 
   explicit StoreMetrics(metrics::Registry& registry);
 
@@ -33,13 +43,16 @@ class StoreMetrics {
 
   metrics::Counter& bytes_by_rdma;
   metrics::Counter& bytes_by_http;
+  metrics::Counter& put_bytes_by_rdma;
+  metrics::Counter& put_bytes_by_http;
+  metrics::Counter& put_spoiled;
   metrics::Counter& retries;
   metrics::Counter& retries_refused;
   metrics::Gauge& in_flight;
 
  private:
   metrics::Registry& registry_;
-  std::array<metrics::Counter*, 3> requests_;
+  std::vector<metrics::Counter*> requests_;
 
   Mutex mutex_;  // leaf
   std::set<std::string, std::less<>> reasons_seen_ GUARDED_BY(mutex_);

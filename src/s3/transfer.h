@@ -57,6 +57,7 @@ class Transfer {
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self) noexcept;
   static int on_send(void* self, char*, char*, int, int) noexcept;
   void set_options();
+  void set_method();
   [[nodiscard]] bool take_body(std::string_view bytes);
 
   const TransferOptions& options_;

@@ -36,6 +36,8 @@ struct SeenRequest {
   std::string method;
   std::string url;                             ///< path only, as it was sent
   std::map<std::string, std::string> headers;  ///< names in lower case
+  std::string query = {};                      ///< "a=1&b", as it was sent
+  std::string body = {};
 };
 
 /// An HTTP server on a free port of 127.0.0.1 that answers what a test tells it to, in order.

@@ -69,7 +69,7 @@ TEST_F(RequestTest, SignsAsAwsDoes) {
 
 TEST_F(RequestTest, SignsTheTokenAndLeavesThePayloadUnsigned) {
   const auto request =
-      build({.key = "k", .headers = {{"x-amz-rdma-token", "t"}}, .has_rdma_token = true});
+      build({.key = "k", .headers = {{"x-amz-rdma-token", "t"}}, .payload_hash = std::string(kUnsignedPayload)});
   EXPECT_THAT(request->headers, Contains("x-amz-content-sha256: UNSIGNED-PAYLOAD"));
   EXPECT_THAT(request->headers, Contains(HasSubstr("x-amz-date;x-amz-rdma-token,")));
 }
