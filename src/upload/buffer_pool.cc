@@ -47,7 +47,7 @@ BufferPool::BufferPool(cache::Arena& arena, std::size_t chunk_bytes, const Clock
       quarantine_(
           arena, "upload-renew", [this](std::uint32_t slab) { on_renewed(slab); },
           [this, tick = std::move(on_tick)] {
-            on_tick();
+            this->on_tick();
             tick();
           }) {
   metrics.gauge("upload_buffers_bytes", "Registered memory for part buffers.")
