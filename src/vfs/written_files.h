@@ -52,7 +52,7 @@ class WrittenFiles {
   upload::Uploads& uploads_;
   const Clock& clock_;
 
-  mutable Mutex mutex_;  // leaf, but for WrittenFile's own
+  mutable Mutex mutex_;  // lock order 1: only WrittenFile's own are taken while it is held
   CondVar work_done_;
   std::map<std::string, std::shared_ptr<WrittenFile>> by_key_ GUARDED_BY(mutex_);  ///< in order
   std::unordered_map<std::uint64_t, std::shared_ptr<WrittenFile>> by_handle_ GUARDED_BY(mutex_);

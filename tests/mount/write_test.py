@@ -74,6 +74,11 @@ def uploads_of(client):
     return [key for key in out.split() if key != "None"]
 
 
+def bytes_by_path(mounted):
+    stats = mounted.stats()
+    return {path: total(stats, WRITE_BYTES, f'path="{path}"') for path in ("rdma", "http")}
+
+
 @pytest.fixture
 def aws(server, tmp_path):
     return Awscli(server, BUCKET, tmp_path / "aws")
@@ -94,10 +99,10 @@ def test_a_file_is_at_the_server_when_close_returns(mounted, folder, size):
 
 def test_the_bytes_go_by_the_path_asked_for(mounted, folder):
     other = {"rdma": "http", "http": "rdma"}[mounted.path]
-    before = {path: total(mounted.stats(), WRITE_BYTES, path) for path in ("rdma", "http")}
+    before = bytes_by_path(mounted)
     (folder[0] / "small").write_bytes(b"x" * 100_000)
     (folder[0] / "large").write_bytes(content.expected(1, 0, 3 * PART))
-    after = {path: total(mounted.stats(), WRITE_BYTES, path) for path in ("rdma", "http")}
+    after = bytes_by_path(mounted)
     assert after[mounted.path] - before[mounted.path] == 100_000 + 3 * PART
     assert after[other] == before[other]
 
@@ -352,11 +357,11 @@ def run_writers(folder):
 @pytest.mark.needs("aws")
 def test_two_hundred_files_by_eight_writers_are_what_another_client_reads(mounted, folder, aws, tmp_path):
     at, stored = folder
-    before = {path: total(mounted.stats(), WRITE_BYTES, path) for path in ("rdma", "http")}
+    before = bytes_by_path(mounted)
     run_writers(at)
     eventually(lambda: len(os.listdir(stored)) >= FILES, 20, "every file is there")
 
-    bulk = {path: total(mounted.stats(), WRITE_BYTES, path) - before[path] for path in before}
+    bulk = {path: count - before[path] for path, count in bytes_by_path(mounted).items()}
     assert bulk[mounted.path] > 0.99 * sum(bulk.values()), bulk
     assert sum(bulk.values()) == sum(map(size_of, range(FILES)))
     copy = tmp_path / "copy"
