@@ -46,6 +46,11 @@ std::uint64_t Uploader::size_bytes() const {
   return size_bytes_;
 }
 
+bool Uploader::has_failed() const {
+  const MutexLock lock(mutex_);
+  return error_.has_value();
+}
+
 bool Uploader::is_stored() const {
   const MutexLock lock(mutex_);
   return stored_;

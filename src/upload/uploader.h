@@ -70,6 +70,8 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   void cancel(Done<void> done);
 
   [[nodiscard]] std::uint64_t size_bytes() const;
+  /// Whether every finish() from now on fails.
+  [[nodiscard]] bool has_failed() const;
   /// Whether all bytes so far are visible.
   [[nodiscard]] bool is_stored() const;
   [[nodiscard]] const std::string& key() const noexcept { return key_; }

@@ -97,11 +97,17 @@ void FileSystem::Impl::write(std::uint64_t handle, std::uint64_t offset_bytes,
                              std::span<const std::byte> bytes, Deadline deadline, Done<void> done) {
   const std::shared_ptr<WrittenFile> file = written_ ? written_->find(handle) : nullptr;
   if (!file) return done(no_such_handle(handle));
-  // After a sync the name stood for a version; now it stands for this file once more.
-  if (file->is_wanted()) {
+  const bool is_again = file->is_stored();  // after a sync, when its name stands for a version
+  if (is_again) {
     if (auto shown = written_->show(file); !shown) return done(std::move(shown));
   }
-  file->append(offset_bytes, bytes, deadline, std::move(done));
+  file->append(offset_bytes, bytes, deadline,
+               [self = shared_from_this(), file, is_again,
+                done = std::move(done)](Result<void> outcome) mutable {
+                 // Refused: the version is still what there is.
+                 if (is_again && !file->is_pending()) self->written_->hide(*file);
+                 done(std::move(outcome));
+               });
 }
 
 void FileSystem::Impl::finish(const std::shared_ptr<WrittenFile>& file, Done<void> done) {

@@ -74,9 +74,14 @@ bool WrittenFile::is_stored() const {
   return !uploader || uploader->is_stored();
 }
 
-bool WrittenFile::is_wanted() const {
-  const MutexLock lock(mutex_);
-  return wanted_;
+bool WrittenFile::is_pending() const {
+  std::shared_ptr<upload::Uploader> uploader;
+  {
+    const MutexLock lock(mutex_);
+    if (!wanted_ || !uploader_) return false;
+    uploader = uploader_;
+  }
+  return !uploader->is_stored() && !uploader->has_failed();
 }
 
 void WrittenFile::truncate(std::uint64_t size_bytes, Done<void> done) {

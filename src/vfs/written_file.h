@@ -40,8 +40,8 @@ class WrittenFile : public std::enable_shared_from_this<WrittenFile> {
   void finish(Done<void> done);
   /// Whether finish() has nothing to do.
   [[nodiscard]] bool is_stored() const;
-  /// Not after discard().
-  [[nodiscard]] bool is_wanted() const;
+  /// Whether its name should stand for it: it has bytes that the store has not yet, and may get.
+  [[nodiscard]] bool is_pending() const;
   /// To `size_bytes`: where it is already, or zero, which begins the object anew.
   void truncate(std::uint64_t size_bytes, Done<void> done);
   void discard(Done<void> done);
