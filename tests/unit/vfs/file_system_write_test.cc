@@ -136,6 +136,17 @@ TEST_F(FileSystemWrite, StoresNothingTwice) {
   EXPECT_EQ(store_.count(fakes::FakeObjectStore::Operation::kPut), 1U);
 }
 
+TEST_F(FileSystemWrite, LeavesTheNameToTheVersionWhenALargeFileIsWrittenOnAfterSync) {
+  const std::string large(2 * WritableBucket::kPart, 'x');
+  const auto handle = open_anew("file");
+  bucket_.write(handle, 0, large).value();
+  bucket_.sync(handle).value();
+  EXPECT_EQ(error_of(bucket_.write(handle, large.size(), "more")), "SequentialOnly");
+  EXPECT_EQ(open_error("file"), "") << "not busy";
+  fs_.release(handle);
+  EXPECT_EQ(store_.object("file"), large);
+}
+
 TEST_F(FileSystemWrite, CutsAFileToNothingAndToNothingElse) {
   store_.put("file", "old");
   const Ino ino = bucket_.lookup(kRootIno, "file")->attributes.ino;
