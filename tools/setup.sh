@@ -21,6 +21,7 @@ build=(
   libsystemd-dev                                   # readiness
   liburing-dev libnuma-dev                         # FUSE over io_uring, in libfuse
   libgtest-dev libgmock-dev librapidcheck-dev      # unit and property tests are part of the build
+  libbenchmark-dev                                 # tools/bench
   fuse3 attr iproute2 procps util-linux curl python3
   dpkg-dev xz-utils                                # to fetch libfuse's source (tools/get-libfuse.sh)
 )
