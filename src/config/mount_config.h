@@ -29,6 +29,12 @@ enum class CacheLock {
   kRequire,  ///< the mount fails where it does not
 };
 
+/// What the mount may change in the bucket.
+enum class WriteMode {
+  kOff,         ///< nothing: a read-only mount
+  kSequential,  ///< files from start to end, unlink, mkdir, rmdir
+};
+
 enum class AddressingStyle { kPath, kVirtualHost };
 
 /// Everything one mount file says, checked and with defaults filled in. Plain value.
@@ -66,6 +72,13 @@ struct MountConfig {
     std::uint64_t size_bytes = 0;  ///< registered memory, a multiple of a slab (8 MiB)
     CacheLock lock = CacheLock::kTry;
   } cache;
+
+  struct Write {
+    WriteMode mode = WriteMode::kOff;
+    std::uint64_t part_bytes = 0;    ///< of the first parts of an object; later ones are larger
+    std::uint64_t buffer_bytes = 0;  ///< registered memory for parts; at least two of them
+    unsigned parallel_parts = 0;     ///< of one object
+  } write;
 
   struct ReadAhead {
     std::uint64_t window_max_bytes = 0;  ///< per stream; 0 switches read-ahead off

@@ -24,6 +24,8 @@ constexpr Names<FabricChoice> kFabrics[] = {{"auto", FabricChoice::kAuto},
                                             {"shm", FabricChoice::kShm}};
 constexpr Names<CacheLock> kCacheLocks[] = {
     {"off", CacheLock::kOff}, {"try", CacheLock::kTry}, {"require", CacheLock::kRequire}};
+constexpr Names<WriteMode> kWriteModes[] = {{"off", WriteMode::kOff},
+                                            {"sequential", WriteMode::kSequential}};
 constexpr Names<AddressingStyle> kAddressingStyles[] = {
     {"path", AddressingStyle::kPath}, {"virtual-host", AddressingStyle::kVirtualHost}};
 std::string mounting_user(const Environment& environment) {
@@ -35,6 +37,10 @@ std::string mounting_group(const Environment& environment) {
 std::string true_for_root(const Environment& environment) {
   return environment.is_root ? "true" : "false";
 }
+
+// What load.cc makes of these where the mount may write is described beside them.
+std::string read_only_files(const Environment&) { return "0444"; }
+std::string read_only_directories(const Environment&) { return "0555"; }
 
 // (uid_t)-1 means "no change" to chown(2), so nobody can have it.
 constexpr unsigned kIdMax = std::numeric_limits<unsigned>::max() - 1;
@@ -130,6 +136,27 @@ constexpr Key kKeys[] = {
      Choice<CacheLock>{[](MountConfig& c) -> auto& { return c.cache.lock; }, kCacheLocks},
      Default{"try"}, "Whether the cache must be locked in memory (never swapped)."},
 
+    // Training must not be able to damage its data set; who wants checkpoints says so.
+    {"write", "mode",
+     Choice<WriteMode>{[](MountConfig& c) -> auto& { return c.write.mode; }, kWriteModes},
+     Default{"off"}, "What the mount may change: nothing, or files written from start to end."},
+    // 8 MiB: above S3's least part (5 MiB), and long enough that a request costs next to nothing.
+    // 1 GiB parts hold the largest object there is, so more is a typing error. A multiple of a huge
+    // page, so that no two parts share one.
+    {"write", "part_size",
+     Size{[](MountConfig& c) -> auto& { return c.write.part_bytes; }, 8 * kMiB, kGiB, 2 * kMiB},
+     Default{"8MiB"}, "Bytes of an object's first parts; after each 500 parts they double."},
+    // 32 parts of the first size: 8 writers with one filling and three on their way each.
+    {"write", "buffer_size",
+     Size{[](MountConfig& c) -> auto& { return c.write.buffer_bytes; }, 16 * kMiB, 16 * kTiB,
+          2 * kMiB},
+     Default{"256MiB"}, "Registered memory for parts, taken at mount if it may write."},
+    // Four requests of 8 MiB keep a 25 GB/s link busy through 1 ms of latency each; a bound of 64
+    // is what http.connections_max allows by default.
+    {"write", "parallel_parts",
+     Integer{[](MountConfig& c) -> auto& { return c.write.parallel_parts; }, 1, 64}, Default{"4"},
+     "Parts of one object that travel at once."},
+
     // 64 MiB is 10 ms of a 6 GB/s reader: it covers a server that takes that long to answer.
     {"read_ahead", "window_max",
      Size{[](MountConfig& c) -> auto& { return c.read_ahead.window_max_bytes; }, 0, 16 * kTiB, 1},
@@ -186,11 +213,13 @@ constexpr Key kKeys[] = {
      Default{"the mounting user", mounting_user}, "Owner of every file and directory."},
     {"mount", "gid", Integer{[](MountConfig& c) -> auto& { return c.mount.gid; }, 0, kIdMax},
      Default{"the mounting user's group", mounting_group}, "Group of every file and directory."},
-    // Readable by all, writable by none: the mount is read-only.
+    // Readable by all; writable by the owner where the mount may write.
     {"mount", "file_mode", Mode{[](MountConfig& c) -> auto& { return c.mount.file_mode; }},
-     Default{"0444"}, "Permission bits of files, in octal."},
+     Default{"0444, or 0644 if the mount may write", read_only_files},
+     "Permission bits of files, in octal."},
     {"mount", "directory_mode",
-     Mode{[](MountConfig& c) -> auto& { return c.mount.directory_mode; }}, Default{"0555"},
+     Mode{[](MountConfig& c) -> auto& { return c.mount.directory_mode; }},
+     Default{"0555, or 0755 if the mount may write", read_only_directories},
      "Permission bits of directories, in octal."},
     // What root mounts is for all; others need user_allow_other in /etc/fuse.conf, so they must
     // ask.

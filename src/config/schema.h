@@ -56,7 +56,8 @@ struct Choice {
 };
 
 using Rule = std::variant<Text, Boolean, Integer, Size, Duration, Mode, Choice<RdmaMode>,
-                          Choice<FabricChoice>, Choice<AddressingStyle>, Choice<CacheLock>>;
+                          Choice<FabricChoice>, Choice<AddressingStyle>, Choice<CacheLock>,
+                          Choice<WriteMode>>;
 
 /// What a key is when nobody sets it.
 struct Default {
