@@ -11,7 +11,8 @@ struct HostPort {
   std::uint16_t port = 0;
 };
 
-/// Where an endpoint's URL, as config/ has checked it, leads; the scheme's port where it names none.
+/// Where an endpoint's URL, as config/ has checked it, leads; the scheme's port where it names
+/// none.
 [[nodiscard]] HostPort host_port_of(const std::string& url);
 
 /// Whether that name can only be this very host.

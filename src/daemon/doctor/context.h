@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/environment.h"
 #include "config/load.h"
@@ -24,17 +25,19 @@ struct Context {
   SystemClock clock;
   metrics::Registry metrics;
 
-  std::optional<config::LoadedConfig> loaded;  ///< by "mount file"
-  std::optional<s3::HttpResponse> answer;      ///< to an unsigned request, by "HTTP"
+  std::optional<config::LoadedConfig> loaded;          ///< by "mount file"
+  std::optional<s3::HttpResponse> answer;              ///< to an unsigned request, by "HTTP"
   std::unique_ptr<s3::StaticCredentials> credentials;  ///< by "credentials"
+  std::optional<Error> listing_error;                  ///< of the signed request; by "credentials"
   std::unique_ptr<rdma::Fabric> fabric;                ///< by "RDMA fabric"
   std::unique_ptr<TestMemory> memory;                  ///< by "test object"
   std::unique_ptr<s3::HttpObjectStore> http;           ///< goes by HTTP alone; by "credentials"
   std::unique_ptr<s3::HttpObjectStore> rdma;           ///< by RDMA or not at all; "RDMA fabric"
   /// Read by the transfer checks; the bytes are what TestMemory::expected() holds.
   std::optional<s3::ObjectInfo> object;
-  bool object_is_ours = false;  ///< written by us, to be removed
-  bool may_write = true;
+  bool rdma_works = false;           ///< by "RDMA read"
+  bool may_write = false;            ///< what we write can be written, and is to be tested
+  std::vector<std::string> written;  ///< test objects, which must go again
 
   Context() = default;
   Context(const Context&) = delete;

@@ -97,7 +97,8 @@ std::string to_json(const Report& report) {
                           checks.empty() ? "" : ",", json_string(name), level_name(finding.level),
                           json_string(finding.seen), json_string(finding.advice));
   }
-  return fmt::format(R"({{"verdict":"{}","exit_status":{},"checks":[{}]}})" "\n",
+  return fmt::format(R"({{"verdict":"{}","exit_status":{},"checks":[{}]}})"
+                     "\n",
                      verdict_name(report), exit_status(report), checks);
 }
 
