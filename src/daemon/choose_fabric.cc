@@ -4,8 +4,7 @@
 #include <charconv>
 #include <string>
 
-#include <curl/curl.h>
-
+#include "daemon/host_port.h"
 #include "rdma/mlx5/dc_fabric.h"
 #include "rdma/mlx5/find_rails.h"
 #include "rdma/null_fabric.h"
@@ -16,32 +15,6 @@
 
 namespace s3rdmafs::daemon {
 namespace {
-
-struct HostPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-// The URL was checked by config/; libcurl, which will use it, is the one that splits it.
-HostPort host_port_of(const std::string& url) {
-  const std::unique_ptr<CURLU, void (*)(CURLU*)> parts(curl_url(), curl_url_cleanup);
-  HostPort result;
-  if (curl_url_set(parts.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) return result;
-  const auto part = [&parts](CURLUPart which) {
-    char* text = nullptr;
-    curl_url_get(parts.get(), which, &text, CURLU_DEFAULT_PORT);
-    const std::unique_ptr<char, void (*)(void*)> owned(text, curl_free);
-    return std::string(text == nullptr ? "" : text);
-  };
-  result.host = part(CURLUPART_HOST);
-  const std::string port = part(CURLUPART_PORT);
-  std::from_chars(port.data(), port.data() + port.size(), result.port);
-  return result;
-}
-
-bool is_this_host(const std::string& host) {
-  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
-}
 
 std::optional<unsigned> gid_index_of(const config::MountConfig::Rdma& config) {
   unsigned index = 0;
@@ -74,14 +47,13 @@ Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& con
   if (config.rdma.mode == config::RdmaMode::kOff) return rdma::make_null_fabric();
   const HostPort endpoint = host_port_of(config.endpoint.url);
   const auto make_rc = [&] {
-    return rdma::verbs::make_rc_fabric(
-        {.port = rdma::verbs::parse_rail(config.rdma.rails, gid_index_of(config.rdma)),
-         .endpoint_url = config.endpoint.url,
-         .endpoint_host = endpoint.host,
-         .endpoint_port = endpoint.port,
-         .ca_file = config.endpoint.ca_file,
-         .sessions_max = config.rdma.sessions_max},
-        clock, metrics);
+    return rdma::verbs::make_rc_fabric({.port = port_wish(config.rdma),
+                                        .endpoint_url = config.endpoint.url,
+                                        .endpoint_host = endpoint.host,
+                                        .endpoint_port = endpoint.port,
+                                        .ca_file = config.endpoint.ca_file,
+                                        .sessions_max = config.rdma.sessions_max},
+                                       clock, metrics);
   };
   switch (config.rdma.fabric) {
     case config::FabricChoice::kShm:
@@ -107,6 +79,10 @@ Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& con
 }
 
 }  // namespace
+
+rdma::verbs::PortWish port_wish(const config::MountConfig::Rdma& config) {
+  return rdma::verbs::parse_rail(config.rails, gid_index_of(config));
+}
 
 Result<std::unique_ptr<rdma::Fabric>> choose_fabric(const config::MountConfig& config,
                                                     const Clock& clock,

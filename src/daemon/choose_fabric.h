@@ -8,6 +8,7 @@
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/metrics/registry.h"
+#include "s3rdmafs/rdma/rdma_devices.h"
 
 namespace s3rdmafs::daemon {
 
@@ -19,5 +20,8 @@ namespace s3rdmafs::daemon {
 
                                                                   const Clock& clock,
                                                                   metrics::Registry& metrics);
+
+/// Which port of which device the mount file asks for.
+[[nodiscard]] rdma::verbs::PortWish port_wish(const config::MountConfig::Rdma& config);
 
 }  // namespace s3rdmafs::daemon

@@ -43,7 +43,7 @@ struct HttpRequest {
   /// Borrowed until the answer, which may come before all of it has left.
   std::span<const std::byte> body = {};
   /// IP address on this host that the connection comes from; empty: the system's choice.
-  std::string source_address;
+  std::string source_address = {};
   /// Where the body of a 2xx answer goes; not one byte is written past its end. Borrowed until the
   /// answer. Empty: the body goes to HttpResponse::text, as every other answer's does.
   std::span<std::byte> body_into = {};

@@ -68,6 +68,9 @@ void ResponseHeaders::add_line(std::string_view line, const RdmaHeaderNames& nam
   } else if (is_same_name(name, "last-modified")) {
     const std::time_t seconds = curl_getdate(std::string(value).c_str(), nullptr);
     if (seconds != -1) last_modified = std::chrono::system_clock::from_time_t(seconds);
+  } else if (is_same_name(name, "date")) {
+    const std::time_t seconds = curl_getdate(std::string(value).c_str(), nullptr);
+    if (seconds != -1) date = std::chrono::system_clock::from_time_t(seconds);
   } else if (is_same_name(name, names.reply)) {
     append(rdma_reply, value);
   } else if (is_same_name(name, names.bytes)) {

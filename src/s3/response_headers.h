@@ -23,6 +23,7 @@ struct ResponseHeaders {
   std::string content_range;
   std::optional<std::uint64_t> content_length;
   std::optional<std::chrono::system_clock::time_point> last_modified;
+  std::optional<std::chrono::system_clock::time_point> date;  ///< the server's clock
   /// As received, without white space around it; one that came several times is joined by ", ",
   /// which no rule takes for success.
   std::optional<std::string> rdma_reply;
