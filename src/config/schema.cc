@@ -20,8 +20,16 @@ using Names = std::pair<std::string_view, T>;
 
 constexpr Names<RdmaMode> kRdmaModes[] = {
     {"prefer", RdmaMode::kPrefer}, {"require", RdmaMode::kRequire}, {"off", RdmaMode::kOff}};
+constexpr Names<ByteCount> kByteCounts[] = {{"require", ByteCount::kRequire},
+                                            {"optional", ByteCount::kOptional}};
+constexpr Names<Verify> kVerifies[] = {
+    {"off", Verify::kOff}, {"sample", Verify::kSample}, {"always", Verify::kAlways}};
 constexpr Names<FabricChoice> kFabrics[] = {{"auto", FabricChoice::kAuto},
-                                            {"shm", FabricChoice::kShm}};
+                                            {"shm", FabricChoice::kShm},
+                                            {"rc", FabricChoice::kRc},
+                                            {"dc", FabricChoice::kDc}};
+constexpr Names<DcTokenForm> kTokenForms[] = {
+    {"81", DcTokenForm::k81}, {"115", DcTokenForm::k115}, {"base64", DcTokenForm::kBase64}};
 constexpr Names<CacheLock> kCacheLocks[] = {
     {"off", CacheLock::kOff}, {"try", CacheLock::kTry}, {"require", CacheLock::kRequire}};
 constexpr Names<AddressingStyle> kAddressingStyles[] = {
@@ -110,11 +118,62 @@ constexpr Key kKeys[] = {
     // Below about this size the token's headers and registration cost what they save. Above a slab
     // no transfer could reach it: that would be rdma.mode = "off" in disguise.
     {"rdma", "threshold",
-     Size{[](MountConfig& c) -> auto& { return c.rdma.threshold_bytes; }, 0, kSlabBytes, 1},
-     Default{"64KiB"}, "Smaller transfers go by HTTP; 0: all go by RDMA."},
+     SizeOrAuto{[](MountConfig& c) -> auto& { return c.rdma.threshold_bytes; }, 0, kSlabBytes},
+     Default{"auto"}, "Smaller transfers go by HTTP; 0: all by RDMA; \"auto\": measured."},
+
+    // The names that most servers have; Dell's is x-rdma-info, Scality's x-scal-rdma.
+    {"rdma", "token_header",
+     Text{[](MountConfig& c) -> auto& { return c.rdma.token_header; }, check_header_name},
+     Default{"x-amz-rdma-token"}, "The request header that carries the token."},
+    {"rdma", "reply_header",
+     Text{[](MountConfig& c) -> auto& { return c.rdma.reply_header; }, check_header_name},
+     Default{"x-amz-rdma-reply"}, "The answer's header that says what became of the token."},
+    {"rdma", "bytes_header",
+     Text{[](MountConfig& c) -> auto& { return c.rdma.bytes_header; }, check_header_name},
+     Default{"x-amz-rdma-bytes-transferred"}, "The answer's header with the count of bytes."},
+    // Without the count a read that the server cut short cannot be told from a whole one.
+    {"rdma", "byte_count",
+     Choice<ByteCount>{[](MountConfig& c) -> auto& { return c.rdma.byte_count; }, kByteCounts},
+     Default{"require"}, "Whether a read by RDMA is good only with a count of its bytes."},
+    // elbencho's server gives a chunk of a transfer that long before it gives up.
+    {"rdma", "transfer_timeout",
+     Duration{[](MountConfig& c) -> auto& { return c.rdma.transfer_timeout; }, kTimeoutMin,
+              kTimeoutMax},
+     Default{"30s"}, "How long one attempt with a token may take."},
+    // It doubles what the server sends; s3rdmafs doctor compares bytes once.
+    {"rdma", "verify",
+     Choice<Verify>{[](MountConfig& c) -> auto& { return c.rdma.verify; }, kVerifies},
+     Default{"off"}, "Which reads by RDMA are compared with what the server has."},
+
     {"rdma", "shm_socket",
      Text{[](MountConfig& c) -> auto& { return c.rdma.shm_socket; }, check_socket}, Default{"auto"},
      "The server's socket for the shm fabric; \"auto\" derives it from the endpoint."},
+
+    // What every server's library has where nobody says otherwise (protocol.md section 2.3).
+    // Whoever has the key and a token can reach the cache's memory, so another one is a secret.
+    {"rdma", "dc_key", HexKey{[](MountConfig& c) -> auto& { return c.rdma.dc_key; }},
+     Default{"0xffeeddcc"}, "Access key of the dc fabric; the servers must have the same.", true},
+    // The only form that all present servers take.
+    {"rdma", "token_form",
+     Choice<DcTokenForm>{[](MountConfig& c) -> auto& { return c.rdma.token_form; }, kTokenForms},
+     Default{"81"},
+     "How the dc fabric writes its tokens; \"115\" and \"base64\" for older servers."},
+    // Every active port of every ConnectX: what a node with several of them is built for.
+    {"rdma", "rails", Text{[](MountConfig& c) -> auto& { return c.rdma.rails; }, check_rails},
+     Default{"auto"}, "RDMA ports to use: dc takes all of them, rc the first; \"auto\" chooses."},
+    // The kernel's table has an entry for each address and RoCE version; the route tells which.
+    {"rdma", "gid_index",
+     Text{[](MountConfig& c) -> auto& { return c.rdma.gid_index; }, check_gid_index},
+     Default{"auto"}, "Entry of the port's GID table to use; \"auto\" chooses."},
+    // As many as http.connections_max, since each request in flight needs one. Servers of this
+    // dialect have 1024 for all their clients (rc-dialects.md section 2.1).
+    {"rdma", "sessions_max",
+     Integer{[](MountConfig& c) -> auto& { return c.rdma.sessions_max; }, 1, 1024}, Default{"64"},
+     "Most sessions of the rc fabric, one for each transfer under way."},
+    // A server with a port on each network answers by the one that it was asked over.
+    {"rdma", "bind_source", Boolean{[](MountConfig& c) -> auto& { return c.rdma.bind_source; }},
+     Default{"true"},
+     "Whether a request is sent from the address of the rail that its token names."},
 
     // A gibibyte holds read-ahead for a dozen streams and fits on any machine that trains.
     // At least 8 slabs, so that one reader's window and the blocks of a few others fit at once;

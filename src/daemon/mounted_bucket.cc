@@ -69,7 +69,7 @@ struct MountedBucket::Layers {
 
 Result<void> MountedBucket::Layers::build_store() {
   const config::MountConfig& config = plan.config;
-  auto chosen = choose_fabric(config);
+  auto chosen = choose_fabric(config, clock, metrics);
   if (!chosen) return std::unexpected(chosen.error());
   fabric = std::move(*chosen);
   store = std::make_unique<s3::HttpObjectStore>(
@@ -142,6 +142,8 @@ MountedBucket::MountedBucket(std::unique_ptr<Layers> layers) : layers_(std::move
 
 MountedBucket::~MountedBucket() {
   // Every request under way gets its answer (EIO) while the session can still carry it.
+  // First those that wait for an RDMA session: they then fail in the store as well.
+  layers_->fabric->shut_down();
   layers_->store->shut_down();
 }
 

@@ -49,10 +49,14 @@ struct DeviceInfo {
 
 /// What the mount file says; the defaults mean "choose".
 struct PortWish {
-  std::string device;                 ///< empty: any
-  std::optional<std::uint8_t> port;   ///< from 1
-  std::optional<unsigned> gid_index;  ///< in that port's table
+  std::string device = {};                 ///< empty: any
+  std::string address = {};                ///< the port has this IP address; empty: any
+  std::optional<std::uint8_t> port = {};   ///< from 1
+  std::optional<unsigned> gid_index = {};  ///< in that port's table
 };
+
+/// The first of rdma.rails: "auto", "device", "device:port" or an IP address of a port.
+[[nodiscard]] PortWish parse_rail(std::string_view rails, std::optional<unsigned> gid_index);
 
 struct ChosenPort {
   std::string device;

@@ -18,6 +18,8 @@ struct Destroy {
 
 // Owners of libibverbs objects. Whoever has several declares them in this order, so that they are
 // destroyed in the reverse one: the kernel refuses to destroy what another still uses.
+using DeviceList =
+    std::unique_ptr<ibv_device*[], Destroy<ibv_free_device_list>>;  // nullptr ends it
 using Context = std::unique_ptr<ibv_context, Destroy<ibv_close_device>>;
 using ProtectionDomain = std::unique_ptr<ibv_pd, Destroy<ibv_dealloc_pd>>;
 using CompletionChannel = std::unique_ptr<ibv_comp_channel, Destroy<ibv_destroy_comp_channel>>;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <memory>
 
 #include <net/if.h>
@@ -21,10 +22,6 @@
 
 namespace s3rdmafs::rdma::verbs {
 namespace {
-
-struct FreeDeviceList {
-  void operator()(ibv_device** list) const noexcept { ibv_free_device_list(list); }
-};
 
 LinkLayer link_layer_of(std::uint8_t value) {
   if (value == IBV_LINK_LAYER_INFINIBAND) return LinkLayer::kInfiniBand;
@@ -102,7 +99,7 @@ std::string what_there_is(const std::vector<DeviceInfo>& devices) {
 
 Result<std::vector<DeviceInfo>> list_devices() {
   int count = 0;
-  const std::unique_ptr<ibv_device*[], FreeDeviceList> list(ibv_get_device_list(&count));
+  const DeviceList list(ibv_get_device_list(&count));
   if (!list) {
     // ENOSYS: the kernel has no uverbs; a machine like any other without such a card.
     if (errno == ENOSYS) return std::vector<DeviceInfo>();
@@ -128,8 +125,27 @@ Result<std::vector<DeviceInfo>> list_devices() {
   return devices;
 }
 
+PortWish parse_rail(std::string_view rails, std::optional<unsigned> gid_index) {
+  const std::string_view rail = rails.substr(0, rails.find(','));
+  PortWish wish{.device = {}, .address = {}, .port = {}, .gid_index = gid_index};
+  if (rail == "auto") return wish;
+  if (gid_of_address(rail)) {
+    wish.address = rail;
+    return wish;
+  }
+  const std::size_t colon = rail.find(':');
+  wish.device = rail.substr(0, colon);
+  std::uint8_t port = 0;
+  if (colon != std::string_view::npos &&
+      std::from_chars(rail.data() + colon + 1, rail.data() + rail.size(), port).ec == std::errc()) {
+    wish.port = port;
+  }
+  return wish;
+}
+
 Result<ChosenPort> choose_port(const std::vector<DeviceInfo>& devices, const PortWish& wish,
                                std::string_view source_address) {
+  if (!wish.address.empty()) source_address = wish.address;
   const std::optional<Gid> wanted = gid_of_address(source_address);
   const bool any_will_do = is_loopback(source_address) || !wish.device.empty() || wish.gid_index;
   std::optional<ChosenPort> best;
@@ -164,7 +180,7 @@ Result<ChosenPort> choose_port(const std::vector<DeviceInfo>& devices, const Por
                   what_there_is(devices),
                   devices.empty() ? "Use rdma.fabric = \"auto\" or rdma.mode = \"off\""
                                   : "Give the port's interface that address, or name the port with "
-                                    "rdma.device, rdma.port and rdma.gid_index"));
+                                    "rdma.rails"));
 }
 
 Result<std::string> source_address_towards(const std::string& host, std::uint16_t port) {
