@@ -9,6 +9,7 @@ export HOST
 hostname "host$HOST"
 mkdir -p /sys/fs/cgroup
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
+echo +memory > /sys/fs/cgroup/cgroup.subtree_control
 ip link set lo up
 # One host has no wire: a card that leads nowhere carries addresses just as well.
 if [ -e /sys/class/net/eth0 ]; then ip link set eth0 name rail; else ip link add rail type dummy; fi
