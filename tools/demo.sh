@@ -4,33 +4,39 @@
 # s3rdma-target, mounts it, compares every file with its source by checksum over RDMA (the shm fabric)
 # and over HTTP, prints what each path did, and leaves nothing behind.
 #
-#   tools/demo.sh [--size GIB] [--fabric shm|http] [--keep]
+#   tools/demo.sh [--size GIB | --small] [--fabric shm|rc|http] [--keep]
 #
 #   --size GIB     large files in all, in GiB; 4 unless given. TMPDIR says where they are made.
+#   --small        32 MiB of large files and fewer small ones: for emulated machines
+#   --fabric rc    RDMA through a device (RoCE, InfiniBand, soft-RoCE) instead of shared memory. Without one:
+#                  tools/vm/run.sh -- tools/demo.sh --fabric rc --small
 #   --fabric http  mount without RDMA only, as with a server that has none
 #   --keep         leave the last mount up, and say how to look around and how to end it
 #
-# Exit status: 0 only if every checksum is equal and, over shm, at least 99 % of the bytes went by RDMA.
+# Exit status: 0 only if every checksum is equal and, over RDMA, at least 99 % of the bytes went by it.
 set -euo pipefail
 
-size_gib=4 fabric=shm keep=false
+size_gib=4 size_mib="" small_files=2000 fabric=shm keep=false
 while [ $# -gt 0 ]; do
   case $1 in
   --size) size_gib=${2:-} && shift ;;
+  --small) size_mib=32 small_files=25 ;; # small ones go by HTTP: they must not weigh more than 1 %
   --fabric) fabric=${2:-} && shift ;;
   --keep) keep=true ;;
   *) fabric=unknown ;;
   esac
   shift || break
 done
-if ! [[ $size_gib =~ ^[1-9][0-9]{0,3}$ && $fabric =~ ^(shm|http)$ ]]; then
-  sed -n '3,13s/^# \{0,1\}//p' "$0" >&2
+if ! [[ $size_gib =~ ^[1-9][0-9]{0,3}$ && $fabric =~ ^(shm|rc|http)$ ]]; then
+  sed -n '3,16s/^# \{0,1\}//p' "$0" >&2
   exit 2
 fi
+size_mib=${size_mib:-$((size_gib * 1024))}
+readonly size_mib small_files
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly bucket=demo access_key=DEMOKEY secret_key=demosecret
-readonly large_files=8 small_files=2000
+readonly large_files=8
 readonly rdma_percent_min=99
 
 say() { printf '%s\n' "$*"; }
@@ -77,17 +83,17 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 free_kib=$(df --output=avail -k "$work" | tail -n 1)
-need_kib=$(((size_gib + 1) * 1024 * 1024))
+need_kib=$(((size_mib + size_mib / 4 + 64) * 1024))
 [ "$free_kib" -ge $need_kib ] ||
   die "$work has $((free_kib / 1024)) MiB free, $((need_kib / 1024)) are needed: set TMPDIR, or give --size"
 
 # The data: large random files, thousands of small ones, and names that need care.
 
-say "== make $size_gib GiB in $large_files large files, $small_files small files, and odd names"
+say "== make $size_mib MiB in $large_files large files, $small_files small files, and odd names"
 mkdir -p "$source"/{large,small,odd} "$mnt"
 for ((i = 0; i < large_files; ++i)); do
   # The last bytes make the size no multiple of anything.
-  head -c $((size_gib * 1024 * 1024 * 1024 / large_files + i)) /dev/urandom > "$source/large/$i.bin"
+  head -c $((size_mib * 1024 * 1024 / large_files + i)) /dev/urandom > "$source/large/$i.bin"
 done
 head -c $((small_files * 8191)) /dev/urandom |
   split --bytes=8191 --numeric-suffixes --suffix-length=5 - "$source/small/"
@@ -107,10 +113,27 @@ files=$(tr -cd '\0' < "$work/source.sha256" | wc -c)
 bytes=$(find "$source" -type f -printf '%s\n' | awk '{sum += $1} END {printf "%.0f", sum}')
 large_bytes=$(find "$source/large" -type f -printf '%s\n' | awk '{sum += $1} END {printf "%.0f", sum}')
 
+# The address that is served: for rc one of a device's own network card.
+
+address=127.0.0.1
+if [ "$fabric" = rc ]; then
+  command -v rdma > /dev/null || die "there is no program rdma here (Debian package iproute2)"
+  address=
+  while read -r _ link _ _ _ _ _ netdev; do
+    address=$(ip -4 -o address show dev "$netdev" | awk '{sub("/.*", "", $4); print $4; exit}')
+    [ -z "$address" ] || break
+  done < <(rdma link show 2> /dev/null | grep ' netdev ')
+  [ -n "$address" ] || die "there is no RDMA device with an IPv4 address here. A virtual machine has one:" \
+    "  tools/vm/run.sh -- tools/demo.sh --fabric rc --small"
+fi
+
+# Packets the device has sent, where it says so (soft-RoCE does); nothing elsewhere.
+packets_sent() { rdma statistic show link "$link" | sed -n 's/.* sent_pkts \([0-9]*\).*/\1/p'; }
+
 # The server, over the folder as it is.
 
 printf '%s:%s\n' "$access_key" "$secret_key" > "$work/keys"
-"$target" --root "$work/root" --listen 127.0.0.1:0 --port-file "$work/port" --key-file "$work/keys" \
+"$target" --root "$work/root" --listen "$address:0" --port-file "$work/port" --key-file "$work/keys" \
   > "$work/target.log" 2>&1 &
 target_pid=$!
 for ((i = 0; i < 300; ++i)); do
@@ -119,14 +142,14 @@ for ((i = 0; i < 300; ++i)); do
   sleep 0.1
 done
 [ -s "$work/port" ] || die "s3rdma-target did not listen within 30 s:" "$(cat "$work/target.log")"
-endpoint=http://127.0.0.1:$(cat "$work/port")
+endpoint=http://$address:$(cat "$work/port")
 say "== s3rdma-target serves $work/root at $endpoint"
 
 # One pass over one path.
 
 mount_over() {
-  local path=$1 mode=prefer
-  [ "$path" = shm ] || mode=off
+  local path=$1 mode=prefer rdma_fabric=$1
+  [ "$path" != http ] || mode=off rdma_fabric=auto
   local file=$work/$path.toml
   (umask 077 && cat > "$file") << TOML
 [bucket]
@@ -141,6 +164,7 @@ secret_access_key = "$secret_key"
 
 [rdma]
 mode = "$mode"
+fabric = "$rdma_fabric"
 TOML
   "$s3rdmafs" mount "$file" "$mnt" || die "the mount failed (see above)"
   daemon_pid=$(pgrep -f -- "$file" | head -n 1) || die "the mount has no daemon"
@@ -157,9 +181,10 @@ daemon_cpu_ticks() { sed 's/.*) //' "/proc/$daemon_pid/stat" | awk '{print $12 +
 
 rows=()
 pass() {
-  local path=$1 begin end ticks by_rdma by_http verdict=equal
+  local path=$1 begin end ticks by_rdma by_http packets verdict=equal
   say "== mount over $path: read, then compare"
   mount_over "$path"
+  [ "$path" != rc ] || packets=$(packets_sent)
 
   ticks=$(daemon_cpu_ticks)
   begin=$(date +%s.%N)
@@ -184,7 +209,16 @@ pass() {
       printf "%-5s %6d %9.2f GB %7.2f %9.2f GB %9.2f GB %6.1f %% %8.3f  %s", path, files, bytes / 1e9,
              large / 1e9 / seconds, rdma / 1e9, http / 1e9, all ? 100 * rdma / all : 0,
              ticks / hz / (large / 1e9), verdict}')")
-  if [ "$path" = shm ] && [ $((by_rdma * 100)) -lt $(((by_rdma + by_http) * rdma_percent_min)) ]; then
+  # No packet carries more than 4096 bytes, so the device's own count proves the mount's.
+  if [ "$path" = rc ] && [ -n "$packets" ]; then
+    packets=$(($(packets_sent) - packets))
+    say "$link sent $packets packets; $by_rdma bytes need at least $((by_rdma / 4096))"
+    if [ "$packets" -lt $((by_rdma / 4096)) ]; then
+      say "the device sent too few packets for these bytes"
+      failed=true
+    fi
+  fi
+  if [ "$path" != http ] && [ $((by_rdma * 100)) -lt $(((by_rdma + by_http) * rdma_percent_min)) ]; then
     say "less than $rdma_percent_min % of the bytes went by RDMA"
     failed=true
   fi
@@ -210,8 +244,8 @@ unmount() {
 # With --keep the last mount stays, which should be the one over the fabric asked for.
 case $fabric,$keep in
 http,*) paths=(http) ;;
-shm,true) paths=(http shm) ;;
-shm,false) paths=(shm http) ;;
+*,true) paths=(http "$fabric") ;;
+*,false) paths=("$fabric" http) ;;
 esac
 for path in "${paths[@]}"; do
   pass "$path"

@@ -19,6 +19,7 @@ build=(
   libisal-dev zlib1g-dev                           # checksums
   libmicrohttpd-dev                                # the embedded target's HTTP server
   libsystemd-dev                                   # readiness
+  libibverbs-dev                                   # RDMA
   liburing-dev libnuma-dev                         # FUSE over io_uring, in libfuse
   libgtest-dev libgmock-dev librapidcheck-dev      # unit and property tests are part of the build
   libbenchmark-dev                                 # tools/bench
@@ -32,6 +33,8 @@ tests=(
   awscli s3cmd rclone s3fs
   ceph-mon ceph-osd radosgw ceph-common
   fio systemd
+  qemu-system-x86 busybox-static cpio kmod         # virtual machines with soft-RoCE (tools/vm/run.sh)
+  rdma-core ibverbs-providers python3-pyverbs
 )
 
 # The second compiler with its sanitizers, and lint. A plain build and its tests do without.

@@ -3,19 +3,21 @@
 # Builds s3rdmafs and runs its tests. The last line is always "N passed, N failed, N skipped"; the exit
 # status is 0 only if nothing failed.
 #
-#   tools/test.sh                what belongs to a normal run: tidy unit property mount
+#   tools/test.sh                what belongs to a normal run: tidy unit property fault mount rdma
 #   tools/test.sh SUITE...       these only, in this order:
 #     tidy      the tree's own rules: layers, licences, banned calls, file length
 #     unit      each part alone, on fakes
 #     property  random inputs against reference models
+#     fault     servers that behave as others do or do wrong on purpose, with the real client
 #     mount     real programs on a real mount, against real servers (needs FUSE)
+#     rdma      real verbs over soft-RoCE, in virtual machines that it boots (needs qemu)
 #     format    clang-format
 #     lint      clang-tidy over our sources
 #     asan      unit and property under AddressSanitizer and UndefinedBehaviorSanitizer; also the
 #               build by the second compiler, warnings and -Wthread-safety as errors
 #     tsan      unit and property under ThreadSanitizer
 #
-# CI=true makes a skipped test of unit, property or mount a failure.
+# CI=true makes a skipped test of unit, property, fault, mount or rdma a failure.
 # Build folders: build, build-asan, build-tsan (all ignored by git).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -31,11 +33,11 @@ finish() {
   [ $failed -eq 0 ] || exit 1
 }
 
-usage() { sed -n '3,20s/^# \{0,1\}//p' "$0" >&2; }
+usage() { sed -n '3,21s/^# \{0,1\}//p' "$0" >&2; }
 
 for suite in "$@"; do
   case $suite in
-  tidy | unit | property | mount | format | lint | asan | tsan) ;;
+  tidy | unit | property | fault | mount | rdma | format | lint | asan | tsan) ;;
   *)
     usage
     exit 2
@@ -142,7 +144,29 @@ run_unit() { with_build unit gtest_suite build unit; }
 
 run_property() { with_build property gtest_suite build property; }
 
+run_fault() { with_build fault gtest_suite build fault; }
+
 run_mount() { with_build mount pytest_suite tests/mount; }
+
+# guest_suite HOSTS FOLDER: a folder of tests/rdma inside one or two virtual machines.
+guest_suite() {
+  local hosts=$1 folder=$2 out=$results/$2 status=0
+  mkdir -p "$out"
+  # 600 s: twice what it takes on two cores that emulate the guests'.
+  tools/vm/run.sh --hosts "$hosts" --timeout 600 --out "$out" -- tests/rdma/guest.sh "$folder" || status=$?
+  if [ $status -eq 77 ] && [ "${CI:-}" != true ]; then
+    skip "rdma, $folder: this machine runs no virtual machine (see above)"
+    return
+  fi
+  count $status "$out/$folder.xml"
+}
+
+run_rdma() { with_build rdma guest_suites; }
+
+guest_suites() {
+  guest_suite 1 one_host
+  guest_suite 2 two_hosts
+}
 
 run_format() {
   has_clang clang-format-19 format || return 0
@@ -182,7 +206,7 @@ run_asan() { test_sanitized build-asan address,undefined; }
 
 run_tsan() { test_sanitized build-tsan thread; }
 
-[ $# -gt 0 ] || set -- tidy unit property mount
+[ $# -gt 0 ] || set -- tidy unit property fault mount rdma
 tools/setup.sh
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:strict_string_checks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}

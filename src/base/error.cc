@@ -41,6 +41,14 @@ std::string_view error_code_name(ErrorCode code) noexcept {
       return "IsDirectory";
     case ErrorCode::kNotDirectory:
       return "NotDirectory";
+    case ErrorCode::kNotEmpty:
+      return "NotEmpty";
+    case ErrorCode::kBusy:
+      return "Busy";
+    case ErrorCode::kSequentialOnly:
+      return "SequentialOnly";
+    case ErrorCode::kTooLarge:
+      return "TooLarge";
     case ErrorCode::kReadOnly:
       return "ReadOnly";
     case ErrorCode::kSystem:

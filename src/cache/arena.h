@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cache/memory_file.h"
@@ -15,10 +16,11 @@
 namespace s3rdmafs::cache {
 
 /// The registered memory of a mount: one fixed run of huge pages, populated and registered at
-/// start, cut into slabs that are a memory region each. Nothing is registered later, so a read
-/// never pays for it. The same pages are the target of the fabric and the source of FUSE replies.
+/// start, cut into slabs that are a memory region each. Nothing is registered later, so no read and
+/// no write pays for it. For reads the same pages are the target of the fabric and the source of
+/// FUSE replies; a second arena, with the other right, holds what is being written (upload/).
 ///
-/// Says nothing about what is in a slab: that is BlockPool's. Thread-safe after creation.
+/// Says nothing about what is in a slab: that is the pools'. Thread-safe after creation.
 class Arena {
  public:
   /// A region each: the unit of registration, of quarantine and of eviction. Large enough that a
@@ -33,15 +35,24 @@ class Arena {
     kOff,
   };
 
-  /// @param size_bytes  a multiple of kSlabBytes, at least one
+  /// What the memory is for.
+  struct Use {
+    rdma::Access access = rdma::Access::kRemoteWrite;
+    std::size_t slab_bytes = kSlabBytes;       ///< a multiple of a small page
+    std::string_view size_key = "cache.size";  ///< what errors tell the user to lower
+  };
+
+  /// @param size_bytes  a multiple of use.slab_bytes, at least one
   /// Errors: kNoMemory (not that much memory; locked-memory limit, with what to raise), kSystem,
   /// and the fabric's.
   [[nodiscard]] static Result<std::unique_ptr<Arena>> create(std::uint64_t size_bytes, Lock lock,
-                                                             rdma::Fabric& fabric);
+                                                             rdma::Fabric& fabric,
+                                                             const Use& use = for_reads());
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
+  [[nodiscard]] std::size_t slab_bytes() const noexcept { return slab_bytes_; }
   [[nodiscard]] std::size_t slab_count() const noexcept { return regions_.size(); }
   [[nodiscard]] rdma::MemoryRegion& region(std::size_t slab) const { return *regions_.at(slab); }
   [[nodiscard]] bool has_huge_pages() const noexcept { return file_.huge_pages; }
@@ -49,11 +60,14 @@ class Arena {
   [[nodiscard]] const std::string& note() const noexcept { return file_.note; }
 
  private:
-  Arena(MemoryFile file, std::span<std::byte> memory) : file_(std::move(file)), memory_(memory) {}
+  static Use for_reads() { return {}; }  // gcc 12 takes no `= {}` for a nested struct here
+  Arena(MemoryFile file, std::span<std::byte> memory, std::size_t slab_bytes)
+      : file_(std::move(file)), memory_(memory), slab_bytes_(slab_bytes) {}
 
   // In order of dependency: regions go before the memory they cover.
   MemoryFile file_;
   std::span<std::byte> memory_;
+  const std::size_t slab_bytes_;
   std::vector<std::unique_ptr<rdma::MemoryRegion>> regions_;
 };
 

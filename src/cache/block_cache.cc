@@ -105,7 +105,8 @@ BlockCache::BlockCache(Arena& arena, s3::ObjectStore& store, const Clock& clock,
       pool_(arena.slab_count()),
       blocks_of_slab_(arena.slab_count()),
       quarantine_(
-          arena, [this](std::uint32_t slab) { on_slab_renewed(slab); }, [this] { on_tick(); }) {
+          arena, "cache-renew", [this](std::uint32_t slab) { on_slab_renewed(slab); },
+          [this] { on_tick(); }) {
   metrics.gauge("cache_size_bytes", "Registered memory")
       .set(static_cast<std::int64_t>(arena.slab_count() * Arena::kSlabBytes));
   const MutexLock lock(mutex_);

@@ -9,9 +9,12 @@
 
 namespace s3rdmafs::cache {
 
-Quarantine::Quarantine(Arena& arena, std::function<void(std::uint32_t)> on_renewed,
-                       std::function<void()> on_tick)
-    : arena_(arena), on_renewed_(std::move(on_renewed)), on_tick_(std::move(on_tick)) {
+Quarantine::Quarantine(Arena& arena, std::string thread_name,
+                       std::function<void(std::uint32_t)> on_renewed, std::function<void()> on_tick)
+    : arena_(arena),
+      thread_name_(std::move(thread_name)),
+      on_renewed_(std::move(on_renewed)),
+      on_tick_(std::move(on_tick)) {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -44,13 +47,14 @@ std::set<std::uint32_t> Quarantine::wait_for_work() {
 }
 
 void Quarantine::run(const std::stop_token& stop) {
-  set_thread_name("cache-renew");
+  set_thread_name(thread_name_);
   while (!stop.stop_requested()) {
     for (const std::uint32_t slab : wait_for_work()) {
       if (auto renewed = arena_.region(slab).renew()) {
         on_renewed_(slab);
       } else {
-        spdlog::debug("cache: slab {} stays in quarantine: {}", slab, renewed.error().detail);
+        spdlog::debug("{}: slab {} stays in quarantine: {}", thread_name_, slab,
+                      renewed.error().detail);
         const MutexLock lock(mutex_);
         waiting_.insert(slab);  // without waking: tried again at the next tick
       }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <set>
+#include <string>
 #include <thread>
 
 #include "cache/arena.h"
@@ -11,15 +12,17 @@
 
 namespace s3rdmafs::cache {
 
-/// Renews the regions of slabs that a late write may still reach (design.md section 4), one after
-/// the other, on a thread of its own: renew() waits for the server, and completions must not wait.
-/// A slab whose region cannot be renewed now is tried again every second and stays out of use.
+/// Renews the regions of slabs that a late transfer may still reach (design.md section 4), one
+/// after the other, on a thread of its own: renew() waits for the server, and completions must not
+/// wait. A slab whose region cannot be renewed now is tried again every second and stays out of
+/// use.
 class Quarantine {
  public:
+  /// @param thread_name  at most 15 characters
   /// @param on_renewed  called on the thread, for each slab that is safe again
   /// @param on_tick     called on the thread about once a second, whatever happens
-  Quarantine(Arena& arena, std::function<void(std::uint32_t slab)> on_renewed,
-             std::function<void()> on_tick);
+  Quarantine(Arena& arena, std::string thread_name,
+             std::function<void(std::uint32_t slab)> on_renewed, std::function<void()> on_tick);
   ~Quarantine();
 
   /// Takes a slab on which no transfer of ours is under way any more.
@@ -30,6 +33,7 @@ class Quarantine {
   [[nodiscard]] std::set<std::uint32_t> wait_for_work() EXCLUDES(mutex_);
 
   Arena& arena_;
+  const std::string thread_name_;
   const std::function<void(std::uint32_t)> on_renewed_;
   const std::function<void()> on_tick_;
 

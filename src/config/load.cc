@@ -47,6 +47,7 @@ class Loader {
     for (const Override& entry : overrides) {
       apply(*entry.key, entry.text, entry.source, entry.source);
     }
+    make_owner_a_writer();
     check_required();
     if (errors_.empty()) check_relations();
     if (!errors_.empty()) return fail(ErrorCode::kConfig, all_errors());
@@ -141,6 +142,15 @@ class Loader {
     }
   }
 
+  // The two defaults that depend on another key.
+  void make_owner_a_writer() {
+    if (loaded_.config.write.mode == WriteMode::kOff) return;
+    for (const auto& [name, text] : {std::pair{"file_mode", "0644"}, {"directory_mode", "0755"}}) {
+      const Key& key = *find_key("mount", name);
+      if (loaded_.sources[&key] == "default") apply(key, text, "default", "default");
+    }
+  }
+
   void check_required() {
     for (const Key& key : schema()) {
       if (key.standard || std::ranges::find(given_, &key) != given_.end()) continue;
@@ -170,6 +180,15 @@ class Loader {
     }
     if (config.read_ahead.window_max_bytes > config.cache.size_bytes) {
       relate("read_ahead", "window_max", "is larger than cache.size, which has to hold it");
+    }
+    check_write_relations();
+  }
+
+  void check_write_relations() {
+    const MountConfig::Write& write = loaded_.config.write;
+    if (write.buffer_bytes < 2 * write.part_bytes) {
+      relate("write", "buffer_size",
+             "is less than two of write.part_size: one part has to travel while the next fills");
     }
   }
 

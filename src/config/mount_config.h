@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace s3rdmafs::config {
@@ -16,10 +17,28 @@ enum class RdmaMode {
   kOff,      ///< HTTP only
 };
 
+/// Whether success by RDMA needs the count of bytes.
+enum class ByteCount {
+  kRequire,
+  kOptional,  ///< not where the answer is otherwise beyond doubt
+};
+
+/// Which reads by RDMA are compared with what the server has.
+enum class Verify { kOff, kSample, kAlways };
+
 /// Which fabric makes the tokens.
 enum class FabricChoice {
-  kAuto,  ///< the best one that works here: today `shm` to a server on this host
+  kAuto,  ///< `shm` to a server on this host, else `rc` if a device's port leads to the server
   kShm,
+  kRc,
+  kDc,
+};
+
+/// How the `dc` fabric writes its tokens (rdma/mlx5/dc_token.h).
+enum class DcTokenForm {
+  k81,      ///< cuObject's 81 characters
+  k115,     ///< with the window once more behind them: older servers
+  kBase64,  ///< the 81 characters in base64
 };
 
 /// Whether the cache's memory must stay in memory.
@@ -27,6 +46,12 @@ enum class CacheLock {
   kOff,
   kTry,      ///< locked where the limit allows it
   kRequire,  ///< the mount fails where it does not
+};
+
+/// What the mount may change in the bucket.
+enum class WriteMode {
+  kOff,         ///< nothing: a read-only mount
+  kSequential,  ///< files from start to end, unlink, mkdir, rmdir
 };
 
 enum class AddressingStyle { kPath, kVirtualHost };
@@ -58,14 +83,36 @@ struct MountConfig {
   struct Rdma {
     RdmaMode mode = RdmaMode::kPrefer;
     FabricChoice fabric = FabricChoice::kAuto;
-    std::uint64_t threshold_bytes = 0;  ///< smaller transfers go by HTTP
-    std::string shm_socket;             ///< "auto", a path, or "@name" in the abstract name space
+    /// Smaller transfers go by HTTP; nothing: measured (s3/path_model.h).
+    std::optional<std::uint64_t> threshold_bytes = 0;
+    std::string shm_socket;  ///< "auto", a path, or "@name" in the abstract name space
+
+    std::string token_header = "x-amz-rdma-token";
+    std::string reply_header = "x-amz-rdma-reply";
+    std::string bytes_header = "x-amz-rdma-bytes-transferred";
+    ByteCount byte_count = ByteCount::kRequire;
+    std::chrono::milliseconds transfer_timeout{30'000};  ///< one attempt with a token
+    Verify verify = Verify::kOff;
+
+    std::uint64_t dc_key = 0;  ///< of DC targets: the servers must have the same
+    DcTokenForm token_form = DcTokenForm::k81;
+    std::string rails = {};  ///< "auto", or "name", "name:port" and addresses with commas between
+    std::string gid_index = "auto";  ///< "auto" or a number
+    unsigned sessions_max = 64;      ///< of the rc fabric
+    bool bind_source = true;         ///< whether requests come from the address of their rail
   } rdma;
 
   struct Cache {
     std::uint64_t size_bytes = 0;  ///< registered memory, a multiple of a slab (8 MiB)
     CacheLock lock = CacheLock::kTry;
   } cache;
+
+  struct Write {
+    WriteMode mode = WriteMode::kOff;
+    std::uint64_t part_bytes = 0;    ///< of the first parts of an object; later ones are larger
+    std::uint64_t buffer_bytes = 0;  ///< registered memory for parts; at least two of them
+    unsigned parallel_parts = 0;     ///< of one object
+  } write;
 
   struct ReadAhead {
     std::uint64_t window_max_bytes = 0;  ///< per stream; 0 switches read-ahead off

@@ -8,7 +8,6 @@ namespace s3rdmafs::config {
 
 std::string print_config(const LoadedConfig& loaded) {
   MountConfig config = loaded.config;  // a copy: the schema reaches fields by mutable reference
-  const std::string nothing = toml_string("");
   std::string result;
   std::string_view section;
   for (const Key& key : schema()) {
@@ -17,7 +16,9 @@ std::string print_config(const LoadedConfig& loaded) {
       result += fmt::format("{}[{}]\n", result.empty() ? "" : "\n", section);
     }
     std::string value = toml_value(key, config);
-    if (key.is_secret && value != nothing) value = toml_string("********");
+    // A default is known to all, and an empty one is nothing to hide.
+    const bool is_default = key.standard && value == toml_string(key.standard->text);
+    if (key.is_secret && !is_default) value = toml_string("********");
     // 32 columns hold every default, so that the sources line up.
     result += fmt::format("{:<32}  # {}\n", fmt::format("{} = {}", key.name, value),
                           loaded.sources.at(&key));

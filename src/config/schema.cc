@@ -20,10 +20,20 @@ using Names = std::pair<std::string_view, T>;
 
 constexpr Names<RdmaMode> kRdmaModes[] = {
     {"prefer", RdmaMode::kPrefer}, {"require", RdmaMode::kRequire}, {"off", RdmaMode::kOff}};
+constexpr Names<ByteCount> kByteCounts[] = {{"require", ByteCount::kRequire},
+                                            {"optional", ByteCount::kOptional}};
+constexpr Names<Verify> kVerifies[] = {
+    {"off", Verify::kOff}, {"sample", Verify::kSample}, {"always", Verify::kAlways}};
 constexpr Names<FabricChoice> kFabrics[] = {{"auto", FabricChoice::kAuto},
-                                            {"shm", FabricChoice::kShm}};
+                                            {"shm", FabricChoice::kShm},
+                                            {"rc", FabricChoice::kRc},
+                                            {"dc", FabricChoice::kDc}};
+constexpr Names<DcTokenForm> kTokenForms[] = {
+    {"81", DcTokenForm::k81}, {"115", DcTokenForm::k115}, {"base64", DcTokenForm::kBase64}};
 constexpr Names<CacheLock> kCacheLocks[] = {
     {"off", CacheLock::kOff}, {"try", CacheLock::kTry}, {"require", CacheLock::kRequire}};
+constexpr Names<WriteMode> kWriteModes[] = {{"off", WriteMode::kOff},
+                                            {"sequential", WriteMode::kSequential}};
 constexpr Names<AddressingStyle> kAddressingStyles[] = {
     {"path", AddressingStyle::kPath}, {"virtual-host", AddressingStyle::kVirtualHost}};
 std::string mounting_user(const Environment& environment) {
@@ -35,6 +45,10 @@ std::string mounting_group(const Environment& environment) {
 std::string true_for_root(const Environment& environment) {
   return environment.is_root ? "true" : "false";
 }
+
+// What load.cc makes of these where the mount may write is described beside them.
+std::string read_only_files(const Environment&) { return "0444"; }
+std::string read_only_directories(const Environment&) { return "0555"; }
 
 // (uid_t)-1 means "no change" to chown(2), so nobody can have it.
 constexpr unsigned kIdMax = std::numeric_limits<unsigned>::max() - 1;
@@ -110,11 +124,62 @@ constexpr Key kKeys[] = {
     // Below about this size the token's headers and registration cost what they save. Above a slab
     // no transfer could reach it: that would be rdma.mode = "off" in disguise.
     {"rdma", "threshold",
-     Size{[](MountConfig& c) -> auto& { return c.rdma.threshold_bytes; }, 0, kSlabBytes, 1},
-     Default{"64KiB"}, "Smaller transfers go by HTTP; 0: all go by RDMA."},
+     SizeOrAuto{[](MountConfig& c) -> auto& { return c.rdma.threshold_bytes; }, 0, kSlabBytes},
+     Default{"auto"}, "Smaller transfers go by HTTP; 0: all by RDMA; \"auto\": measured."},
+
+    // The names that most servers have; Dell's is x-rdma-info, Scality's x-scal-rdma.
+    {"rdma", "token_header",
+     Text{[](MountConfig& c) -> auto& { return c.rdma.token_header; }, check_header_name},
+     Default{"x-amz-rdma-token"}, "The request header that carries the token."},
+    {"rdma", "reply_header",
+     Text{[](MountConfig& c) -> auto& { return c.rdma.reply_header; }, check_header_name},
+     Default{"x-amz-rdma-reply"}, "The answer's header that says what became of the token."},
+    {"rdma", "bytes_header",
+     Text{[](MountConfig& c) -> auto& { return c.rdma.bytes_header; }, check_header_name},
+     Default{"x-amz-rdma-bytes-transferred"}, "The answer's header with the count of bytes."},
+    // Without the count a read that the server cut short cannot be told from a whole one.
+    {"rdma", "byte_count",
+     Choice<ByteCount>{[](MountConfig& c) -> auto& { return c.rdma.byte_count; }, kByteCounts},
+     Default{"require"}, "Whether a read by RDMA is good only with a count of its bytes."},
+    // elbencho's server gives a chunk of a transfer that long before it gives up.
+    {"rdma", "transfer_timeout",
+     Duration{[](MountConfig& c) -> auto& { return c.rdma.transfer_timeout; }, kTimeoutMin,
+              kTimeoutMax},
+     Default{"30s"}, "How long one attempt with a token may take."},
+    // It doubles what the server sends; s3rdmafs doctor compares bytes once.
+    {"rdma", "verify",
+     Choice<Verify>{[](MountConfig& c) -> auto& { return c.rdma.verify; }, kVerifies},
+     Default{"off"}, "Which reads by RDMA are compared with what the server has."},
+
     {"rdma", "shm_socket",
      Text{[](MountConfig& c) -> auto& { return c.rdma.shm_socket; }, check_socket}, Default{"auto"},
      "The server's socket for the shm fabric; \"auto\" derives it from the endpoint."},
+
+    // What every server's library has where nobody says otherwise (protocol.md section 2.3).
+    // Whoever has the key and a token can reach the cache's memory, so another one is a secret.
+    {"rdma", "dc_key", HexKey{[](MountConfig& c) -> auto& { return c.rdma.dc_key; }},
+     Default{"0xffeeddcc"}, "Access key of the dc fabric; the servers must have the same.", true},
+    // The only form that all present servers take.
+    {"rdma", "token_form",
+     Choice<DcTokenForm>{[](MountConfig& c) -> auto& { return c.rdma.token_form; }, kTokenForms},
+     Default{"81"},
+     "How the dc fabric writes its tokens; \"115\" and \"base64\" for older servers."},
+    // Every active port of every ConnectX: what a node with several of them is built for.
+    {"rdma", "rails", Text{[](MountConfig& c) -> auto& { return c.rdma.rails; }, check_rails},
+     Default{"auto"}, "RDMA ports to use: dc takes all of them, rc the first; \"auto\" chooses."},
+    // The kernel's table has an entry for each address and RoCE version; the route tells which.
+    {"rdma", "gid_index",
+     Text{[](MountConfig& c) -> auto& { return c.rdma.gid_index; }, check_gid_index},
+     Default{"auto"}, "Entry of the port's GID table to use; \"auto\" chooses."},
+    // As many as http.connections_max, since each request in flight needs one. Servers of this
+    // dialect have 1024 for all their clients (rc-dialects.md section 2.1).
+    {"rdma", "sessions_max",
+     Integer{[](MountConfig& c) -> auto& { return c.rdma.sessions_max; }, 1, 1024}, Default{"64"},
+     "Most sessions of the rc fabric, one for each transfer under way."},
+    // A server with a port on each network answers by the one that it was asked over.
+    {"rdma", "bind_source", Boolean{[](MountConfig& c) -> auto& { return c.rdma.bind_source; }},
+     Default{"true"},
+     "Whether a request is sent from the address of the rail that its token names."},
 
     // A gibibyte holds read-ahead for a dozen streams and fits on any machine that trains.
     // At least 8 slabs, so that one reader's window and the blocks of a few others fit at once;
@@ -129,6 +194,27 @@ constexpr Key kKeys[] = {
     {"cache", "lock",
      Choice<CacheLock>{[](MountConfig& c) -> auto& { return c.cache.lock; }, kCacheLocks},
      Default{"try"}, "Whether the cache must be locked in memory (never swapped)."},
+
+    // Training must not be able to damage its data set; who wants checkpoints says so.
+    {"write", "mode",
+     Choice<WriteMode>{[](MountConfig& c) -> auto& { return c.write.mode; }, kWriteModes},
+     Default{"off"}, "What the mount may change: nothing, or files written from start to end."},
+    // 8 MiB: above S3's least part (5 MiB), and long enough that a request costs next to nothing.
+    // 1 GiB parts hold the largest object there is, so more is a typing error. A multiple of a huge
+    // page, so that no two parts share one.
+    {"write", "part_size",
+     Size{[](MountConfig& c) -> auto& { return c.write.part_bytes; }, 8 * kMiB, kGiB, 2 * kMiB},
+     Default{"8MiB"}, "Bytes of an object's first parts; after each 500 parts they double."},
+    // 32 parts of the first size: 8 writers with one filling and three on their way each.
+    {"write", "buffer_size",
+     Size{[](MountConfig& c) -> auto& { return c.write.buffer_bytes; }, 16 * kMiB, 16 * kTiB,
+          2 * kMiB},
+     Default{"256MiB"}, "Registered memory for parts, taken at mount if it may write."},
+    // Four requests of 8 MiB keep a 25 GB/s link busy through 1 ms of latency each; a bound of 64
+    // is what http.connections_max allows by default.
+    {"write", "parallel_parts",
+     Integer{[](MountConfig& c) -> auto& { return c.write.parallel_parts; }, 1, 64}, Default{"4"},
+     "Parts of one object that travel at once."},
 
     // 64 MiB is 10 ms of a 6 GB/s reader: it covers a server that takes that long to answer.
     {"read_ahead", "window_max",
@@ -186,11 +272,13 @@ constexpr Key kKeys[] = {
      Default{"the mounting user", mounting_user}, "Owner of every file and directory."},
     {"mount", "gid", Integer{[](MountConfig& c) -> auto& { return c.mount.gid; }, 0, kIdMax},
      Default{"the mounting user's group", mounting_group}, "Group of every file and directory."},
-    // Readable by all, writable by none: the mount is read-only.
+    // Readable by all; writable by the owner where the mount may write.
     {"mount", "file_mode", Mode{[](MountConfig& c) -> auto& { return c.mount.file_mode; }},
-     Default{"0444"}, "Permission bits of files, in octal."},
+     Default{"0444, or 0644 if the mount may write", read_only_files},
+     "Permission bits of files, in octal."},
     {"mount", "directory_mode",
-     Mode{[](MountConfig& c) -> auto& { return c.mount.directory_mode; }}, Default{"0555"},
+     Mode{[](MountConfig& c) -> auto& { return c.mount.directory_mode; }},
+     Default{"0555, or 0755 if the mount may write", read_only_directories},
      "Permission bits of directories, in octal."},
     // What root mounts is for all; others need user_allow_other in /etc/fuse.conf, so they must
     // ask.

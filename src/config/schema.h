@@ -41,6 +41,11 @@ struct Size {
   std::uint64_t max;
   std::uint64_t multiple;  ///< a power of two; 1: any
 };
+struct SizeOrAuto {  ///< "auto" is no value
+  Field<std::optional<std::uint64_t>> field;
+  std::uint64_t min;
+  std::uint64_t max;
+};
 struct Duration {
   Field<std::chrono::milliseconds> field;
   std::chrono::milliseconds min;
@@ -49,14 +54,19 @@ struct Duration {
 struct Mode {  ///< permission bits, written in octal
   Field<mode_t> field;
 };
+struct HexKey {  ///< up to 16 hexadecimal digits; "0x" may stand before them
+  Field<std::uint64_t> field;
+};
 template <class T>
 struct Choice {
   Field<T> field;
   std::span<const std::pair<std::string_view, T>> names;
 };
 
-using Rule = std::variant<Text, Boolean, Integer, Size, Duration, Mode, Choice<RdmaMode>,
-                          Choice<FabricChoice>, Choice<AddressingStyle>, Choice<CacheLock>>;
+using Rule =
+    std::variant<Text, Boolean, Integer, Size, SizeOrAuto, Duration, Mode, HexKey, Choice<RdmaMode>,
+                 Choice<ByteCount>, Choice<Verify>, Choice<FabricChoice>, Choice<DcTokenForm>,
+                 Choice<AddressingStyle>, Choice<CacheLock>, Choice<WriteMode>>;
 
 /// What a key is when nobody sets it.
 struct Default {

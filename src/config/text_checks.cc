@@ -54,6 +54,21 @@ Result<std::string> check_header_text(std::string_view text) {
 
 // The looser rule that S3 had in us-east-1 before 2018 and other servers still have: 3 to 255
 // letters, digits, ".", "-" and "_". The server itself refuses what its own rule does not allow.
+Result<std::string> check_header_name(std::string_view text) {
+  std::string name(text);
+  for (char& c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  if (name.empty() || name.find_first_not_of(kAllowed) != std::string::npos) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is no header's name; expected letters, digits and '-', such as "
+                            "\"x-amz-rdma-token\"",
+                            text));
+  }
+  return name;
+}
+
 Result<std::string> check_bucket_name(std::string_view text) {
   if (text.starts_with("s3://") || text.find('/') != std::string_view::npos) {
     return refuse(text, "is not a bucket's name; give the name alone, and keys in bucket.prefix");
@@ -141,6 +156,32 @@ Result<std::string> check_socket(std::string_view text) {
                                     sizeof(sockaddr_un::sun_path) - 1));
   }
   return std::string(text);
+}
+
+Result<std::string> check_gid_index(std::string_view text) {
+  std::uint8_t index = 0;  // what an address handle has room for
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (text == "auto" || (error == std::errc() && end == text.data() + text.size())) {
+    return std::string(text);
+  }
+  return refuse(text, "is no entry of a GID table; expected \"auto\" or a number from 0 to 255");
+}
+
+Result<std::string> check_rails(std::string_view text) {
+  std::string rails(text);
+  std::erase(rails, ' ');
+  std::string_view rest = rails;
+  while (true) {
+    const std::string_view rail = rest.substr(0, rest.find(','));
+    // The characters of device names and of both kinds of IP address.
+    if (rail.empty() || !consists_of(rail, "_-.:")) {
+      return refuse(text,
+                    "is no list of rails; expected \"auto\", or devices and addresses with commas "
+                    "between, such as \"mlx5_0,mlx5_1:2,192.0.2.7\"");
+    }
+    if (rail.size() == rest.size()) return rails;
+    rest.remove_prefix(rail.size() + 1);
+  }
 }
 
 Result<std::string> check_log_level(std::string_view text) {

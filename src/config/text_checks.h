@@ -13,6 +13,8 @@ namespace s3rdmafs::config {
 [[nodiscard]] Result<std::string> any_text(std::string_view text);
 /// What goes into a header of a request as it stands: no control characters (RFC 9110 section 5.5).
 [[nodiscard]] Result<std::string> check_header_text(std::string_view text);
+/// The name of a header, in lower case: letters, digits and "-".
+[[nodiscard]] Result<std::string> check_header_name(std::string_view text);
 [[nodiscard]] Result<std::string> check_bucket_name(std::string_view text);
 /// Appends the "/" that the prefix of a directory ends in.
 [[nodiscard]] Result<std::string> check_prefix(std::string_view text);
@@ -23,6 +25,11 @@ namespace s3rdmafs::config {
 [[nodiscard]] Result<std::string> check_path(std::string_view text);
 /// "auto", an absolute path, or "@name" in the abstract name space (unix(7)).
 [[nodiscard]] Result<std::string> check_socket(std::string_view text);
+/// "auto", or names of RDMA devices ("mlx5_0", "mlx5_0:2" with its port) and IP addresses of
+/// theirs, with commas between; spaces are dropped. Whether they exist is the fabric's to find out.
+[[nodiscard]] Result<std::string> check_rails(std::string_view text);
+/// "auto", or the number of an entry in a GID table: 0 to 255.
+[[nodiscard]] Result<std::string> check_gid_index(std::string_view text);
 /// A level that set_up_log (base/log.h) knows.
 [[nodiscard]] Result<std::string> check_log_level(std::string_view text);
 

@@ -40,6 +40,9 @@ struct TypeAccepter {
   bool operator()(const Size&) const {
     return type == ValueType::kString || type == ValueType::kInteger;
   }
+  bool operator()(const SizeOrAuto&) const {
+    return type == ValueType::kString || type == ValueType::kInteger;
+  }
   bool operator()(const auto&) const { return type == ValueType::kString; }
 };
 
@@ -49,6 +52,9 @@ struct Expecter {
   std::string operator()(const Mode&) const {
     return "permission bits in octal and in quotes, such as \"0444\"";
   }
+  std::string operator()(const HexKey&) const {
+    return "1 to 16 hexadecimal digits in quotes, such as \"0xffeeddcc\"";
+  }
   std::string operator()(const Integer& rule) const {
     return fmt::format("a whole number from {} to {}", rule.min, rule.max);
   }
@@ -57,6 +63,10 @@ struct Expecter {
         rule.multiple == 1 ? "" : fmt::format(" in steps of {}", format_size(rule.multiple));
     return fmt::format("a size from {} to {}{}", format_size(rule.min), format_size(rule.max),
                        steps);
+  }
+  std::string operator()(const SizeOrAuto& rule) const {
+    return fmt::format("\"auto\" or a size from {} to {}", format_size(rule.min),
+                       format_size(rule.max));
   }
   std::string operator()(const Duration& rule) const {
     return fmt::format("a duration from {} to {}", format_duration(rule.min),
@@ -114,6 +124,19 @@ struct Setter {
     return {};
   }
 
+  Result<void> operator()(const SizeOrAuto& rule) const {
+    if (text == "auto") {
+      rule.field(config) = std::nullopt;
+      return {};
+    }
+    const Result<std::uint64_t> bytes = parse_size(text);
+    if (!bytes) return std::unexpected(bytes.error());
+    if (*bytes < rule.min) return refuse(text, "is too small", rule);
+    if (*bytes > rule.max) return refuse(text, "is too large", rule);
+    rule.field(config) = *bytes;
+    return {};
+  }
+
   Result<void> operator()(const Duration& rule) const {
     const Result<std::chrono::milliseconds> duration = parse_duration(text);
     if (!duration) return std::unexpected(duration.error());
@@ -128,6 +151,19 @@ struct Setter {
     if (!parse_number(text, 8, bits)) return refuse(text, "is not an octal number", rule);
     if (bits > kModeMax) return refuse(text, "has more than permission bits", rule);
     rule.field(config) = bits;
+    return {};
+  }
+
+  // Not shown: it may be a secret.
+  Result<void> operator()(const HexKey& rule) const {
+    std::string_view digits = text;
+    if (digits.starts_with("0x")) digits.remove_prefix(2);
+    std::uint64_t key = 0;
+    if (!parse_number(digits, 16, key)) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("the value is not a key; expected {}", expectation(rule)));
+    }
+    rule.field(config) = key;
     return {};
   }
 
@@ -153,11 +189,18 @@ struct Writer {
   std::string operator()(const Size& rule) const {
     return toml_string(format_size(rule.field(config)));
   }
+  std::string operator()(const SizeOrAuto& rule) const {
+    const std::optional<std::uint64_t> bytes = rule.field(config);
+    return toml_string(bytes ? format_size(*bytes) : "auto");
+  }
   std::string operator()(const Duration& rule) const {
     return toml_string(format_duration(rule.field(config)));
   }
   std::string operator()(const Mode& rule) const {
     return toml_string(fmt::format("{:04o}", rule.field(config)));
+  }
+  std::string operator()(const HexKey& rule) const {
+    return toml_string(fmt::format("{:#x}", rule.field(config)));
   }
   template <class T>
   std::string operator()(const Choice<T>& rule) const {

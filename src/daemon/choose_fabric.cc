@@ -4,61 +4,92 @@
 #include <charconv>
 #include <string>
 
-#include <curl/curl.h>
-
+#include "daemon/host_port.h"
+#include "rdma/mlx5/dc_fabric.h"
+#include "rdma/mlx5/find_rails.h"
 #include "rdma/null_fabric.h"
 #include "rdma/shm/shm_fabric.h"
+#include "rdma/verbs/rc_fabric.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/rdma/shm_wire.h"
 
 namespace s3rdmafs::daemon {
 namespace {
 
-struct HostPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-// The URL was checked by config/; libcurl, which will use it, is the one that splits it.
-HostPort host_port_of(const std::string& url) {
-  const std::unique_ptr<CURLU, void (*)(CURLU*)> parts(curl_url(), curl_url_cleanup);
-  HostPort result;
-  if (curl_url_set(parts.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) return result;
-  const auto part = [&parts](CURLUPart which) {
-    char* text = nullptr;
-    curl_url_get(parts.get(), which, &text, CURLU_DEFAULT_PORT);
-    const std::unique_ptr<char, void (*)(void*)> owned(text, curl_free);
-    return std::string(text == nullptr ? "" : text);
-  };
-  result.host = part(CURLUPART_HOST);
-  const std::string port = part(CURLUPART_PORT);
-  std::from_chars(port.data(), port.data() + port.size(), result.port);
-  return result;
+std::optional<unsigned> gid_index_of(const config::MountConfig::Rdma& config) {
+  unsigned index = 0;
+  const std::string& text = config.gid_index;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (error != std::errc()) return std::nullopt;  // "auto"; config/ has checked it
+  return index;
 }
 
-bool is_this_host(const std::string& host) {
-  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+Result<std::unique_ptr<rdma::Fabric>> make_dc_fabric(const config::MountConfig::Rdma& config,
+                                                     const Clock& clock) {
+  auto rails = rdma::mlx5::find_rails(config.rails, gid_index_of(config));
+  if (!rails) return fail_with_context("rdma.fabric is \"dc\"", std::move(rails.error()));
+  return rdma::mlx5::make_dc_fabric({.rails = std::move(*rails),
+                                     .dc_key = config.dc_key,
+                                     .token_form = config.token_form,
+                                     .bind_source = config.bind_source},
+                                    clock);
 }
 
-std::unique_ptr<rdma::Fabric> make_fabric(const config::MountConfig& config) {
-  if (config.rdma.mode == config::RdmaMode::kOff) return rdma::make_null_fabric();
-  const HostPort endpoint = host_port_of(config.endpoint.url);
-  const bool use_shm = config.rdma.fabric == config::FabricChoice::kShm ||
-                       is_this_host(endpoint.host) || config.rdma.shm_socket != "auto";
-  if (!use_shm) {
-    spdlog::info("rdma: no fabric reaches {}; going by HTTP", endpoint.host);
-    return rdma::make_null_fabric();
-  }
+std::unique_ptr<rdma::Fabric> make_shm_fabric(const config::MountConfig& config,
+                                              const HostPort& endpoint) {
   return rdma::shm::make_shm_fabric(config.rdma.shm_socket == "auto"
                                         ? rdma::shm::default_socket_name(endpoint.port)
                                         : config.rdma.shm_socket);
 }
 
+Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& config,
+                                                  const Clock& clock, metrics::Registry& metrics) {
+  if (config.rdma.mode == config::RdmaMode::kOff) return rdma::make_null_fabric();
+  const HostPort endpoint = host_port_of(config.endpoint.url);
+  const auto make_rc = [&] {
+    return rdma::verbs::make_rc_fabric({.port = port_wish(config.rdma),
+                                        .endpoint_url = config.endpoint.url,
+                                        .endpoint_host = endpoint.host,
+                                        .endpoint_port = endpoint.port,
+                                        .ca_file = config.endpoint.ca_file,
+                                        .sessions_max = config.rdma.sessions_max},
+                                       clock, metrics);
+  };
+  switch (config.rdma.fabric) {
+    case config::FabricChoice::kShm:
+      return make_shm_fabric(config, endpoint);
+    case config::FabricChoice::kDc:
+      return make_dc_fabric(config.rdma, clock);
+    case config::FabricChoice::kRc: {
+      auto fabric = make_rc();
+      if (!fabric) return fail_with_context("rdma.fabric is \"rc\"", std::move(fabric.error()));
+      return fabric;
+    }
+    case config::FabricChoice::kAuto:
+      break;
+  }
+  if (is_this_host(endpoint.host) || config.rdma.shm_socket != "auto") {
+    return make_shm_fabric(config, endpoint);
+  }
+  auto fabric = make_rc();
+  if (fabric) return fabric;
+  spdlog::info("rdma: no fabric reaches {} ({}); going by HTTP", endpoint.host,
+               fabric.error().detail);
+  return rdma::make_null_fabric();
+}
+
 }  // namespace
 
-Result<std::unique_ptr<rdma::Fabric>> choose_fabric(const config::MountConfig& config) {
-  auto fabric = make_fabric(config);
-  if (config.rdma.mode == config::RdmaMode::kRequire && !fabric->is_up()) {
+rdma::verbs::PortWish port_wish(const config::MountConfig::Rdma& config) {
+  return rdma::verbs::parse_rail(config.rails, gid_index_of(config));
+}
+
+Result<std::unique_ptr<rdma::Fabric>> choose_fabric(const config::MountConfig& config,
+                                                    const Clock& clock,
+                                                    metrics::Registry& metrics) {
+  auto fabric = make_fabric(config, clock, metrics);
+  if (!fabric) return fabric;
+  if (config.rdma.mode == config::RdmaMode::kRequire && !(*fabric)->is_up()) {
     return fail(ErrorCode::kUnsupported,
                 "rdma.mode is \"require\", but no RDMA fabric reaches " + config.endpoint.url +
                     ": start the server's side of it, or set rdma.mode = \"prefer\"");

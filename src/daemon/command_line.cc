@@ -28,6 +28,7 @@ struct RawArguments {
   bool sloppy = false;
   bool no_mtab = false;
   bool verbose = false;
+  bool json = false;
 };
 
 std::unexpected<Error> usage_error(const CLI::App& app, std::string_view what) {
@@ -126,6 +127,14 @@ Result<Command> parse_verbs(std::vector<std::string> reversed, std::string_view 
   CLI::App& stats = *app.add_subcommand("stats", "Print the counters of a mount");
   stats.add_option("MOUNTPOINT", raw.mountpoint, "Where it is mounted")->required()->type_name("");
 
+  CLI::App& doctor = *app.add_subcommand("doctor", "Find out what a mount lacks, and what to do");
+  doctor
+      .add_option("FILE", raw.file,
+                  "The mount file, see s3rdmafs.toml(5); default: the machine "
+                  "alone is looked at")
+      ->type_name("");
+  doctor.add_flag("--json", raw.json, "Print the report as JSON");
+
   CLI::App& config =
       *app.add_subcommand("config", "Check a mount file and print what is in effect");
   config.add_option("FILE", raw.file, "The mount file, see s3rdmafs.toml(5)")
@@ -145,6 +154,7 @@ Result<Command> parse_verbs(std::vector<std::string> reversed, std::string_view 
   }
 
   if (umount.parsed()) return UmountCommand{.mountpoint = raw.mountpoint, .lazy = raw.lazy};
+  if (doctor.parsed()) return DoctorCommand{.file = raw.file, .json = raw.json};
   if (stats.parsed()) return StatsCommand{.mountpoint = raw.mountpoint};
   auto options = config::parse_mount_options(raw.option_lists, {});
   if (!options) return usage_error(app, options.error().detail);

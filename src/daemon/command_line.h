@@ -35,6 +35,12 @@ struct StatsCommand {
   std::string mountpoint;
 };
 
+/// `s3rdmafs doctor [FILE.toml] [--json]`
+struct DoctorCommand {
+  std::string file;  ///< empty: the machine alone
+  bool json = false;
+};
+
 /// `s3rdmafs config FILE.toml`
 struct ConfigCommand {
   std::string file;
@@ -46,7 +52,8 @@ struct ShowText {
   std::string text;  ///< ends in a newline
 };
 
-using Command = std::variant<MountCommand, UmountCommand, StatsCommand, ConfigCommand, ShowText>;
+using Command =
+    std::variant<MountCommand, UmountCommand, StatsCommand, DoctorCommand, ConfigCommand, ShowText>;
 
 /// Reads the command line; `arguments` are argv, the program's name first. A name that ends in
 /// "mount.s3rdma" selects the form that mount(8) calls helpers in (section EXTERNAL HELPERS).

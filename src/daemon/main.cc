@@ -21,6 +21,7 @@ struct Run {
   int operator()(const MountCommand& command) const { return run_mount(command); }
   int operator()(const UmountCommand& command) const { return run_umount(command); }
   int operator()(const StatsCommand& command) const { return run_stats(command); }
+  int operator()(const DoctorCommand& command) const { return run_doctor(command); }
   int operator()(const ConfigCommand& command) const { return run_config(command); }
   int operator()(const ShowText& show) const {
     std::fputs(show.text.c_str(), stdout);
@@ -33,7 +34,8 @@ int run(std::span<char*> argv) {
   const auto command = parse_command_line(arguments, S3RDMAFS_VERSION);
   if (!command) {
     std::fprintf(stderr, "s3rdmafs: %s\n", command.error().detail.c_str());
-    return kExitUsage;
+    const bool is_doctor = arguments.size() > 1 && arguments[1] == "doctor";
+    return is_doctor ? kExitDoctorUsage : kExitUsage;
   }
   return std::visit(Run{}, *command);
 }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <future>
+#include <optional>
 #include <thread>
 
 #include "cache/arena.h"
@@ -18,6 +19,7 @@
 #include "s3/http_object_store.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/metrics/registry.h"
+#include "upload/uploads.h"
 #include "vfs/file_system.h"
 
 namespace s3rdmafs::daemon {
@@ -56,6 +58,7 @@ struct MountedBucket::Layers {
   std::unique_ptr<s3::HttpObjectStore> store;
   std::unique_ptr<cache::Arena> arena;
   std::unique_ptr<cache::BlockCache> cache;
+  std::unique_ptr<upload::Uploads> uploads;  // none in a read-only mount
   std::unique_ptr<vfs::FileSystem> file_system;
   std::unique_ptr<fuse::MountContext> context;
   std::unique_ptr<fuse::Session> session;
@@ -64,12 +67,13 @@ struct MountedBucket::Layers {
   Result<void> build_store();
   Result<void> check_bucket_answers();
   Result<void> build_cache();
+  Result<void> build_uploads();
   Result<void> build_mount();
 };
 
 Result<void> MountedBucket::Layers::build_store() {
   const config::MountConfig& config = plan.config;
-  auto chosen = choose_fabric(config);
+  auto chosen = choose_fabric(config, clock, metrics);
   if (!chosen) return std::unexpected(chosen.error());
   fabric = std::move(*chosen);
   store = std::make_unique<s3::HttpObjectStore>(
@@ -107,13 +111,30 @@ Result<void> MountedBucket::Layers::build_cache() {
   return {};
 }
 
+Result<void> MountedBucket::Layers::build_uploads() {
+  const config::MountConfig& config = plan.config;
+  if (config.write.mode == config::WriteMode::kOff) return {};
+  auto made = upload::Uploads::create(*store, *fabric, clock, metrics,
+                                      {.part_bytes = config.write.part_bytes,
+                                       .buffer_bytes = config.write.buffer_bytes,
+                                       .parallel_parts = config.write.parallel_parts,
+                                       .request_timeout = config.retry.deadline,
+                                       .lock = arena_lock(config.cache.lock)});
+  if (!made) return std::unexpected(made.error());
+  uploads = std::move(*made);
+  return {};
+}
+
 Result<void> MountedBucket::Layers::build_mount() {
   const config::MountConfig& config = plan.config;
+  std::optional<vfs::FileSystem::Writing> writing;
+  if (uploads) writing.emplace(vfs::FileSystem::Writing{*store, *uploads});
   file_system = std::make_unique<vfs::FileSystem>(
       *store, *cache, clock, metrics,
       vfs::FileSystem::Options{.prefix = config.bucket.prefix,
                                .ttl = config.metadata.ttl,
-                               .negative_ttl = config.metadata.negative_ttl});
+                               .negative_ttl = config.metadata.negative_ttl},
+      writing);
   context.reset(new fuse::MountContext{.file_system = *file_system,
                                        .clock = clock,
                                        .metrics = metrics,
@@ -141,7 +162,13 @@ Result<void> MountedBucket::Layers::build_mount() {
 MountedBucket::MountedBucket(std::unique_ptr<Layers> layers) : layers_(std::move(layers)) {}
 
 MountedBucket::~MountedBucket() {
-  // Every request under way gets its answer (EIO) while the session can still carry it.
+  // What was written and closed gets its time; then every request under way gets its answer (EIO)
+  // while the session can still carry it.
+  const Deadline deadline = layers_->clock.now() + layers_->plan.config.retry.deadline;
+  layers_->file_system->end_writes(deadline);
+  if (layers_->uploads) layers_->uploads->shut_down(deadline);
+  // First those that wait for an RDMA session: they then fail in the store as well.
+  layers_->fabric->shut_down();
   layers_->store->shut_down();
 }
 
@@ -149,7 +176,7 @@ Result<std::unique_ptr<MountedBucket>> MountedBucket::create(const MountPlan& pl
   if (auto ok = fuse::check_fuse_device(); !ok) return std::unexpected(ok.error());
   auto layers = std::make_unique<Layers>(plan);
   for (const auto step : {&Layers::build_store, &Layers::check_bucket_answers, &Layers::build_cache,
-                          &Layers::build_mount}) {
+                          &Layers::build_uploads, &Layers::build_mount}) {
     if (auto done = ((*layers).*step)(); !done) {
       if (layers->store) layers->store->shut_down();
       return std::unexpected(done.error());

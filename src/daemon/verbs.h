@@ -11,10 +11,13 @@ namespace s3rdmafs::daemon {
 inline constexpr int kExitSuccess = 0;
 inline constexpr int kExitUsage = 1;
 inline constexpr int kExitFailure = 32;
+/// Usage errors of `doctor`, whose 1 means "degraded" (sysexits.h: EX_USAGE).
+inline constexpr int kExitDoctorUsage = 64;
 
 [[nodiscard]] int run_mount(const MountCommand& command);
 [[nodiscard]] int run_umount(const UmountCommand& command);
 [[nodiscard]] int run_stats(const StatsCommand& command);
+[[nodiscard]] int run_doctor(const DoctorCommand& command);
 [[nodiscard]] int run_config(const ConfigCommand& command);
 
 /// Prints "s3rdmafs: detail" and returns kExitFailure.

@@ -23,6 +23,14 @@ int errno_of(ErrorCode code) noexcept {
       return EISDIR;
     case ErrorCode::kNotDirectory:
       return ENOTDIR;
+    case ErrorCode::kNotEmpty:
+      return ENOTEMPTY;
+    case ErrorCode::kBusy:
+      return EBUSY;
+    case ErrorCode::kSequentialOnly:
+      return EOPNOTSUPP;
+    case ErrorCode::kTooLarge:
+      return EFBIG;
     case ErrorCode::kReadOnly:
       return EROFS;
     // Whatever the store or the network did: programs know what to do about a read that failed, and

@@ -30,6 +30,8 @@ struct MountContext {
   Look look;
   metrics::Counter& read_bytes =
       metrics.counter("fuse_read_bytes_total", "Bytes of files given to the kernel");
+  metrics::Counter& written_bytes =
+      metrics.counter("fuse_written_bytes_total", "Bytes of files taken from the kernel");
   metrics::Counter& errors = metrics.counter("fuse_errors_total", "Requests answered with EIO");
 
   /// Set by INIT: direct I/O files can be mapped shared (Linux 6.6). Read by open only.

@@ -28,6 +28,13 @@ Reply::Reply(fuse_req_t request) : state_(new State{.request = request}) {
   errno_value(EINTR);
 }
 
+// No interrupt function is registered: libfuse then leaves the request alone.
+Reply Reply::uninterruptible(fuse_req_t request) {
+  std::unique_ptr<State> state(new State{.request = request});
+  state->phase.store(Phase::kOpen);
+  return Reply(std::move(state));
+}
+
 Reply::~Reply() {
   if (!state_ || state_->phase.load() == Phase::kAnswered) return;
   spdlog::critical("a FUSE request was dropped without an answer; answering EIO");
@@ -67,6 +74,14 @@ void Reply::attributes(const struct stat& attributes, double valid_s) {
 
 void Reply::open(const fuse_file_info& file) {
   if (claim()) fuse_reply_open(state_->request, &file);
+}
+
+void Reply::create(const fuse_entry_param& entry, const fuse_file_info& file) {
+  if (claim()) fuse_reply_create(state_->request, &entry, &file);
+}
+
+void Reply::written(std::size_t bytes) {
+  if (claim()) fuse_reply_write(state_->request, bytes);
 }
 
 void Reply::bytes(std::span<const char> bytes) {

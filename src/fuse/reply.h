@@ -20,6 +20,10 @@ namespace s3rdmafs::fuse {
 class Reply {
  public:
   explicit Reply(fuse_req_t request);
+  /// For requests that change something: a signal does not answer them, since the change goes on,
+  /// and who tried again after EINTR would meet its own first attempt. They wait to the end, which
+  /// the deadline bounds.
+  [[nodiscard]] static Reply uninterruptible(fuse_req_t request);
   Reply(Reply&&) = default;
   Reply& operator=(Reply&&) = delete;
   ~Reply();
@@ -29,6 +33,8 @@ class Reply {
   void entry(const fuse_entry_param& entry);
   void attributes(const struct stat& attributes, double valid_s);
   void open(const fuse_file_info& file);
+  void create(const fuse_entry_param& entry, const fuse_file_info& file);
+  void written(std::size_t bytes);
   void bytes(std::span<const char> bytes);
   /// One writev straight out of the cache; the bytes stay pinned until it has returned.
   void data(const cache::PinnedBytes& bytes);
@@ -45,6 +51,7 @@ class Reply {
   };
 
   static void on_interrupt(fuse_req_t request, void* data) noexcept;
+  explicit Reply(std::unique_ptr<State> state) : state_(std::move(state)) {}
   /// True for whoever may answer: the owner or the interrupt, whichever comes first.
   [[nodiscard]] bool claim();
 

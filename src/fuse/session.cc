@@ -52,7 +52,8 @@ Result<std::unique_ptr<Session>> Session::mount(MountContext& context, const Opt
   std::string source;
   for (const char c : options.source)
     source += (c == ',' || c == '\\') ? std::string("\\") + c : std::string(1, c);
-  std::string mount_options = "ro,default_permissions,subtype=s3rdma,fsname=" + source;
+  std::string mount_options = context.file_system.is_writable() ? "rw" : "ro";
+  mount_options += ",default_permissions,subtype=s3rdma,fsname=" + source;
   if (options.allow_other) mount_options += ",allow_other";
   if (!options.kernel_options.empty()) mount_options += "," + options.kernel_options;
 

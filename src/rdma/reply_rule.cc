@@ -88,7 +88,11 @@ Decision judge_get(const ReplyFacts& facts) {
   const Reply reply = read_reply(facts.reply);
   if (reply == Reply::kSuccess) {
     if (facts.body_bytes != 0) return {Verdict::kCorrupt, "success_with_body"};
-    if (!facts.bytes_transferred) return {Verdict::kRetryWithoutToken, "no_byte_count"};
+    if (!facts.bytes_transferred) {
+      if (facts.is_count_optional && facts.content_length == 0)
+        return {Verdict::kDoneByRdma, "done"};
+      return {Verdict::kRetryWithoutToken, "no_byte_count"};
+    }
     return check_count(*facts.bytes_transferred, facts.expected_bytes);
   }
   if (facts.body_bytes == facts.expected_bytes) {

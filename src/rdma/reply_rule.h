@@ -16,6 +16,11 @@ struct ReplyFacts {
   std::uint64_t body_bytes = 0;                       ///< of the HTTP body that arrived
   std::uint64_t expected_bytes = 0;                   ///< what the token's window holds; at least 1
   std::string_view s3_error_code = {};                ///< of the error document; empty: none
+  /// Of the answer's Content-Length header; nothing: it had none.
+  std::optional<std::uint64_t> content_length = {};
+  /// GET: success needs no count if Content-Length is 0 (rdma.byte_count = "optional"). The request
+  /// must have had a Range, so that there is but one length to mean.
+  bool is_count_optional = false;
 };
 
 /// What to make of it.
@@ -38,7 +43,8 @@ struct Decision {
 /// The client's decision rule of protocol.md section 1.8; every peer's behaviour in its section 1.6
 /// is a row of tests/unit/rdma/reply_rule_test.cc. Reentrant.
 ///
-/// Success takes the reply header *and* the byte count (design.md section 4). A reply's number need
+/// Success takes the reply header *and* the byte count (design.md section 4), unless the mount file
+/// says otherwise: some servers never send a count. A reply's number need
 /// not equal the HTTP status: versitygw answers HTTP 206 with reply 200.
 [[nodiscard]] Decision judge_get(const ReplyFacts& facts);
 

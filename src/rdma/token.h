@@ -23,13 +23,19 @@ class Token {
   using GiveBack = std::move_only_function<void(TokenFate)>;
 
   /// @param give_back  called once, by end() or the destructor, on that thread; must not block
-  explicit Token(std::string text, GiveBack give_back = {})
-      : text_(std::move(text)), give_back_(std::move(give_back)) {}
+  /// @param source_address  see source_address()
+  explicit Token(std::string text, GiveBack give_back = {}, std::string source_address = {})
+      : text_(std::move(text)),
+        source_address_(std::move(source_address)),
+        give_back_(std::move(give_back)) {}
   Token(Token&& other) noexcept
-      : text_(std::move(other.text_)), give_back_(std::exchange(other.give_back_, {})) {}
+      : text_(std::move(other.text_)),
+        source_address_(std::move(other.source_address_)),
+        give_back_(std::exchange(other.give_back_, {})) {}
   Token& operator=(Token&& other) noexcept {
     end(TokenFate::kUnanswered);
     text_ = std::move(other.text_);
+    source_address_ = std::move(other.source_address_);
     give_back_ = std::exchange(other.give_back_, {});
     return *this;
   }
@@ -38,6 +44,11 @@ class Token {
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
+  /// The IP address on this host that the request must come from: a server chooses the network it
+  /// reaches our memory by from the connection, and separate networks may not be routed. Empty:
+  /// any.
+  [[nodiscard]] const std::string& source_address() const noexcept { return source_address_; }
+
   /// The request is over. What the token held on to may serve the next one, or is torn down.
   void end(TokenFate fate) {
     if (GiveBack give_back = std::exchange(give_back_, {})) give_back(fate);
@@ -45,6 +56,7 @@ class Token {
 
  private:
   std::string text_;
+  std::string source_address_;
   GiveBack give_back_;
 };
 

@@ -12,6 +12,11 @@ bool Capability::should_try() {
   return true;
 }
 
+bool Capability::is_worth_trying() const {
+  const MutexLock lock(mutex_);
+  return state_ == State::kUnknown || state_ == State::kWorks || clock_.now() >= probe_at_;
+}
+
 void Capability::on_rdma_done() {
   const MutexLock lock(mutex_);
   state_ = State::kWorks;

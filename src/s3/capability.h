@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 
 #include "s3rdmafs/base/clock.h"
@@ -30,6 +31,9 @@ class Capability {
   /// that finds out whether a "no" still holds.
   [[nodiscard]] bool should_try();
 
+  /// Whether should_try() would say yes; takes nobody's turn.
+  [[nodiscard]] bool is_worth_trying() const;
+
   void on_rdma_done();
   void on_body_answer();      ///< the data came by HTTP, at no extra cost
   void on_declined();         ///< the request has to be sent again without a token
@@ -46,6 +50,39 @@ class Capability {
   unsigned body_answers_ GUARDED_BY(mutex_) = 0;  // in a row
   unsigned failures_ GUARDED_BY(mutex_) = 0;      // in a row
   std::chrono::steady_clock::time_point probe_at_ GUARDED_BY(mutex_);
+};
+
+/// The operations that move an object's bytes. A server may do one by RDMA and not another:
+/// versitygw has no UploadPart (protocol.md section 1.6).
+enum class TransferKind { kGet, kPut, kUploadPart };
+
+/// What one endpoint can do, learned for each kind.
+class Capabilities {
+ public:
+  explicit Capabilities(const Clock& clock) : get_(clock), put_(clock), upload_part_(clock) {}
+
+  [[nodiscard]] Capability& of(TransferKind kind) {
+    if (kind == TransferKind::kGet) return get_;
+    return kind == TransferKind::kPut ? put_ : upload_part_;
+  }
+
+  /// Whether the endpoint is known to read our memory. Only then may a whole object go by token: a
+  /// server that ignores tokens takes that for an empty object and destroys what was there.
+  [[nodiscard]] bool is_known_to_read() const {
+    return !has_spoiled() && (put_.state() == Capability::State::kWorks ||
+                              upload_part_.state() == Capability::State::kWorks);
+  }
+
+  /// A whole object was stored wrong. That is once too often: none goes by token any more, for as
+  /// long as this lives.
+  void on_spoiled() { has_spoiled_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool has_spoiled() const { return has_spoiled_.load(std::memory_order_relaxed); }
+
+ private:
+  Capability get_;
+  Capability put_;
+  Capability upload_part_;
+  std::atomic<bool> has_spoiled_{false};
 };
 
 }  // namespace s3rdmafs::s3

@@ -20,7 +20,8 @@ constexpr auto kKnown = std::to_array<Known>({
     {"NoSuchBucket", ErrorCode::kNotFound, "check bucket.name and endpoint.url"},
     {"PreconditionFailed", ErrorCode::kStale, ""},
     {"AccessDenied", ErrorCode::kAccessDenied,
-     "the key may not do this: check its policy (s3:ListBucket, s3:GetObject)"},
+     "the key may not do this: check its policy (s3:ListBucket, s3:GetObject; for writing "
+     "s3:PutObject, s3:DeleteObject)"},
     {"InvalidAccessKeyId", ErrorCode::kAccessDenied,
      "the server does not know credentials.access_key_id"},
     {"SignatureDoesNotMatch", ErrorCode::kAccessDenied,
@@ -38,6 +39,7 @@ constexpr auto kKnown = std::to_array<Known>({
     {"ServiceUnavailable", ErrorCode::kThrottled, ""},
     {"TooManyRequests", ErrorCode::kThrottled, ""},
     {"InternalError", ErrorCode::kServerError, ""},
+    {"ConditionalRequestConflict", ErrorCode::kServerError, ""},
     {"OperationAborted", ErrorCode::kServerError, ""},
     {"RequestTimeout", ErrorCode::kServerError, ""},
     {"NotImplemented", ErrorCode::kUnsupported, ""},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3/http_lane.h"
 
+#include <algorithm>
+
 namespace s3rdmafs::s3 {
 
 HttpLane::HttpLane(const TransferOptions& options, const Clock& clock, unsigned connections_max,
@@ -35,8 +37,20 @@ void HttpLane::start(HttpRequest request, HttpDone done) {
   Transfer* transfer = idle_.back();
   idle_.pop_back();
   active_.insert(transfer);
+  keep_connections_from(request.source_address);
   transfer->begin(std::move(request), std::move(done), clock_.now());
   curl_multi_add_handle(loop_.multi(), transfer->easy());
+}
+
+// A connection serves one source address only. With room for all requests from each, a mount of
+// several rails does not close one's connection to open another's, request by request.
+void HttpLane::keep_connections_from(const std::string& source_address) {
+  if (source_address.empty() ||
+      std::ranges::find(source_addresses_, source_address) != source_addresses_.end())
+    return;
+  source_addresses_.push_back(source_address);
+  const std::size_t kept = connections_max_ * (1 + source_addresses_.size());  // 1: from anywhere
+  curl_multi_setopt(loop_.multi(), CURLMOPT_MAXCONNECTS, static_cast<long>(kept));
 }
 
 void HttpLane::start_next_waiting() {

@@ -38,6 +38,7 @@ class HttpLane {
   using WaitingList = std::list<Waiting>;
 
   void start(HttpRequest request, HttpDone done);
+  void keep_connections_from(const std::string& source_address);
   void start_next_waiting();
   void on_transfer_done(CURL* easy, CURLcode code);
   void on_deadline_in_line(WaitingList::iterator at);
@@ -54,6 +55,7 @@ class HttpLane {
   std::vector<Transfer*> idle_;
   std::unordered_set<Transfer*> active_;
   WaitingList waiting_;
+  std::vector<std::string> source_addresses_;  // that requests have named so far: one a rail
 
   EventLoop loop_;  // last: its thread uses all of the above, and is gone before them
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes into the HTTP engine and what comes out. Plain values; no S3 and no RDMA in them.
+// What goes into the HTTP engine and what comes out. Plain values; no S3 in them.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,22 @@
 
 namespace s3rdmafs::s3 {
 
-enum class HttpMethod { kGet, kHead };
+enum class HttpMethod { kGet, kHead, kPut, kPost, kDelete };
 
 [[nodiscard]] constexpr const char* method_name(HttpMethod method) {
-  return method == HttpMethod::kHead ? "HEAD" : "GET";
+  switch (method) {
+    case HttpMethod::kHead:
+      return "HEAD";
+    case HttpMethod::kPut:
+      return "PUT";
+    case HttpMethod::kPost:
+      return "POST";
+    case HttpMethod::kDelete:
+      return "DELETE";
+    case HttpMethod::kGet:
+      break;
+  }
+  return "GET";
 }
 
 /// One exchange.
@@ -27,13 +39,19 @@ struct HttpRequest {
   HttpMethod method = HttpMethod::kGet;
   std::string url;                   ///< percent-encoded, sent exactly as it stands
   std::vector<std::string> headers;  ///< "Name: value"
+  /// The body of a PUT or POST, sent with its Content-Length, 0 included, and never chunked.
+  /// Borrowed until the answer, which may come before all of it has left.
+  std::span<const std::byte> body = {};
+  /// IP address on this host that the connection comes from; empty: the system's choice.
+  std::string source_address = {};
   /// Where the body of a 2xx answer goes; not one byte is written past its end. Borrowed until the
   /// answer. Empty: the body goes to HttpResponse::text, as every other answer's does.
-  std::span<std::byte> body_into;
+  std::span<std::byte> body_into = {};
   std::size_t text_bytes_max = 0;
   /// Send it once and never again, whatever becomes of the connection. Otherwise libcurl sends it
   /// once more if the server had closed a kept-alive connection.
   bool send_once = false;
+  bool has_rdma_token = false;  ///< its time-out is another
   Deadline deadline;
 };
 

@@ -3,7 +3,11 @@
 
 #include <string_view>
 
+#include "s3/complete_upload_exchange.h"
+#include "s3/create_upload_exchange.h"
+#include "s3/get_exchange.h"
 #include "s3/query_exchange.h"
+#include "s3/removal.h"
 #include "s3/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 
@@ -23,6 +27,9 @@ HttpEngine::Options engine_options(const HttpObjectStore::Options& options) {
           .transfer = {.connect_timeout = options.http.connect_timeout,
                        .request_timeout = options.http.request_timeout,
                        .ca_file = options.endpoint.ca_file,
+                       .rdma_timeout = options.rdma.transfer_timeout,
+                       .rdma_names = {.reply = options.rdma.reply_header,
+                                      .bytes = options.rdma.bytes_header},
                        .ignore_proxy_environment = is_loopback(options.endpoint.url)}};
 }
 
@@ -53,13 +60,20 @@ HttpObjectStore::HttpObjectStore(const Options& options, CredentialSource& crede
                                  const Clock& clock, metrics::Registry& metrics)
     : metrics_(metrics),
       requests_(options.endpoint, options.bucket.name, credentials, clock),
-      capability_(clock),
-      get_shared_{.requests = requests_,
-                  .capability = capability_,
-                  .metrics = metrics_,
-                  .rdma = options.rdma},
+      capabilities_(clock),
+      verify_(options.rdma.verify),
+      shared_{.requests = requests_,
+              .capabilities = capabilities_,
+              .checksums = checksums_,
+              .metrics = metrics_,
+              .verify = verify_,
+              .read_paths = read_paths_,
+              .write_paths = write_paths_,
+              .clock = clock,
+              .rdma = options.rdma},
       engine_(engine_options(options), clock),
-      runner_(engine_, retry_policy(options.retry), clock, metrics_) {}
+      runner_(engine_, retry_policy(options.retry), clock, metrics_),
+      put_sequence_(shared_, runner_, clock) {}
 
 HttpObjectStore::~HttpObjectStore() { shut_down(); }
 
@@ -103,7 +117,60 @@ void HttpObjectStore::list(ListRequest request, Deadline deadline, Done<ListPage
 
 void HttpObjectStore::get(GetRequest request, Deadline deadline, GetDone done) {
   metrics_.requests(StoreMetrics::Operation::kGet).add();
-  runner_.run(std::make_unique<GetExchange>(get_shared_, std::move(request), std::move(done)),
+  runner_.run(std::make_unique<GetExchange>(shared_, std::move(request), std::move(done)),
+              deadline);
+}
+
+void HttpObjectStore::put(std::string key, PutBody body, bool only_if_absent, Deadline deadline,
+                          PutDone done) {
+  metrics_.requests(StoreMetrics::Operation::kPut).add();
+  put_sequence_.run(std::move(key), body, only_if_absent, deadline, std::move(done));
+}
+
+void HttpObjectStore::create_upload(std::string key, Deadline deadline, Done<std::string> done) {
+  metrics_.requests(StoreMetrics::Operation::kCreateUpload).add();
+  runner_.run(std::make_unique<CreateUploadExchange>(shared_, std::move(key), std::move(done)),
+              deadline);
+}
+
+void HttpObjectStore::upload_part(std::string key, std::string upload_id, unsigned number,
+                                  PutBody body, Deadline deadline, PutDone done) {
+  metrics_.requests(StoreMetrics::Operation::kUploadPart).add();
+  runner_.run(
+      std::make_unique<PutExchange>(shared_,
+                                    PutExchange::Put{.key = std::move(key),
+                                                     .upload_id = std::move(upload_id),
+                                                     .part_number = number,
+                                                     .body = body},
+                                    [done = std::move(done)](PutExchange::Ended ended) mutable {
+                                      done(std::move(ended.outcome));
+                                    }),
+      deadline);
+}
+
+void HttpObjectStore::complete_upload(std::string key, std::string upload_id,
+                                      std::vector<UploadedPart> parts, Deadline deadline,
+                                      Done<std::string> done) {
+  metrics_.requests(StoreMetrics::Operation::kCompleteUpload).add();
+  runner_.run(std::make_unique<CompleteUploadExchange>(
+                  shared_, std::move(key), std::move(upload_id), std::move(parts), std::move(done)),
+              deadline);
+}
+
+void HttpObjectStore::abort_upload(std::string key, std::string upload_id, Deadline deadline,
+                                   Done<void> done) {
+  metrics_.requests(StoreMetrics::Operation::kAbortUpload).add();
+  runner_.run(make_removal(requests_,
+                           {.verb = "ABORT UPLOAD",
+                            .key = std::move(key),
+                            .parameters = {{"uploadId", std::move(upload_id)}}},
+                           std::move(done)),
+              deadline);
+}
+
+void HttpObjectStore::remove(std::string key, Deadline deadline, Done<void> done) {
+  metrics_.requests(StoreMetrics::Operation::kDelete).add();
+  runner_.run(make_removal(requests_, {.verb = "DELETE", .key = std::move(key)}, std::move(done)),
               deadline);
 }
 

@@ -4,9 +4,9 @@
 #include "config/mount_config.h"
 #include "s3/capability.h"
 #include "s3/credentials.h"
-#include "s3/get_exchange.h"
 #include "s3/http_engine.h"
-#include "s3/object_store.h"
+#include "s3/object_writer.h"
+#include "s3/put_sequence.h"
 #include "s3/request.h"
 #include "s3/retry_runner.h"
 #include "s3/store_metrics.h"
@@ -16,7 +16,7 @@ namespace s3rdmafs::s3 {
 
 /// The bucket of one mount file, over HTTP with RDMA tokens. Its threads are the engine's event
 /// threads: they run the `done`s, which therefore must not block, nor call shut_down().
-class HttpObjectStore final : public ObjectStore {
+class HttpObjectStore final : public ObjectStore, public ObjectWriter {
  public:
   struct Options {
     config::MountConfig::Bucket bucket;
@@ -38,13 +38,29 @@ class HttpObjectStore final : public ObjectStore {
   void get(GetRequest request, Deadline deadline, GetDone done) override;
   void shut_down() override;
 
+  void put(std::string key, PutBody body, bool only_if_absent, Deadline deadline,
+           PutDone done) override;
+  void create_upload(std::string key, Deadline deadline, Done<std::string> done) override;
+  void upload_part(std::string key, std::string upload_id, unsigned number, PutBody body,
+                   Deadline deadline, PutDone done) override;
+  void complete_upload(std::string key, std::string upload_id, std::vector<UploadedPart> parts,
+                       Deadline deadline, Done<std::string> done) override;
+  void abort_upload(std::string key, std::string upload_id, Deadline deadline,
+                    Done<void> done) override;
+  void remove(std::string key, Deadline deadline, Done<void> done) override;
+
  private:
   StoreMetrics metrics_;
   RequestBuilder requests_;
-  Capability capability_;
-  GetExchange::Shared get_shared_;
+  Capabilities capabilities_;
+  ChecksumSupport checksums_;
+  VerifySampler verify_;
+  PathModel read_paths_;
+  PathModel write_paths_;
+  TransferShared shared_;
   HttpEngine engine_;
   RetryRunner runner_;
+  PutSequence put_sequence_;
 };
 
 }  // namespace s3rdmafs::s3

@@ -11,8 +11,8 @@
 
 namespace s3rdmafs::s3 {
 
-/// An operation without object bytes, HEAD or LIST: any 2xx answer goes to `read`, whose result is
-/// the operation's; anything else is an S3 error.
+/// An operation without object bytes, HEAD, LIST or DELETE: any 2xx answer goes to `read`, whose
+/// result is the operation's; anything else is an S3 error.
 template <class T>
 class QueryExchange final : public Exchange {
  public:
@@ -25,6 +25,8 @@ class QueryExchange final : public Exchange {
     std::string subject;    ///< what error texts name: the key, or a listing's prefix
     NameValues parameters;
     std::size_t text_bytes_max;
+    NameValues headers = {};
+    bool is_gone_fine = false;  ///< 404 is success too, but for the bucket
   };
 
   QueryExchange(RequestBuilder& requests, Query query, Read read, Done<T> done)
@@ -34,8 +36,10 @@ class QueryExchange final : public Exchange {
         done_(std::move(done)) {}
 
   void next_request(Deadline, Done<HttpRequest> ready) override {
-    Result<HttpRequest> request =
-        requests_.build({.method = query_.method, .key = query_.key, .query = query_.parameters});
+    Result<HttpRequest> request = requests_.build({.method = query_.method,
+                                                   .key = query_.key,
+                                                   .query = query_.parameters,
+                                                   .headers = query_.headers});
     if (request) request->text_bytes_max = query_.text_bytes_max;
     ready(std::move(request));
   }
@@ -48,22 +52,29 @@ class QueryExchange final : public Exchange {
                              .bucket = requests_.bucket(),
                              .endpoint = requests_.endpoint_url()};
     if (outcome->status < 200 || outcome->status >= 300) {
+      const S3Error error = parse_error(outcome->text);
+      const bool is_gone = outcome->status == 404 && error.code != "NoSuchBucket";
+      if (is_gone && query_.is_gone_fine) return finished(std::move(*outcome));
       return {.step = Step::kFailed,
-              .error = map_s3_error(name, outcome->status, parse_error(outcome->text)),
+              .error = map_s3_error(name, outcome->status, error),
               .retry_after = outcome->headers.retry_after};
     }
     if (outcome->body_is_too_long) {
       return {.step = Step::kFailed,
               .error = {ErrorCode::kProtocol, "the answer is longer than any can be"}};
     }
-    result_ = read_(std::move(*outcome));
-    return {.step = Step::kFinished};
+    return finished(std::move(*outcome));
   }
 
   void fail(Error error) override { result_ = std::unexpected(std::move(error)); }
   void finish() override { done_(std::move(result_)); }
 
  private:
+  Next finished(HttpResponse response) {
+    result_ = read_(std::move(response));
+    return {.step = Next::Step::kFinished};
+  }
+
   RequestBuilder& requests_;
   const Query query_;
   Read read_;

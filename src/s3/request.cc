@@ -86,12 +86,12 @@ void RequestBuilder::sign(const RequestSpec& spec, const std::string& path,
                           const Credentials& credentials, HttpRequest& request) {
   const std::string date = amz_date(clock_.wall_now());
   const SigningScope scope{.date = date.substr(0, 8), .region = region_};
-  SignedRequest to_sign{
-      .method = method_name(spec.method),
-      .encoded_path = path,
-      .query = spec.query,
-      .headers = spec.headers,
-      .payload_hash = std::string(spec.has_rdma_token ? kUnsignedPayload : kEmptyPayloadHash)};
+  SignedRequest to_sign{.method = method_name(spec.method),
+                        .encoded_path = path,
+                        .query = spec.query,
+                        .headers = spec.headers,
+                        .payload_hash = spec.payload_hash.empty() ? std::string(kEmptyPayloadHash)
+                                                                  : spec.payload_hash};
   const std::size_t own_begin = to_sign.headers.size();
   to_sign.headers.emplace_back("x-amz-date", date);
   to_sign.headers.emplace_back("x-amz-content-sha256", to_sign.payload_hash);

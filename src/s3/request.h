@@ -16,10 +16,12 @@ namespace s3rdmafs::s3 {
 /// One S3 request before it is addressed and signed.
 struct RequestSpec {
   HttpMethod method = HttpMethod::kGet;
-  std::string_view key;         ///< empty: the bucket itself
-  NameValues query = {};        ///< decoded
-  NameValues headers = {};      ///< all of them are signed
-  bool has_rdma_token = false;  ///< signs UNSIGNED-PAYLOAD (protocol.md section 1.2)
+  std::string_view key;     ///< empty: the bucket itself
+  NameValues query = {};    ///< decoded
+  NameValues headers = {};  ///< all of them are signed
+  /// What the signature says of the body: empty for "there is none", kUnsignedPayload with a token
+  /// (protocol.md section 1.2) and for objects' bytes, whose signed checksum covers them.
+  std::string payload_hash = {};
 };
 
 /// Addresses and signs requests to one bucket at one endpoint. Thread-safe.

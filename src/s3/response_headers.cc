@@ -41,9 +41,20 @@ void append(std::optional<std::string>& header, std::string_view value) {
   }
 }
 
+std::string_view without_quotes(std::string_view etag) {
+  if (etag.size() >= 2 && etag.front() == '"' && etag.back() == '"') {
+    return etag.substr(1, etag.size() - 2);
+  }
+  return etag;
+}
+
 }  // namespace
 
-void ResponseHeaders::add_line(std::string_view line) {
+bool is_same_etag(std::string_view one, std::string_view other) {
+  return without_quotes(one) == without_quotes(other);
+}
+
+void ResponseHeaders::add_line(std::string_view line, const RdmaHeaderNames& names) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return;
   const std::string_view name = line.substr(0, colon);
@@ -57,10 +68,19 @@ void ResponseHeaders::add_line(std::string_view line) {
   } else if (is_same_name(name, "last-modified")) {
     const std::time_t seconds = curl_getdate(std::string(value).c_str(), nullptr);
     if (seconds != -1) last_modified = std::chrono::system_clock::from_time_t(seconds);
-  } else if (is_same_name(name, "x-amz-rdma-reply")) {
+  } else if (is_same_name(name, "date")) {
+    const std::time_t seconds = curl_getdate(std::string(value).c_str(), nullptr);
+    if (seconds != -1) date = std::chrono::system_clock::from_time_t(seconds);
+  } else if (is_same_name(name, names.reply)) {
     append(rdma_reply, value);
-  } else if (is_same_name(name, "x-amz-rdma-bytes-transferred")) {
+  } else if (is_same_name(name, names.bytes)) {
     append(rdma_bytes_transferred, value);
+  } else if (is_same_name(name, "x-amz-checksum-crc64nvme")) {
+    checksum_crc64nvme = value;
+  } else if (is_same_name(name, "x-amz-checksum-crc32c")) {
+    checksum_crc32c = value;
+  } else if (is_same_name(name, "x-amz-checksum-type")) {
+    checksum_type = value;
   } else if (is_same_name(name, "x-amz-request-id")) {
     request_id = value;
   } else if (is_same_name(name, "retry-after")) {
@@ -83,7 +103,8 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
   const auto first = parse_number(text.substr(0, dash));
   const auto last = parse_number(text.substr(dash + 1, slash - dash - 1));
   if (!first || !last || *last < *first) return std::nullopt;
-  return ContentRange{.first = *first, .last = *last};
+  return ContentRange{
+      .first = *first, .last = *last, .total = parse_number(text.substr(slash + 1))};
 }
 
 }  // namespace s3rdmafs::s3

@@ -8,22 +8,39 @@ namespace {
 
 constexpr std::string_view kBytesName = "get_bytes_total";
 constexpr std::string_view kBytesHelp = "Object bytes received, by the path they came";
+constexpr std::string_view kPutBytesName = "put_bytes_total";
+constexpr std::string_view kPutBytesHelp = "Object bytes stored, by the path they went";
 constexpr std::string_view kRequestsName = "s3_requests_total";
 constexpr std::string_view kRequestsHelp = "S3 operations begun, retries not counted";
+/// In the order of StoreMetrics::Operation.
+constexpr std::string_view kOperationNames[] = {
+    "head",         "list",  "get", "put", "create_upload", "upload_part", "complete_upload",
+    "abort_upload", "delete"};
 
 }  // namespace
 
 StoreMetrics::StoreMetrics(metrics::Registry& registry)
     : bytes_by_rdma(registry.counter(kBytesName, kBytesHelp, R"(path="rdma")")),
       bytes_by_http(registry.counter(kBytesName, kBytesHelp, R"(path="http")")),
+      put_bytes_by_rdma(registry.counter(kPutBytesName, kPutBytesHelp, R"(path="rdma")")),
+      put_bytes_by_http(registry.counter(kPutBytesName, kPutBytesHelp, R"(path="http")")),
+      put_spoiled(registry.counter(
+          "rdma_puts_stored_wrong_total",
+          "Objects a server stored wrong because it ignored a token; stored again by HTTP")),
+      verified(registry.counter("rdma_verifications_total",
+                                "Reads by RDMA compared with what the server has")),
+      verify_failures(registry.counter("rdma_verify_failures_total",
+                                       "Reads by RDMA that brought wrong bytes; not used")),
       retries(registry.counter("s3_retries_total", "S3 requests sent again after a failure")),
       retries_refused(registry.counter("s3_retries_refused_total",
                                        "Retries not made because the retry budget was spent")),
       in_flight(registry.gauge("s3_operations_in_flight", "S3 operations begun and not ended")),
-      registry_(registry),
-      requests_{&registry.counter(kRequestsName, kRequestsHelp, R"(operation="head")"),
-                &registry.counter(kRequestsName, kRequestsHelp, R"(operation="list")"),
-                &registry.counter(kRequestsName, kRequestsHelp, R"(operation="get")")} {}
+      registry_(registry) {
+  for (const std::string_view name : kOperationNames) {
+    requests_.push_back(
+        &registry.counter(kRequestsName, kRequestsHelp, fmt::format("operation=\"{}\"", name)));
+  }
+}
 
 void StoreMetrics::on_attempt_failed(ErrorCode code) {
   registry_
@@ -32,18 +49,20 @@ void StoreMetrics::on_attempt_failed(ErrorCode code) {
       .add();
 }
 
-void StoreMetrics::on_fallback(std::string_view reason, std::string_view detail) {
+void StoreMetrics::on_fallback(std::string_view reason, std::string_view endpoint,
+                               std::string_view detail) {
   registry_
       .counter("rdma_fallbacks_total", "Transfers that did not go by RDMA although asked to",
                fmt::format("reason=\"{}\"", reason))
       .add();
   {
     const MutexLock lock(mutex_);
-    if (!reasons_seen_.emplace(reason).second) return;
+    if (!logged_.emplace(reason, endpoint).second) return;
   }
   spdlog::warn(
-      "a read did not go by RDMA: {} ({}); counted in rdma_fallbacks_total, not logged again",
-      detail, reason);
+      "a transfer with {} did not go by RDMA: {} ({}); counted in rdma_fallbacks_total, not logged "
+      "again",
+      endpoint, detail, reason);
 }
 
 }  // namespace s3rdmafs::s3

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/base/mutex.h"
@@ -15,7 +16,17 @@ namespace s3rdmafs::s3 {
 /// The object client's numbers, asked for once. Thread-safe.
 class StoreMetrics {
  public:
-  enum class Operation { kHead, kList, kGet };
+  enum class Operation {
+    kHead,
+    kList,
+    kGet,
+    kPut,
+    kCreateUpload,
+    kUploadPart,
+    kCompleteUpload,
+    kAbortUpload,
+    kDelete,
+  };
 
   explicit StoreMetrics(metrics::Registry& registry);
 
@@ -27,22 +38,28 @@ class StoreMetrics {
   void on_attempt_failed(ErrorCode code);
 
   /// A transfer that could not go by RDMA although the mount file asks for it. Logged the first
-  /// time for each reason, so that a fallback is seen, and a million of them do not fill the log.
+  /// time for each reason and endpoint, so that a fallback is seen, and a million of them do not
+  /// fill the log.
   /// @param reason  a fixed word; `detail` is for the log
-  void on_fallback(std::string_view reason, std::string_view detail);
+  void on_fallback(std::string_view reason, std::string_view endpoint, std::string_view detail);
 
   metrics::Counter& bytes_by_rdma;
   metrics::Counter& bytes_by_http;
+  metrics::Counter& put_bytes_by_rdma;
+  metrics::Counter& put_bytes_by_http;
+  metrics::Counter& put_spoiled;
+  metrics::Counter& verified;
+  metrics::Counter& verify_failures;
   metrics::Counter& retries;
   metrics::Counter& retries_refused;
   metrics::Gauge& in_flight;
 
  private:
   metrics::Registry& registry_;
-  std::array<metrics::Counter*, 3> requests_;
+  std::vector<metrics::Counter*> requests_;
 
   Mutex mutex_;  // leaf
-  std::set<std::string, std::less<>> reasons_seen_ GUARDED_BY(mutex_);
+  std::set<std::pair<std::string, std::string>> logged_ GUARDED_BY(mutex_);
 };
 
 }  // namespace s3rdmafs::s3

@@ -21,6 +21,9 @@ namespace {
 /// one.
 constexpr long kReceiveBufferBytes = 256L * 1024;
 
+/// The same for bodies that are sent.
+constexpr long kSendBufferBytes = 256L * 1024;
+
 /// A connection idle for longer is not used again: servers close theirs after 20 s or more, and a
 /// request that meets the closing is one that must be done again.
 constexpr long kIdleSecondsMax = 15;
@@ -84,6 +87,7 @@ void Transfer::set_options() {
   curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kReceiveBufferBytes);
+  curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kSendBufferBytes);
   curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, kIdleSecondsMax);
   curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(easy, CURLOPT_USERAGENT, "s3rdmafs");
@@ -107,21 +111,46 @@ void Transfer::begin(HttpRequest request, HttpDone done,
 
   curl_slist* list = nullptr;
   for (const std::string& line : request_.headers) list = curl_slist_append(list, line.c_str());
+  // Or libcurl waits up to a second for a "100 Continue" that many servers never send.
+  if (!request_.body.empty()) list = curl_slist_append(list, "Expect:");
   header_list_.reset(list);
   CURL* easy = easy_.get();
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
   curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
-  if (request_.method == HttpMethod::kHead) {
+  // libcurl reuses a connection only where it was bound to the same address. "host!" takes the text
+  // for an address, never for an interface's name; it is copied.
+  const std::string& source = request_.source_address;
+  curl_easy_setopt(easy, CURLOPT_INTERFACE, source.empty() ? nullptr : ("host!" + source).c_str());
+  set_method();
+  const auto left = request_.deadline - now;
+  using Duration = std::chrono::steady_clock::duration;
+  const Duration attempt =
+      options_.connect_timeout +
+      (request_.has_rdma_token ? options_.rdma_timeout : options_.request_timeout);
+  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, to_timeout_ms(std::min<Duration>(attempt, left)));
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                   to_timeout_ms(std::min<Duration>(options_.connect_timeout, left)));
+}
+
+// PUT is sent as a POST by another name: of libcurl's ways to send a body it is the one that reads
+// straight from our memory and can begin anew by itself on a dead connection.
+void Transfer::set_method() {
+  CURL* easy = easy_.get();
+  const HttpMethod method = request_.method;
+  const bool has_own_name = method == HttpMethod::kPut || method == HttpMethod::kDelete;
+  curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, has_own_name ? method_name(method) : nullptr);
+  if (method == HttpMethod::kPut || method == HttpMethod::kPost) {
+    // A null pointer would have libcurl ask a callback for the body.
+    const void* body = request_.body.empty() ? "" : static_cast<const void*>(request_.body.data());
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(request_.body.size()));
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body);
+  } else if (method == HttpMethod::kHead) {
     curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
   } else {
     curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
   }
-  const auto left = request_.deadline - now;
-  using Duration = std::chrono::steady_clock::duration;
-  const Duration attempt = options_.connect_timeout + options_.request_timeout;
-  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, to_timeout_ms(std::min<Duration>(attempt, left)));
-  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-                   to_timeout_ms(std::min<Duration>(options_.connect_timeout, left)));
 }
 
 HttpOutcome Transfer::outcome(CURLcode code, std::chrono::steady_clock::time_point now) {
@@ -156,7 +185,7 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
   if (line.starts_with("HTTP/")) {
     response.headers = {};  // what came before was a 1xx answer
   } else {
-    response.headers.add_line(line);
+    response.headers.add_line(line, static_cast<Transfer*>(self)->options_.rdma_names);
   }
   long status = 0;
   curl_easy_getinfo(static_cast<Transfer*>(self)->easy_.get(), CURLINFO_RESPONSE_CODE, &status);

@@ -18,7 +18,9 @@ struct TransferOptions {
   std::chrono::milliseconds connect_timeout{};
   std::chrono::milliseconds request_timeout{};  ///< first byte sent to last received
   std::string ca_file;                          ///< PEM; empty: the system's
-  bool ignore_proxy_environment = false;        ///< http_proxy and its kin
+  std::chrono::milliseconds rdma_timeout{};     ///< the same for requests with a token
+  RdmaHeaderNames rdma_names = {};
+  bool ignore_proxy_environment = false;  ///< http_proxy and its kin
 };
 
 /// One libcurl easy handle and the exchange it is busy with. Reused, since its handle keeps buffers
@@ -57,6 +59,7 @@ class Transfer {
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self) noexcept;
   static int on_send(void* self, char*, char*, int, int) noexcept;
   void set_options();
+  void set_method();
   [[nodiscard]] bool take_body(std::string_view bytes);
 
   const TransferOptions& options_;

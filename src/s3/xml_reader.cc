@@ -52,6 +52,16 @@ Result<ObjectInfo> parse_object(const pugi::xml_node& node, bool is_encoded) {
   return info;
 }
 
+Result<std::string> parse_child(std::string_view xml, const char* root, const char* child) {
+  pugi::xml_document document;
+  static_cast<void>(document.load_buffer(xml.data(), xml.size()));
+  std::string value = document.child(root).child_value(child);
+  if (value.empty()) {
+    return fail(ErrorCode::kProtocol, std::string("the answer is no ") + root + " with " + child);
+  }
+  return value;
+}
+
 }  // namespace
 
 Result<ListPage> parse_list_page(std::string_view xml) {
@@ -88,6 +98,14 @@ Result<ListPage> parse_list_page(std::string_view xml) {
     }
   }
   return page;
+}
+
+Result<std::string> parse_upload_id(std::string_view xml) {
+  return parse_child(xml, "InitiateMultipartUploadResult", "UploadId");
+}
+
+Result<std::string> parse_completed_etag(std::string_view xml) {
+  return parse_child(xml, "CompleteMultipartUploadResult", "ETag");
 }
 
 S3Error parse_error(std::string_view xml) {

@@ -15,9 +15,19 @@ namespace s3rdmafs::s3 {
 /// treble, and some 300 bytes about each: under 4 MiB. Twice that is no listing any more.
 inline constexpr std::size_t kListTextBytesMax = 8UL * 1024 * 1024;
 
+/// Error documents are a few hundred bytes, the answers of uploads some thousand, proxies' pages of
+/// HTML the same.
+inline constexpr std::size_t kErrorTextBytesMax = 64UL * 1024;
+
 /// Reads a ListBucketResult. Names are decoded if the server says that it encoded them.
 /// Errors: kProtocol for what is no such document, or lacks what a listing cannot do without.
 [[nodiscard]] Result<ListPage> parse_list_page(std::string_view xml);
+
+/// The id out of an InitiateMultipartUploadResult. Errors: kProtocol.
+[[nodiscard]] Result<std::string> parse_upload_id(std::string_view xml);
+
+/// The ETag out of a CompleteMultipartUploadResult. Errors: kProtocol.
+[[nodiscard]] Result<std::string> parse_completed_etag(std::string_view xml);
 
 /// What an Error document says; empty where it says nothing.
 struct S3Error {

@@ -12,18 +12,11 @@
 // the request that showed it; an open believes no older news; and an open or read that finds its
 // version gone makes the name and the inode be asked for anew, so that the ESTALE it causes is
 // followed by a lookup that sees the new version.
-#include "vfs/file_system.h"
-
 #include <optional>
 #include <utility>
 
-#include "vfs/directory_handle.h"
-#include "vfs/handle_table.h"
-#include "vfs/inode_table.h"
+#include "vfs/file_system_impl.h"
 #include "vfs/key_path.h"
-#include "vfs/name_cache.h"
-#include "vfs/name_resolver.h"
-#include "vfs/open_files.h"
 
 namespace s3rdmafs::vfs {
 namespace {
@@ -32,81 +25,46 @@ namespace {
 // files asks for no name that its listing just showed.
 constexpr std::size_t kCachedNamesMax = 65'536;
 
-std::unexpected<Error> no_such_inode(Ino ino) {
-  return fail(ErrorCode::kNotFound, "no inode " + std::to_string(ino));
-}
-
-std::unexpected<Error> no_such_handle(std::uint64_t handle) {
-  return fail(ErrorCode::kInvalidArgument, "no open handle " + std::to_string(handle));
-}
-
 }  // namespace
 
-class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
- public:
-  Impl(s3::ObjectStore& store, cache::ReadCache& cache, const Clock& clock,
-       metrics::Registry& metrics, Options options)
-      : options_(std::move(options)),
-        store_(store),
-        clock_(clock),
-        mounted_at_(clock.wall_now()),
-        hidden_keys_(metrics.counter("vfs_hidden_keys_total",
-                                     "Names in listings that cannot be shown as paths.")),
-        inodes_(options_.prefix,
-                metrics.gauge("vfs_inodes", "Inodes the kernel refers to, the root included.")),
-        names_(clock, {.ttl = options_.ttl,
-                       .negative_ttl = options_.negative_ttl,
-                       .entries_max = kCachedNamesMax}),
-        resolver_(std::make_shared<NameResolver>(store, clock, names_, metrics)),
-        files_(cache, metrics) {}
-
-  void lookup(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);
-  void forget(Ino ino, std::uint64_t count) { inodes_.forget(ino, count); }
-  Result<Attributes> attributes(Ino ino) const;
-
-  Result<std::uint64_t> open_directory(Ino ino);
-  void read_directory(std::uint64_t handle, std::uint64_t offset, std::size_t entries_max,
-                      Deadline deadline, Done<std::vector<DirectoryEntry>> done);
-  Entry remember(std::uint64_t handle, const DirectoryEntry& entry);
-  void release_directory(std::uint64_t handle) { directories_.remove(handle); }
-
-  void open(Ino ino, Deadline deadline, Done<OpenFile> done);
-  void read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length, Deadline deadline,
-            Done<cache::PinnedBytes> done);
-  void release(std::uint64_t handle) { files_.release(handle); }
-
- private:
-  Attributes attributes_of(Ino ino, const Node& node) const;
-  Entry give_to_kernel(const Node& node, SeenAt seen_at);
-  OpenFile open_version(Ino ino, const s3::ObjectInfo& object);
-  /// The version behind `ino` is gone: nothing known about its name holds any longer.
-  void on_stale(Ino ino, const std::string& key);
-
-  const Options options_;
-  s3::ObjectStore& store_;
-  const Clock& clock_;
-  const std::chrono::system_clock::time_point mounted_at_;
-  metrics::Counter& hidden_keys_;
-  InodeTable inodes_;
-  NameCache names_;
-  const std::shared_ptr<NameResolver> resolver_;
-  HandleTable<DirectoryHandle> directories_;
-  OpenFiles files_;
-};
+FileSystem::Impl::Impl(s3::ObjectStore& store, cache::ReadCache& cache, const Clock& clock,
+                       metrics::Registry& metrics, Options options, std::optional<Writing> writing)
+    : options_(std::move(options)),
+      store_(store),
+      clock_(clock),
+      mounted_at_(clock.wall_now()),
+      hidden_keys_(metrics.counter("vfs_hidden_keys_total",
+                                   "Names in listings that cannot be shown as paths.")),
+      inodes_(options_.prefix,
+              metrics.gauge("vfs_inodes", "Inodes the kernel refers to, the root included.")),
+      names_(clock, {.ttl = options_.ttl,
+                     .negative_ttl = options_.negative_ttl,
+                     .entries_max = kCachedNamesMax}),
+      resolver_(std::make_shared<NameResolver>(store, clock, names_, metrics)),
+      files_(cache, metrics),
+      writing_(writing) {
+  if (writing_) written_.emplace(writing_->uploads, clock);
+}
 
 // Attributes and entries
 
 Attributes FileSystem::Impl::attributes_of(Ino ino, const Node& node) const {
   return {.ino = ino,
           .is_directory = node.is_directory,
-          .size_bytes = node.object.size_bytes,
+          .is_being_written = node.written != nullptr,
+          .size_bytes = node.written ? node.written->size_bytes() : node.object.size_bytes,
           // S3 keeps no time for a directory; this one at least stands still.
           .modified = node.is_directory ? mounted_at_ : node.object.modified};
 }
 
 Entry FileSystem::Impl::give_to_kernel(const Node& node, SeenAt seen_at) {
   const Ino ino = inodes_.remember(node, seen_at);
-  return {.attributes = attributes_of(ino, node), .valid_for = names_.time_left(seen_at)};
+  // Where files can be replaced through this mount, the kernel asks for each use of a file's name:
+  // a write makes it stand for another inode, and to tell the kernel so would take locks of its
+  // that a writer may hold.
+  const bool may_change = is_writable() && !node.is_directory;
+  return {.attributes = attributes_of(ino, node),
+          .valid_for = may_change ? std::chrono::milliseconds(0) : names_.time_left(seen_at)};
 }
 
 Result<Attributes> FileSystem::Impl::attributes(Ino ino) const {
@@ -117,16 +75,32 @@ Result<Attributes> FileSystem::Impl::attributes(Ino ino) const {
 
 // Names
 
+Result<std::string> FileSystem::Impl::child_key(Ino parent, std::string_view name) const {
+  const std::optional<Inode> directory = inodes_.find(parent);
+  if (!directory) return no_such_inode(parent);
+  if (!directory->node.is_directory) {
+    return fail(ErrorCode::kNotDirectory, "'" + directory->node.object.key + "' is a file");
+  }
+  std::string key = directory->node.object.key + std::string(name);
+  if (!is_valid_name(name) || key.size() > kKeyBytesMax) {
+    return fail(ErrorCode::kInvalidArgument, "no key can have this name");
+  }
+  return key;
+}
+
 void FileSystem::Impl::lookup(Ino parent, std::string_view name, Deadline deadline,
                               Done<Entry> done) {
-  const std::optional<Inode> directory = inodes_.find(parent);
-  if (!directory) return done(no_such_inode(parent));
-  if (!directory->node.is_directory) {
-    return done(fail(ErrorCode::kNotDirectory, "'" + directory->node.object.key + "' is a file"));
+  const Result<std::string> child = child_key(parent, name);
+  if (!child) {
+    const bool no_name = child.error().code == ErrorCode::kInvalidArgument;
+    return done(no_name ? fail(ErrorCode::kNotFound, "no key can have this name")
+                        : std::unexpected(child.error()));
   }
-  const std::string key = directory->node.object.key + std::string(name);
-  if (!is_valid_name(name) || key.size() > kKeyBytesMax) {
-    return done(fail(ErrorCode::kNotFound, "no key can have this name"));
+  const std::string& key = *child;
+  if (written_) {
+    if (const auto file = written_->find(key)) {
+      return done(give_to_kernel(file->node(), clock_.now()));
+    }
   }
   resolver_->resolve(
       key, deadline,
@@ -199,6 +173,13 @@ void FileSystem::Impl::open(Ino ino, Deadline deadline, Done<OpenFile> done) {
   if (inode->node.is_directory) {
     return done(fail(ErrorCode::kIsDirectory, "'" + wanted.key + "' is a directory"));
   }
+  if (const auto& written = inode->node.written) {
+    // Its name stands for the version it became, or for what was there before it.
+    const bool is_current = written_->find(written->key()) == written;
+    return done(is_current
+                    ? fail(ErrorCode::kBusy, "'" + wanted.key + "' is being written")
+                    : fail(ErrorCode::kStale, "'" + wanted.key + "' is no longer being written"));
+  }
   if (names_.time_left(inode->seen_at) > std::chrono::milliseconds(0)) {
     return done(open_version(ino, wanted));
   }
@@ -220,6 +201,9 @@ void FileSystem::Impl::open(Ino ino, Deadline deadline, Done<OpenFile> done) {
 void FileSystem::Impl::read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length,
                             Deadline deadline, Done<cache::PinnedBytes> done) {
   const std::shared_ptr<const OpenFiles::File> file = files_.find(handle);
+  if (!file && opener(handle)) {
+    return done(fail(ErrorCode::kSequentialOnly, "a file that is being written cannot be read"));
+  }
   if (!file) return done(no_such_handle(handle));
   if (offset_bytes >= file->object.size_bytes || length == 0) return done(cache::PinnedBytes());
   // The file is held until the bytes are there, so that its reader outlives a release meanwhile.
@@ -233,11 +217,16 @@ void FileSystem::Impl::read(std::uint64_t handle, std::uint64_t offset_bytes, st
                      });
 }
 
+void FileSystem::Impl::release(std::uint64_t handle) {
+  if (opener(handle)) return release_written(handle);
+  files_.release(handle);
+}
+
 // The outside
 
 FileSystem::FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Clock& clock,
-                       metrics::Registry& metrics, Options options)
-    : impl_(std::make_shared<Impl>(store, cache, clock, metrics, std::move(options))) {}
+                       metrics::Registry& metrics, Options options, std::optional<Writing> writing)
+    : impl_(std::make_shared<Impl>(store, cache, clock, metrics, std::move(options), writing)) {}
 
 FileSystem::~FileSystem() = default;
 

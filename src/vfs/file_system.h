@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/metrics/registry.h"
+#include "upload/uploads.h"
 
 namespace s3rdmafs::vfs {
 
@@ -26,6 +29,7 @@ inline constexpr Ino kRootIno = 1;
 struct Attributes {
   Ino ino = 0;
   bool is_directory = false;
+  bool is_being_written = false;  ///< the size may grow
   std::uint64_t size_bytes = 0;
   std::chrono::system_clock::time_point modified;
 };
@@ -47,8 +51,22 @@ struct OpenFile {
   std::uint64_t size_bytes = 0;
 };
 
+struct CreatedFile {
+  Entry entry;
+  OpenFile file;
+};
+
+/// Who opened a file for writing; vfs/ only keeps it.
+using ProcessId = std::int64_t;
+
 /// POSIX over keys: names, inodes, directories and open files of one bucket (or a prefix of it).
-/// Knows no FUSE and no network; read-only. Thread-safe; `done` rules as in base/callback.h.
+/// Knows no FUSE and no network. Thread-safe; `done` rules as in base/callback.h.
+///
+/// Writing. A file is written once, from its first byte to its last, by one handle at a time. While
+/// it is, its name stands for an inode of its own, which is no version yet; nothing of it is at the
+/// server. sync() makes it visible whole; then the name stands for the new version. Whoever had an
+/// older version open keeps it. All that changes the bucket fails with kReadOnly where the mount
+/// may not write.
 ///
 /// Which keys show: `a/b/c` is file c in directory a/b. A key ending in "/" only makes its
 /// directory exist. Where key `a` and keys below `a/` both exist, the directory shows and the file
@@ -62,10 +80,19 @@ class FileSystem {
     std::chrono::milliseconds negative_ttl{};
   };
 
+  /// What a mount that may write has more.
+  struct Writing {
+    s3::ObjectWriter& writer;
+    upload::Uploads& uploads;
+  };
+
   /// Borrows all but the options for its lifetime.
   FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Clock& clock,
-             metrics::Registry& metrics, Options options);
+             metrics::Registry& metrics, Options options,
+             std::optional<Writing> writing = std::nullopt);
   ~FileSystem();
+
+  [[nodiscard]] bool is_writable() const;
 
   /// Finds `name` in directory `parent`. Errors: kNotFound (may be kept for negative_ttl),
   /// kNotDirectory, and the object store's.
@@ -94,7 +121,38 @@ class FileSystem {
   /// Bytes of that version, clipped to its end. Errors: as cache::ObjectReader::read.
   void read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length, Deadline deadline,
             Done<cache::PinnedBytes> done);
+  /// What was written and not yet synced is made visible in the background.
   void release(std::uint64_t handle);
+
+  /// Makes a file and opens it for writing. Errors: kExists if `exclusive` and it is there, kStale
+  /// if it is there otherwise (look the name up, and open it), kIsDirectory, kBusy.
+  void create(Ino parent, std::string_view name, bool exclusive, ProcessId process,
+              Deadline deadline, Done<CreatedFile> done);
+  /// Opens a file to write it anew. Errors: kStale always for a version: its name now stands for an
+  /// inode that can be written; look it up and open that. kSequentialOnly without `truncate`, but
+  /// for an empty file. kBusy: another handle writes it.
+  [[nodiscard]] Result<OpenFile> open_to_write(Ino ino, bool truncate, ProcessId process);
+  /// Appends. Errors: as upload::Uploader::append; kBusy where another handle took the name since.
+  void write(std::uint64_t handle, std::uint64_t offset_bytes, std::span<const std::byte> bytes,
+             Deadline deadline, Done<void> done);
+  /// Makes what was written visible. Errors: the first that any write of it met.
+  void sync(std::uint64_t handle, Done<void> done);
+  /// Who opened a handle for writing; nothing for other handles.
+  [[nodiscard]] std::optional<ProcessId> opener(std::uint64_t handle) const;
+
+  /// To nothing, or to the size it has. Errors: kSequentialOnly for another size; kStale after
+  /// success where the file is a new inode now.
+  void truncate(Ino ino, std::uint64_t size_bytes, Deadline deadline, Done<void> done);
+  /// Also a file that is being written: nothing more of it becomes visible.
+  void unlink(Ino parent, std::string_view name, Deadline deadline, Done<void> done);
+  /// Stores the empty object "name/". Errors: kExists.
+  void make_directory(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);
+  /// Errors: kNotEmpty, also for files being written.
+  void remove_directory(Ino parent, std::string_view name, Deadline deadline, Done<void> done);
+
+  /// The mount ends: files that were closed or synced are finished, those still open are given up.
+  /// Blocks until `deadline` at the latest. Before the store is shut down.
+  void end_writes(Deadline deadline);
 
  private:
   class Impl;

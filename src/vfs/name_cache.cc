@@ -29,7 +29,8 @@ std::optional<NameAnswer> NameCache::find(const std::string& key) const {
   for (const Answers* answers : {&young_, &old_}) {
     const auto found = answers->find(key);
     if (found == answers->end()) continue;
-    const NameAnswer& answer = found->second;
+    if (!found->second.answer) return std::nullopt;
+    const NameAnswer& answer = *found->second.answer;
     if (left_of(ttl_of(answer), answer.seen_at, now) > milliseconds(0)) return answer;
     return std::nullopt;
   }
@@ -37,19 +38,28 @@ std::optional<NameAnswer> NameCache::find(const std::string& key) const {
 }
 
 void NameCache::insert(const std::string& key, NameAnswer answer) {
+  const SeenAt seen_at = answer.seen_at;
+  keep(key, {.answer = std::move(answer), .seen_at = seen_at});
+}
+
+void NameCache::outdate(const std::string& key, SeenAt since) {
+  keep(key, {.answer = std::nullopt, .seen_at = since});
+}
+
+void NameCache::keep(const std::string& key, Kept kept) {
   Answers dropped;  // destroyed after the lock
   const MutexLock lock(mutex_);
   for (Answers* answers : {&young_, &old_}) {
     const auto found = answers->find(key);
     if (found == answers->end()) continue;
-    if (found->second.seen_at > answer.seen_at) return;
+    if (found->second.seen_at > kept.seen_at) return;
     answers->erase(found);
   }
-  if (ttl_of(answer) == milliseconds(0)) return;
+  if (kept.answer && ttl_of(*kept.answer) == milliseconds(0)) return;
   if (young_.size() >= std::max<std::size_t>(1, limits_.entries_max / 2)) {
     dropped = std::exchange(old_, std::exchange(young_, {}));
   }
-  young_.emplace(key, std::move(answer));
+  young_.emplace(key, std::move(kept));
 }
 
 void NameCache::erase(const std::string& key) {

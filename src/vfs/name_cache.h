@@ -30,16 +30,24 @@ class NameCache {
   /// Keeps the answer, unless one the store gave later is there.
   void insert(const std::string& key, NameAnswer answer);
   void erase(const std::string& key);
+  /// We changed this key: no answer that was asked for before `since` is believed, nor kept if it
+  /// comes in later.
+  void outdate(const std::string& key, SeenAt since);
 
   /// How long an answer may still be used: what is left of its ttl, never below zero.
   [[nodiscard]] std::chrono::milliseconds time_left(SeenAt seen_at) const;
 
  private:
-  using Answers = std::unordered_map<std::string, NameAnswer>;
+  struct Kept {
+    std::optional<NameAnswer> answer;  ///< nothing: outdated
+    SeenAt seen_at;
+  };
+  using Answers = std::unordered_map<std::string, Kept>;
 
   [[nodiscard]] std::chrono::milliseconds ttl_of(const NameAnswer& answer) const {
     return answer.node ? limits_.ttl : limits_.negative_ttl;
   }
+  void keep(const std::string& key, Kept kept);
 
   const Clock& clock_;
   const Limits limits_;

@@ -30,26 +30,36 @@ void NameResolver::resolve(const std::string& key, Deadline deadline, Done<NameA
     return done(*std::move(known));
   }
   from_store_.add();
+  const SeenAt seen_at = clock_.now();
+  std::shared_ptr<Waiting> waiting;
   {
     const MutexLock lock(mutex_);
     const auto [at, is_first] = waiting_.try_emplace(key);
-    at->second.push_back(std::move(done));
-    if (!is_first) return;
+    if (is_first) waiting = at->second = std::make_shared<Waiting>();
+    at->second->push_back(std::move(done));
   }
-  probe(
-      store_, key, deadline,
-      [self = shared_from_this(), key, seen_at = clock_.now()](
-          Result<std::optional<Node>> outcome) { self->finish(key, seen_at, std::move(outcome)); });
+  if (!waiting) return;
+  probe(store_, key, deadline,
+        [self = shared_from_this(), key, waiting, seen_at](Result<std::optional<Node>> outcome) {
+          self->finish(key, waiting, seen_at, std::move(outcome));
+        });
 }
 
-void NameResolver::finish(const std::string& key, SeenAt seen_at,
-                          Result<std::optional<Node>> outcome) {
+void NameResolver::outdate(const std::string& key) {
+  const MutexLock lock(mutex_);
+  waiting_.erase(key);
+}
+
+void NameResolver::finish(const std::string& key, const std::shared_ptr<Waiting>& joined,
+                          SeenAt seen_at, Result<std::optional<Node>> outcome) {
   // The cache first: who finds nobody to join any more must find the answer there.
   if (outcome) names_.insert(key, {*outcome, seen_at});
-  std::vector<Done<NameAnswer>> waiting;
+  Waiting waiting;
   {
     const MutexLock lock(mutex_);
-    waiting = std::move(waiting_.extract(key).mapped());
+    const auto found = waiting_.find(key);
+    if (found != waiting_.end() && found->second == joined) waiting_.erase(found);
+    waiting = std::exchange(*joined, {});
   }
   for (Done<NameAnswer>& done : waiting) {
     if (outcome) {

@@ -29,8 +29,13 @@ class NameResolver : public std::enable_shared_from_this<NameResolver> {
   /// answer by his, and his kTimedOut with it.
   void resolve(const std::string& key, Deadline deadline, Done<NameAnswer> done);
 
+  /// We changed this key: nobody who asks from now on joins those who asked before.
+  void outdate(const std::string& key);
+
  private:
-  void finish(const std::string& key, SeenAt seen_at, Result<std::optional<Node>> outcome);
+  using Waiting = std::vector<Done<NameAnswer>>;
+  void finish(const std::string& key, const std::shared_ptr<Waiting>& waiting, SeenAt seen_at,
+              Result<std::optional<Node>> outcome);
 
   s3::ObjectStore& store_;
   const Clock& clock_;
@@ -39,7 +44,8 @@ class NameResolver : public std::enable_shared_from_this<NameResolver> {
   metrics::Counter& from_store_;
 
   Mutex mutex_;  // leaf
-  std::unordered_map<std::string, std::vector<Done<NameAnswer>>> waiting_ GUARDED_BY(mutex_);
+  /// Not those that were outdated: only their own request still knows them.
+  std::unordered_map<std::string, std::shared_ptr<Waiting>> waiting_ GUARDED_BY(mutex_);
 };
 
 }  // namespace s3rdmafs::vfs

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,15 +11,21 @@
 
 namespace s3rdmafs::vfs {
 
+class WrittenFile;
+
 /// When the store was asked: what it answered may have changed at any time after. Ages count from
 /// here, not from the answer, so that no name is trusted for longer than its ttl.
 using SeenAt = std::chrono::steady_clock::time_point;
 
-/// What a name stands for: a directory, or one version of a file. Plain value.
+/// What a name stands for: a directory, one version of a file, or a file that is being written.
+/// Plain value.
 struct Node {
   bool is_directory = false;
   /// Of a directory only `key` is set, to its prefix: empty for a whole bucket, else ending in "/".
   s3::ObjectInfo object;
+  /// Of a file that is being written, or was when the kernel heard of it. It is no version yet: its
+  /// ETag is made up, so that no version of the store is the same node.
+  std::shared_ptr<WrittenFile> written = {};
 
   [[nodiscard]] static Node directory(std::string prefix) {
     return {.is_directory = true,

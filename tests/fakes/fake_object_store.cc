@@ -21,9 +21,25 @@ s3::GetFailure cancelled() {
 
 std::string FakeObjectStore::put(std::string key, std::string bytes) {
   const MutexLock lock(mutex_);
+  return store_locked(std::move(key), std::move(bytes));
+}
+
+std::string FakeObjectStore::store_locked(std::string key, std::string bytes) {
   std::string etag = "\"v" + std::to_string(++versions_) + "\"";
   objects_[std::move(key)] = {std::move(bytes), etag, clock_.wall_now()};
   return etag;
+}
+
+std::optional<std::string> FakeObjectStore::object(const std::string& key) const {
+  const MutexLock lock(mutex_);
+  const auto found = objects_.find(key);
+  if (found == objects_.end()) return std::nullopt;
+  return found->second.bytes;
+}
+
+std::size_t FakeObjectStore::open_uploads() const {
+  const MutexLock lock(mutex_);
+  return uploads_.size();
 }
 
 void FakeObjectStore::remove(const std::string& key) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "s3/object_store.h"
+#include "s3/object_writer.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
 
@@ -19,19 +19,32 @@ namespace s3rdmafs::fakes {
 /// A bucket in memory, and a server whose answers the test controls: at once (the default), held
 /// back until released one by one, or failed. Every call is recorded. Thread-safe; a `done` runs on
 /// the thread that made the call or, for a held one, on the thread that released it.
-class FakeObjectStore final : public s3::ObjectStore {
+class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
  public:
-  enum class Operation { kHead, kList, kGet };
+  enum class Operation {
+    kHead,
+    kList,
+    kGet,
+    kPut,
+    kCreateUpload,
+    kUploadPart,
+    kCompleteUpload,
+    kAbortUpload,
+    kRemove,
+  };
 
   struct Call {
     Operation operation;
     std::string key;    ///< of a list: the prefix
     std::string token;  ///< of a list: its continuation token
     std::uint64_t offset_bytes = 0;
-    rdma::Window window;  ///< of a get: for tests that play a late write
+    rdma::Window window;  ///< of a get: for tests that play a late write; of a put or a part
+    std::string upload_id = {};
+    unsigned part_number = 0;
   };
 
-  /// What a failing server answers; nothing where it answers properly.
+  /// What a failing server answers; nothing where it answers properly. late_write_possible stands
+  /// for late_read_possible where bytes go the other way.
   using Verdict = std::function<std::optional<s3::GetFailure>(const Call&)>;
 
   explicit FakeObjectStore(const Clock& clock) : clock_(clock) {}
@@ -43,11 +56,16 @@ class FakeObjectStore final : public s3::ObjectStore {
   std::string put(std::string key, std::string bytes);
   void remove(const std::string& key);
 
+  /// An object's bytes as a reader would get them now; nothing if there is no such key.
+  [[nodiscard]] std::optional<std::string> object(const std::string& key) const;
+  /// Uploads begun and neither completed nor aborted.
+  [[nodiscard]] std::size_t open_uploads() const;
+
   // The server's temper.
 
   /// The most keys a page of a listing has, whatever the client asks for.
   void set_page_keys_max(std::uint32_t keys_max);
-  /// By which path the bytes of a get are said to have come; kRdma to begin with.
+  /// By which path the bytes of a get or put are said to have gone; kRdma to begin with.
   void set_path(s3::Path path);
   /// The next `count` calls of this operation fail, with nothing done.
   void fail_next(Operation operation, std::size_t count, ErrorCode code,
@@ -79,7 +97,25 @@ class FakeObjectStore final : public s3::ObjectStore {
   void get(s3::GetRequest request, Deadline deadline, s3::GetDone done) override;
   void shut_down() override;
 
+  // ObjectWriter. The window is read when the call is released, and its checksum compared, as a
+  // server would.
+
+  void put(std::string key, s3::PutBody body, bool only_if_absent, Deadline deadline,
+           s3::PutDone done) override;
+  void create_upload(std::string key, Deadline deadline, Done<std::string> done) override;
+  void upload_part(std::string key, std::string upload_id, unsigned number, s3::PutBody body,
+                   Deadline deadline, s3::PutDone done) override;
+  void complete_upload(std::string key, std::string upload_id, std::vector<s3::UploadedPart> parts,
+                       Deadline deadline, Done<std::string> done) override;
+  void abort_upload(std::string key, std::string upload_id, Deadline deadline,
+                    Done<void> done) override;
+  void remove(std::string key, Deadline deadline, Done<void> done) override;
+
  private:
+  struct Upload {
+    std::string key;
+    std::map<unsigned, std::pair<std::string, std::string>> parts;  // number -> bytes, ETag
+  };
   struct Object {
     std::string bytes;
     std::string etag;
@@ -99,10 +135,17 @@ class FakeObjectStore final : public s3::ObjectStore {
   Result<s3::ObjectInfo> answer_head(const std::string& key) const;
   Result<s3::ListPage> answer_list(const s3::ListRequest& request) const;
   std::expected<s3::Path, s3::GetFailure> answer_get(const s3::GetRequest& request) const;
+  Result<std::string> answer_put(const std::string& key, const s3::PutBody& body,
+                                 bool only_if_absent);
+  Result<std::string> answer_part(const Call& call, const s3::PutBody& body);
+  Result<std::string> answer_complete(const Call& call, const std::vector<s3::UploadedPart>& parts);
+  std::string store_locked(std::string key, std::string bytes) REQUIRES(mutex_);
+  [[nodiscard]] s3::PutOutcome put_outcome(Result<std::string> etag) const;
 
   const Clock& clock_;
   mutable Mutex mutex_;  // leaf
   std::map<std::string, Object> objects_ GUARDED_BY(mutex_);
+  std::map<std::string, Upload> uploads_ GUARDED_BY(mutex_);  // by id
   std::uint64_t versions_ GUARDED_BY(mutex_) = 0;
   std::uint32_t page_keys_max_ GUARDED_BY(mutex_) = 1000;
   s3::Path path_ GUARDED_BY(mutex_) = s3::Path::kRdma;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rdma/fabric.h"
@@ -20,9 +21,10 @@ class FakeRegion final : public rdma::MemoryRegion {
   [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return memory_; }
 
   void token(std::size_t offset, std::size_t length, Deadline, Done<rdma::Token> done) override {
-    done(rdma::Token("fake:" + std::to_string(renewals_.load()) + ":" + std::to_string(offset) +
-                         ":" + std::to_string(length),
-                     [this](rdma::TokenFate fate) { last_fate_ = fate; }));
+    done(rdma::Token(
+        "fake:" + std::to_string(renewals_.load()) + ":" + std::to_string(offset) + ":" +
+            std::to_string(length),
+        [this](rdma::TokenFate fate) { last_fate_ = fate; }, source_address_));
   }
 
   [[nodiscard]] Result<void> renew() override {
@@ -30,12 +32,15 @@ class FakeRegion final : public rdma::MemoryRegion {
     return {};
   }
 
+  /// What the tokens from here on say of where their requests come from.
+  void set_source_address(std::string address) { source_address_ = std::move(address); }
   [[nodiscard]] int renewals() const { return renewals_; }
   /// What became of the last request that carried a token; nothing while none has ended.
   [[nodiscard]] std::optional<rdma::TokenFate> last_fate() const { return last_fate_.load(); }
 
  private:
   mutable std::vector<std::byte> memory_;  // never resized; bytes() is const in the interface
+  std::string source_address_;
   std::atomic<int> renewals_{0};
   std::atomic<std::optional<rdma::TokenFate>> last_fate_{};
 };

@@ -16,6 +16,7 @@ class FakeTransferService final : public target::TransferService {
  public:
   std::map<std::string, std::string, std::less<>> windows;
   bool fail_transfers = false;
+  int transfers = 0;  ///< that were tried
 
   Result<std::uint64_t> window_size(std::string_view token) override {
     const auto window = windows.find(token);
@@ -25,6 +26,7 @@ class FakeTransferService final : public target::TransferService {
 
   Result<void> write_window(std::string_view token, int fd, std::uint64_t file_offset,
                             std::uint64_t length) override {
+    ++transfers;
     if (fail_transfers) return fail(ErrorCode::kSystem, "the transfer failed");
     std::string& window = windows.find(token)->second;
     if (::pread(fd, window.data(), length, static_cast<off_t>(file_offset)) !=
@@ -36,6 +38,7 @@ class FakeTransferService final : public target::TransferService {
 
   Result<void> read_window(std::string_view token, int fd, std::uint64_t file_offset,
                            std::uint64_t length) override {
+    ++transfers;
     if (fail_transfers) return fail(ErrorCode::kSystem, "the transfer failed");
     const std::string& window = windows.find(token)->second;
     if (::pwrite(fd, window.data(), length, static_cast<off_t>(file_offset)) !=

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <chrono>
 #include <cstring>
@@ -28,6 +29,19 @@ MHD_Result collect_header(void* headers, MHD_ValueKind, const char* name, const 
   (*static_cast<std::map<std::string, std::string>*>(headers))[lower] =
       value == nullptr ? "" : value;
   return MHD_YES;
+}
+
+MHD_Result collect_argument(void* query, MHD_ValueKind, const char* name, const char* value) {
+  auto& text = *static_cast<std::string*>(query);
+  if (!text.empty()) text += '&';
+  text += name;
+  if (value != nullptr && *value != '\0') text += std::string("=") + value;
+  return MHD_YES;
+}
+
+void free_request(void*, MHD_Connection*, void** context, MHD_RequestTerminationCode) {
+  delete static_cast<std::string*>(*context);
+  *context = nullptr;
 }
 
 /// Gives out the body, then an error, which closes the connection in mid-answer.
@@ -71,7 +85,7 @@ ScriptedHttpServer::ScriptedHttpServer() {
   daemon_.reset(MHD_start_daemon(
       MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, nullptr, nullptr,
       +handler, this, MHD_OPTION_SOCK_ADDR, reinterpret_cast<sockaddr*>(&address),
-      MHD_OPTION_UNESCAPE_CALLBACK,
+      MHD_OPTION_NOTIFY_COMPLETED, &free_request, nullptr, MHD_OPTION_UNESCAPE_CALLBACK,
       +[](void*, MHD_Connection*, char* text) { return std::strlen(text); }, nullptr,
       MHD_OPTION_END));
   if (daemon_ == nullptr) throw std::runtime_error("no HTTP server for the test");
@@ -127,16 +141,28 @@ std::optional<ScriptedAnswer> ScriptedHttpServer::take_answer(SeenRequest reques
 }
 
 int ScriptedHttpServer::on_request(void* self, MHD_Connection* connection, const char* url,
-                                   const char* method, const char*, const char*, std::size_t*,
-                                   void** context) noexcept {
-  // The first call brings the head only; an answer given there would close the connection.
-  static char seen_head;
+                                   const char* method, const char*, const char* upload,
+                                   std::size_t* upload_bytes, void** context) noexcept {
+  // The first call brings the head only; an answer given there would close the connection. Then
+  // come pieces of the body, and a last call without any.
   if (*context == nullptr) {
-    *context = &seen_head;
+    *context = new std::string();
     return MHD_YES;
   }
-  SeenRequest request{.method = method, .url = url, .headers = {}};
+  auto& body = *static_cast<std::string*>(*context);
+  if (*upload_bytes > 0) {
+    body.append(upload, *upload_bytes);
+    *upload_bytes = 0;
+    return MHD_YES;
+  }
+  SeenRequest request{.method = method, .url = url, .headers = {}, .body = std::move(body)};
+  MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &collect_argument, &request.query);
   MHD_get_connection_values(connection, MHD_HEADER_KIND, &collect_header, &request.headers);
+  const auto* client = reinterpret_cast<const sockaddr_in*>(
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+  std::array<char, INET_ADDRSTRLEN> text{};
+  request.client_address = inet_ntop(AF_INET, &client->sin_addr, text.data(), text.size());
+  request.client_port = ntohs(client->sin_port);
   const auto answer = static_cast<ScriptedHttpServer*>(self)->take_answer(std::move(request));
   if (!answer) return MHD_NO;
   const std::unique_ptr<MHD_Response, ResponseDelete> response(make_response(*answer));

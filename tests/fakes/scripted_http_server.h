@@ -36,6 +36,10 @@ struct SeenRequest {
   std::string method;
   std::string url;                             ///< path only, as it was sent
   std::map<std::string, std::string> headers;  ///< names in lower case
+  std::string query = {};                      ///< "a=1&b", as it was sent
+  std::string body = {};
+  std::string client_address = {};  ///< "127.0.0.1"
+  std::uint16_t client_port = 0;    ///< with the address: which connection it came by
 };
 
 /// An HTTP server on a free port of 127.0.0.1 that answers what a test tells it to, in order.

@@ -11,8 +11,11 @@
 #include "s3rdmafs/rdma/shm_wire.h"
 #include "target/http/mhd_server.h"
 #include "target/options.h"
+#include "target/rdma/rc_control.h"
+#include "target/rdma/rc_device.h"
+#include "target/rdma/rc_service.h"
 #include "target/rdma/shm_service.h"
-#include "target/rdma/transfer_service.h"
+#include "target/rdma/token_dispatch.h"
 #include "target/s3/s3_handler.h"
 
 namespace s3rdmafs::target {
@@ -54,11 +57,23 @@ Result<void> announce(const Listener& listener, const std::string& address,
   return {};
 }
 
-/// The shm fabric's server side; none, which declines every token, for "off".
-Result<std::unique_ptr<TransferService>> start_rdma(const std::string& socket, std::uint16_t port) {
+/// The shm fabric's server side; none for "off".
+Result<std::unique_ptr<TransferService>> start_shm(const std::string& socket, std::uint16_t port) {
   if (socket == "off") return nullptr;
   const std::string name = socket == "auto" ? rdma::shm::default_socket_name(port) : socket;
   return make_shm_service(name);
+}
+
+/// The device of the rc fabric; none for "off", and for "auto" where there is none that works.
+Result<std::unique_ptr<RcDevice>> start_rc(const Options& options, const Listener& listener) {
+  if (options.rc_device == "off") return nullptr;
+  const bool is_auto = options.rc_device == "auto";
+  auto device = RcDevice::open({.name = is_auto ? "" : options.rc_device,
+                                .gid_index = options.rc_gid_index,
+                                .address = listener.address});
+  if (device || !is_auto) return device;
+  spdlog::info("no rc fabric: {}", device.error().detail);
+  return nullptr;
 }
 
 Result<void> serve(const Options& options) {
@@ -70,23 +85,34 @@ Result<void> serve(const Options& options) {
   auto listener = listen_on(options.listen);
   if (!listener) return std::unexpected(listener.error());
 
-  auto rdma = start_rdma(options.shm_socket, listener->port);
-  if (!rdma) return std::unexpected(rdma.error());
+  auto shm = start_shm(options.shm_socket, listener->port);
+  if (!shm) return std::unexpected(shm.error());
+  auto rc_device = start_rc(options, *listener);
+  if (!rc_device) return fail_with_context("--rc", rc_device.error());
 
   const SystemClock clock;
+  std::optional<RcService> rc;
+  if (*rc_device) rc.emplace((*rc_device)->connector(), (*rc_device)->staging(), clock);
+  TokenDispatch dispatch(shm->get(), rc ? &*rc : nullptr);
   SnapshotCache snapshots(clock);
   metrics::Registry registry;
   Traffic traffic(registry);
+  Faults faults(registry);
+  faults.replace(options.faults);
   const Services services{.store = std::move(*store),
                           .keys = options.keys,
                           .region = options.region,
                           .domain = options.domain,
                           .anonymous_read = options.anonymous_read,
-                          .rdma = rdma->get(),
+                          .rdma = &dispatch,
+                          .behaviour = options.behaviour,
+                          .faults = &faults,
+                          .has_fault_control = options.has_fault_control,
                           .clock = clock,
                           .snapshots = snapshots,
                           .traffic = traffic};
-  S3Handler handler(services);
+  S3Handler s3(services);
+  RcControl handler(rc ? &*rc : nullptr, s3);
   const std::string address = listener->address;
   const Listener described{.socket = {}, .address = address, .port = listener->port};
   auto server = MhdServer::start(std::move(*listener), handler);
@@ -96,6 +122,7 @@ Result<void> serve(const Options& options) {
   }
   int signal = 0;
   ::sigwait(&end_signals, &signal);
+  faults.stop();
   return {};
 }
 

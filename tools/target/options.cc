@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "s3rdmafs/base/log.h"
+
 namespace s3rdmafs::target {
 namespace {
 
@@ -24,8 +26,12 @@ ParsedOptions parse_options(int argc, char** argv) {
   options.listen = "127.0.0.1:9000";
   options.log_level = "info";
   options.shm_socket = "auto";
+  options.rc_device = "auto";
   std::vector<std::string> keys;
   std::string key_file;
+  std::string behave_as(behaviours().front().name);
+  bool takes_any_token = false;
+  std::vector<std::string> faults;
 
   CLI::App app{
       "An S3 server over a local folder, with the server side of S3 over RDMA.\n"
@@ -48,6 +54,22 @@ ParsedOptions parse_options(int argc, char** argv) {
   app.add_option("--shm-socket", options.shm_socket,
                  "UNIX socket of the shm fabric: a name (\"@\" in front: abstract), auto or off")
       ->capture_default_str();
+  app.add_option("--rc", options.rc_device,
+                 "RDMA device of the rc fabric: a name, auto (if there is one) or off")
+      ->capture_default_str();
+  app.add_option("--rc-gid-index", options.rc_gid_index,
+                 "Index in the device's GID table; the best one if not given")
+      ->check(CLI::Range(0, 255));
+  app.add_option("--behave-as", behave_as, "Server to behave as: " + behaviour_names())
+      ->capture_default_str();
+  app.add_flag("--any-token", takes_any_token,
+               "Do not look at the form of tokens, whatever --behave-as says");
+  app.add_option("--fault", faults,
+                 "KIND[:ARG][@OPERATION][@COUNT]: lets requests with a token go wrong; may be "
+                 "repeated. See s3rdma-target(1)")
+      ->allow_extra_args(false);
+  app.add_flag("--allow-fault-control", options.has_fault_control,
+               "Let programs of this host change the faults while the server runs");
   app.add_option("--port-file", options.port_file,
                  "File that gets the port's number once connections are accepted");
   app.add_option("--log-level", options.log_level, "trace, debug, info, warn or error")
@@ -72,6 +94,18 @@ ParsedOptions parse_options(int argc, char** argv) {
     return usage_error(
         "nobody could use it: give --key ACCESS:SECRET, --key-file FILE or "
         "--anonymous-read");
+  }
+  const auto behaviour = find_behaviour(behave_as);
+  if (!behaviour) {
+    return usage_error(
+        fmt::format("--behave-as: \"{}\" is none of {}", behave_as, behaviour_names()));
+  }
+  options.behaviour = *behaviour;
+  if (takes_any_token) options.behaviour.token_form = TokenForm::kOpaque;
+  for (const std::string& text : faults) {
+    const auto fault = parse_fault(text);
+    if (!fault) return usage_error("--fault: " + fault.error().detail);
+    options.faults.push_back(*fault);
   }
   parsed.serve = true;
   return parsed;

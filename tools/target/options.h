@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "s3rdmafs/base/error.h"
 #include "target/auth/keys.h"
+#include "target/behaviour/behaviour.h"
+#include "target/faults/fault.h"
 
 namespace s3rdmafs::target {
 
@@ -17,8 +22,13 @@ struct Options {
   std::string domain;
   std::string region;
   std::string log_level;
-  std::string port_file;   ///< empty: none
-  std::string shm_socket;  ///< a socket's name, "auto" or "off"
+  std::string port_file;                     ///< empty: none
+  std::string shm_socket;                    ///< a socket's name, "auto" or "off"
+  std::string rc_device;                     ///< a device's name, "auto" or "off"
+  std::optional<std::uint8_t> rc_gid_index;  ///< the best one if not given
+  Behaviour behaviour;
+  std::vector<Fault> faults;
+  bool has_fault_control = false;
 };
 
 /// What to do: serve with `options`, or end with `exit_code` because help or an error was printed.

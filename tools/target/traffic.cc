@@ -28,4 +28,11 @@ void Traffic::count_request(std::string_view operation, int status) {
       .add();
 }
 
+void Traffic::count_late_transfer(bool is_done) {
+  registry_
+      .counter("target_late_transfers_total", "Transfers after the client was cut off, by --fault",
+               is_done ? R"(result="done")" : R"(result="refused")")
+      .add();
+}
+
 }  // namespace s3rdmafs::target

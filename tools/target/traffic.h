@@ -17,6 +17,10 @@ class Traffic {
   /// One answered request. `operation` as S3 names it: "GetObject".
   void count_request(std::string_view operation, int status);
 
+  /// A transfer that a fault put off until its client had been cut off.
+  /// @param is_done  false: the client's memory was no longer to be reached
+  void count_late_transfer(bool is_done);
+
   metrics::Counter& http_received_bytes;
   metrics::Counter& http_sent_bytes;
   metrics::Counter& rdma_read_bytes;     ///< out of clients' memory (PUT)

@@ -28,6 +28,10 @@ enum class ErrorCode {
   kExists,           ///< It is there already.
   kIsDirectory,      ///< A file was wanted.
   kNotDirectory,     ///< A directory was wanted.
+  kNotEmpty,         ///< The directory still has names in it.
+  kBusy,             ///< Somebody is writing it.
+  kSequentialOnly,   ///< Objects are written whole, from the first byte to the last.
+  kTooLarge,         ///< More bytes than an object can have here.
   kReadOnly,         ///< The mount cannot write.
   kSystem,           ///< A system call failed; the detail names it.
 };

@@ -10,11 +10,12 @@
 namespace s3rdmafs::fuse::ops {
 
 void access(fuse_req_t request, fuse_ino_t ino, int mask) noexcept {
+  MountContext& mount = context_of(request);
   Reply reply(request);
-  if (!context_of(request).file_system.attributes(ino)) {
+  if (!mount.file_system.attributes(ino)) {
     reply.errno_value(ENOENT);
   } else {
-    reply.errno_value((mask & W_OK) != 0 ? EROFS : 0);
+    reply.errno_value((mask & W_OK) != 0 && !mount.file_system.is_writable() ? EROFS : 0);
   }
 }
 

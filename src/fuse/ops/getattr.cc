@@ -12,9 +12,10 @@ void getattr(fuse_req_t request, fuse_ino_t ino, fuse_file_info*) noexcept {
     reply.error(attributes.error());
     return;
   }
-  // A day: an inode is one immutable version; a new one is a new inode, found by the next lookup.
+  // A day: a version is immutable; a new one is a new inode, found by the next lookup. Only a file
+  // that is being written grows.
   constexpr double kValidS = 86'400;
-  reply.attributes(mount.stat_of(*attributes), kValidS);
+  reply.attributes(mount.stat_of(*attributes), attributes->is_being_written ? 0 : kValidS);
 }
 
 }  // namespace s3rdmafs::fuse::ops

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // INIT: what we ask of the kernel. Each choice was measured (shared notes on FUSE performance):
 // splice costs more than it saves, automatic invalidation drops the page cache for nothing since an
-// inode here is one immutable version, and asynchronous reads are what read-ahead lives on.
+// inode here is one immutable version, and asynchronous reads are what read-ahead lives on. The
+// writeback cache would write in an order of its own, which an object cannot take.
 #include <algorithm>
 
 #include "fuse/ops/ops.h"
@@ -14,11 +15,12 @@ void init(void* context, fuse_conn_info* connection) noexcept {
   auto& mount = *static_cast<MountContext*>(context);
   for (const std::uint64_t wanted :
        {FUSE_CAP_ASYNC_READ, FUSE_CAP_ASYNC_DIO, FUSE_CAP_PARALLEL_DIROPS, FUSE_CAP_READDIRPLUS,
-        FUSE_CAP_READDIRPLUS_AUTO, FUSE_CAP_EXPLICIT_INVAL_DATA}) {
+        FUSE_CAP_READDIRPLUS_AUTO, FUSE_CAP_EXPLICIT_INVAL_DATA, FUSE_CAP_ATOMIC_O_TRUNC}) {
     fuse_set_feature_flag(connection, wanted);
   }
-  for (const std::uint64_t unwanted : {FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE,
-                                       FUSE_CAP_SPLICE_MOVE, FUSE_CAP_AUTO_INVAL_DATA}) {
+  for (const std::uint64_t unwanted :
+       {FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE, FUSE_CAP_AUTO_INVAL_DATA,
+        FUSE_CAP_WRITEBACK_CACHE}) {
     fuse_unset_feature_flag(connection, unwanted);
   }
   mount.direct_io_allows_mmap = fuse_set_feature_flag(connection, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);

@@ -7,8 +7,18 @@
 
 namespace s3rdmafs::fuse::ops {
 
+fuse_entry_param entry_param(const MountContext& mount, const vfs::Entry& entry) {
+  fuse_entry_param param{};
+  param.ino = entry.attributes.ino;
+  param.attr = mount.stat_of(entry.attributes);
+  // The attributes of a version never change. Those of a file that is being written do, but then
+  // its name is not to be kept either.
+  param.attr_timeout = seconds(entry.valid_for);
+  param.entry_timeout = seconds(entry.valid_for);
+  return param;
+}
+
 void lookup(fuse_req_t request, fuse_ino_t parent, const char* name) noexcept {
-  constexpr std::size_t kNameMax = 255;  // NAME_MAX of Linux
   MountContext& mount = context_of(request);
   Reply reply(request);
   if (std::string_view(name).size() > kNameMax) {
@@ -20,11 +30,7 @@ void lookup(fuse_req_t request, fuse_ino_t parent, const char* name) noexcept {
       [&mount, reply = std::move(reply)](const Result<vfs::Entry>& found) mutable {
         fuse_entry_param entry{};
         if (found) {
-          entry.ino = found->attributes.ino;
-          entry.attr = mount.stat_of(found->attributes);
-          // The attributes of an inode never change: it is one version of one object.
-          entry.attr_timeout = seconds(found->valid_for);
-          entry.entry_timeout = seconds(found->valid_for);
+          entry = entry_param(mount, *found);
         } else if (found.error().code == ErrorCode::kNotFound) {
           entry.entry_timeout = seconds(mount.look.negative_ttl);  // ino 0: no such name
         } else {

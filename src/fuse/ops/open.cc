@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "fuse/ops/ops.h"
+#include "fuse/process.h"
 #include "fuse/reply.h"
 #include "s3rdmafs/base/units.h"
 
@@ -15,13 +16,24 @@ namespace {
 // and programs that read 4 KiB at a time do not ask us for each.
 constexpr std::uint64_t kDirectIoFromBytes = 8 * kMiB;
 
+// Written files go past the page cache: they are written once, and never read by this handle.
+void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Reply& reply) {
+  if (!mount.file_system.is_writable()) return reply.errno_value(EROFS);
+  const bool truncate = (opened.flags & O_TRUNC) != 0;
+  const auto result = mount.file_system.open_to_write(ino, truncate, process_of(reply.request()));
+  if (!result) return reply.error(result.error());
+  opened.fh = result->handle;
+  opened.direct_io = 1;
+  reply.open(opened);
+}
+
 }  // namespace
 
 void open(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
   Reply reply(request);
   if ((file->flags & O_ACCMODE) != O_RDONLY || (file->flags & (O_TRUNC | O_APPEND)) != 0) {
-    reply.errno_value(EROFS);
+    open_to_write(mount, ino, *file, reply);
     return;
   }
   mount.file_system.open(ino, mount.deadline(),

@@ -26,6 +26,23 @@ void open(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept;
 void read(fuse_req_t request, fuse_ino_t ino, std::size_t size, off_t offset,
           fuse_file_info* file) noexcept;
 void release(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept;
+void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
+            fuse_file_info* file) noexcept;
+void write(fuse_req_t request, fuse_ino_t ino, const char* bytes, std::size_t size, off_t offset,
+           fuse_file_info* file) noexcept;
+void flush(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept;
+void fsync(fuse_req_t request, fuse_ino_t ino, int data_only, fuse_file_info* file) noexcept;
+void setattr(fuse_req_t request, fuse_ino_t ino, struct stat* wanted, int to_set,
+             fuse_file_info* file) noexcept;
+void unlink(fuse_req_t request, fuse_ino_t parent, const char* name) noexcept;
+void mkdir(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode) noexcept;
+void rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) noexcept;
+void rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t new_parent,
+            const char* new_name, unsigned flags) noexcept;
+void link(fuse_req_t request, fuse_ino_t ino, fuse_ino_t new_parent, const char* new_name) noexcept;
+void symlink(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name) noexcept;
+void mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
+           dev_t device) noexcept;
 void statfs(fuse_req_t request, fuse_ino_t ino) noexcept;
 void access(fuse_req_t request, fuse_ino_t ino, int mask) noexcept;
 
@@ -33,6 +50,12 @@ void access(fuse_req_t request, fuse_ino_t ino, int mask) noexcept;
 [[nodiscard]] inline MountContext& context_of(fuse_req_t request) {
   return *static_cast<MountContext*>(fuse_req_userdata(request));
 }
+
+/// NAME_MAX of Linux; FUSE itself allows more.
+inline constexpr std::size_t kNameMax = 255;
+
+/// What a lookup, create or mkdir tells the kernel.
+[[nodiscard]] fuse_entry_param entry_param(const MountContext& mount, const vfs::Entry& entry);
 
 /// The table of the above for fuse_session_new.
 [[nodiscard]] fuse_lowlevel_ops table() noexcept;

@@ -8,6 +8,7 @@
 namespace s3rdmafs::fuse::ops {
 
 void statfs(fuse_req_t request, fuse_ino_t) noexcept {
+  const bool is_writable = context_of(request).file_system.is_writable();
   constexpr std::uint64_t kShownBytes = 1024 * kTiB;
   constexpr unsigned kBlockBytes = 4096;
   struct statvfs statistics{};
@@ -16,7 +17,12 @@ void statfs(fuse_req_t request, fuse_ino_t) noexcept {
   statistics.f_blocks = kShownBytes / kBlockBytes;
   statistics.f_files = std::uint64_t{1} << 32;
   statistics.f_namemax = 255;
-  Reply(request).statfs(statistics);  // nothing free: the mount is read-only
+  if (is_writable) {  // programs look for room before they write; in a read-only mount there is
+                      // none
+    statistics.f_bfree = statistics.f_bavail = statistics.f_blocks;
+    statistics.f_ffree = statistics.f_favail = statistics.f_files;
+  }
+  Reply(request).statfs(statistics);
 }
 
 }  // namespace s3rdmafs::fuse::ops

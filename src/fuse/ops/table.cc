@@ -17,6 +17,18 @@ fuse_lowlevel_ops table() noexcept {
   ops.open = open;
   ops.read = read;
   ops.release = release;
+  ops.create = create;
+  ops.write = write;
+  ops.flush = flush;
+  ops.fsync = fsync;
+  ops.setattr = setattr;
+  ops.unlink = unlink;
+  ops.mkdir = mkdir;
+  ops.rmdir = rmdir;
+  ops.rename = rename;
+  ops.link = link;
+  ops.symlink = symlink;
+  ops.mknod = mknod;
   ops.statfs = statfs;
   ops.access = access;
   return ops;

@@ -14,6 +14,7 @@ class Target:
 
     access_key = ACCESS_KEY
     secret_key = SECRET_KEY
+    address = "127.0.0.1"
 
     def __init__(self, program, root, log, *options):
         self.program, self.root, self.log, self.options = program, root, log, options
@@ -25,14 +26,14 @@ class Target:
 
     @property
     def endpoint(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.address}:{self.port}"
 
     def start(self):
         """Starts it, again on the same port after a stop or a kill; returns when it accepts connections."""
         self.port_file.unlink(missing_ok=True)
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [self.program, "--root", self.root, "--listen", f"127.0.0.1:{self.port}",
+                [self.program, "--root", self.root, "--listen", f"{self.address}:{self.port}",
                  "--key", f"{ACCESS_KEY}:{SECRET_KEY}", "--port-file", self.port_file, *self.options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:

@@ -55,5 +55,15 @@ TEST(PrintConfig, HidesSecretsThatAreSet) {
   EXPECT_THAT(text, Not(HasSubstr("hunter2")));
 }
 
+TEST(PrintConfig, HidesADcKeyOfOnesOwnButNotTheOneThatAllKnow) {
+  const auto standard = load_with("");
+  ASSERT_TRUE(standard) << error_of(standard);
+  EXPECT_THAT(print_config(*standard), HasSubstr("dc_key = \"0xffeeddcc\""));
+
+  const auto own = load_with("[rdma]\ndc_key = \"0x5ec7e7\"\n");
+  ASSERT_TRUE(own) << error_of(own);
+  EXPECT_THAT(print_config(*own), HasSubstr("dc_key = \"********\""));
+}
+
 }  // namespace
 }  // namespace s3rdmafs::config

@@ -37,6 +37,19 @@ TEST(SizeValue, HasBoundsAndStepsAndNamesTheNearestOnes) {
   EXPECT_EQ(stored("rdma", "threshold", "65536"), "\"64KiB\"");
 }
 
+TEST(SizeOrAutoValue, IsTheWordOrASizeWithinItsBounds) {
+  EXPECT_EQ(stored("rdma", "threshold", "auto"), "\"auto\"");
+  EXPECT_THAT(refusal("rdma", "threshold", "9MiB"),
+              HasSubstr("too large; expected \"auto\" or a size from 0 to 8MiB"));
+  EXPECT_NE(refusal("rdma", "threshold", "automatic"), "");
+}
+
+TEST(HeaderNameValue, IsStoredInLowerCase) {
+  EXPECT_EQ(stored("rdma", "token_header", "X-Rdma-Info"), "\"x-rdma-info\"");
+  EXPECT_THAT(refusal("rdma", "token_header", "x: y"), HasSubstr("no header's name"));
+  EXPECT_THAT(refusal("rdma", "token_header", ""), HasSubstr("no header's name"));
+}
+
 TEST(IntegerValue, IsAWholeNumberWithinItsBounds) {
   EXPECT_EQ(stored("http", "event_threads", "64"), "64");
   EXPECT_THAT(refusal("http", "event_threads", "0"), HasSubstr("too small"));
@@ -54,6 +67,29 @@ TEST(DurationValue, HasAUnitAndBounds) {
   EXPECT_THAT(refusal("retry", "deadline", "99ms"), HasSubstr("too short"));
   EXPECT_THAT(refusal("retry", "deadline", "2h"), HasSubstr("too long"));
   EXPECT_EQ(stored("metadata", "ttl", "0s"), "\"0s\"");
+}
+
+TEST(HexKeyValue, IsUpTo16DigitsWithOrWithoutA0x) {
+  EXPECT_EQ(stored("rdma", "dc_key", "0xffeeddcc"), "\"0xffeeddcc\"");
+  EXPECT_EQ(stored("rdma", "dc_key", "FFEEDDCC"), "\"0xffeeddcc\"");
+  EXPECT_EQ(stored("rdma", "dc_key", "0123456789abcdef"), "\"0x123456789abcdef\"");
+  for (const char* wrong : {"", "0x", "-1", "0xg", "1123456789abcdef1"}) {
+    EXPECT_THAT(refusal("rdma", "dc_key", wrong), HasSubstr("expected 1 to 16 hexadecimal digits"))
+        << wrong;
+  }
+}
+
+TEST(HexKeyValue, IsNotRepeatedInTheErrorForItMayBeASecret) {
+  EXPECT_THAT(refusal("rdma", "dc_key", "hunter2"), testing::Not(HasSubstr("hunter2")));
+}
+
+TEST(RailsValue, IsAListOfDevicesPortsAndAddresses) {
+  EXPECT_EQ(stored("rdma", "rails", "auto"), "\"auto\"");
+  EXPECT_EQ(stored("rdma", "rails", "mlx5_0, mlx5_1:2,192.0.2.7"), "\"mlx5_0,mlx5_1:2,192.0.2.7\"");
+  EXPECT_EQ(refusal("rdma", "rails", "2001:db8::1"), "");
+  for (const char* wrong : {"", ",", "mlx5_0,,mlx5_1", "mlx5_0,", "mlx5/0"}) {
+    EXPECT_THAT(refusal("rdma", "rails", wrong), HasSubstr("no list of rails")) << wrong;
+  }
 }
 
 TEST(ModeValue, IsOctalAndHasOnlyPermissionBits) {

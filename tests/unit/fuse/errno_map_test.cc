@@ -32,6 +32,10 @@ constexpr Row kRows[] = {
     {ErrorCode::kExists, EEXIST},
     {ErrorCode::kIsDirectory, EISDIR},
     {ErrorCode::kNotDirectory, ENOTDIR},
+    {ErrorCode::kNotEmpty, ENOTEMPTY},
+    {ErrorCode::kBusy, EBUSY},
+    {ErrorCode::kSequentialOnly, EOPNOTSUPP},
+    {ErrorCode::kTooLarge, EFBIG},
     {ErrorCode::kReadOnly, EROFS},
     {ErrorCode::kSystem, EIO},
 };

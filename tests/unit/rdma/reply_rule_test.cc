@@ -48,6 +48,8 @@ TEST(ReplyRule, JudgesEveryKnownAnswerToGet) {
       {"versitygw: HTTP 206 with reply 200", 206, "200", "1000", 0, "", Verdict::kDoneByRdma,
        "done"},
       {"AIStor, partNumber", 206, "206", "1000", 0, "", Verdict::kDoneByRdma, "done"},
+      {"elbencho: HTTP 200 with reply 206, chunked empty body", 200, "206", "1000", 0, "",
+       Verdict::kDoneByRdma, "done"},
       {"reply 204", 200, "204", "1000", 0, "", Verdict::kDoneByRdma, "done"},
       // Success that is none.
       {"NooBaa: truncates silently", 206, "206", "999", 0, "", Verdict::kTruncated, "truncated"},
@@ -117,6 +119,24 @@ TEST(ReplyRule, JudgesEveryKnownAnswerToGet) {
     EXPECT_EQ(decision.verdict, row.verdict) << row.peer;
     EXPECT_EQ(decision.reason, row.reason) << row.peer;
   }
+}
+
+TEST(ReplyRule, DoesWithoutACountOnlyWhereThatIsAllowedAndNothingElseIsInDoubt) {
+  ReplyFacts facts{.http_status = 206,
+                   .reply = "200",
+                   .bytes_transferred = kNone,
+                   .expected_bytes = kWindow,
+                   .content_length = 0,
+                   .is_count_optional = true};
+  EXPECT_EQ(judge_get(facts).verdict, Verdict::kDoneByRdma);
+  facts.content_length = kNone;
+  EXPECT_EQ(judge_get(facts).reason, "no_byte_count") << "chunked";
+  facts.content_length = 0;
+  facts.is_count_optional = false;
+  EXPECT_EQ(judge_get(facts).reason, "no_byte_count");
+  facts.is_count_optional = true;
+  facts.bytes_transferred = "999";
+  EXPECT_EQ(judge_get(facts).verdict, Verdict::kTruncated) << "a count that is there counts";
 }
 
 TEST(ReplyRule, JudgesEveryKnownAnswerToPut) {

@@ -10,6 +10,27 @@ namespace {
 
 using State = Capability::State;
 
+TEST(Capabilities, KnowThatAnEndpointReadsFromPutsAndPartsOnly) {
+  const fakes::FakeClock clock;
+  Capabilities capabilities(clock);
+  capabilities.of(TransferKind::kGet).on_rdma_done();
+  EXPECT_FALSE(capabilities.is_known_to_read()) << "that it writes says nothing";
+  capabilities.of(TransferKind::kUploadPart).on_rdma_done();
+  EXPECT_TRUE(capabilities.is_known_to_read());
+  capabilities.of(TransferKind::kUploadPart).on_declined();
+  EXPECT_FALSE(capabilities.is_known_to_read());
+}
+
+TEST(Capabilities, NeverTrustAnEndpointAgainThatStoredAnObjectWrong) {
+  const fakes::FakeClock clock;
+  Capabilities capabilities(clock);
+  capabilities.of(TransferKind::kPut).on_rdma_done();
+  capabilities.on_spoiled();
+  EXPECT_FALSE(capabilities.is_known_to_read());
+  capabilities.of(TransferKind::kUploadPart).on_rdma_done();
+  EXPECT_FALSE(capabilities.is_known_to_read());
+}
+
 class CapabilityTest : public ::testing::Test {
  protected:
   fakes::FakeClock clock_;
@@ -27,7 +48,9 @@ TEST_F(CapabilityTest, PaysForADeclineOnceAndProbesLater) {
   capability_.on_declined();
   EXPECT_FALSE(capability_.should_try());
   clock_.advance(Capability::kProbeInterval);
+  EXPECT_TRUE(capability_.is_worth_trying());
   EXPECT_TRUE(capability_.should_try());
+  EXPECT_FALSE(capability_.is_worth_trying());
   EXPECT_FALSE(capability_.should_try()) << "one probe at a time";
   capability_.on_rdma_done();
   EXPECT_TRUE(capability_.should_try());

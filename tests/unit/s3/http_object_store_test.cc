@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <future>
+#include <map>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -553,6 +555,46 @@ TEST_F(HttpObjectStoreTest, ChecksTheBucketByAListingOfOneKey) {
     check_bucket(store(), "p/", std::chrono::steady_clock::now() + 10s, outcome.done());
     EXPECT_EQ(outcome.get().has_value(), is_there);
   }
+}
+
+// --- Rails ---
+
+// Two rails as tokens name them: the requests come from 127.0.0.1 and 127.0.0.2 in turn.
+TEST_F(HttpObjectStoreTest, SendsARequestFromTheAddressItsTokenNames) {
+  options_.http.event_threads = 1;
+  options_.http.connections_max = 1;  // one easy handle, which both rails take turns with
+  server_.then(rdma_answer());
+  for (const char* rail : {"127.0.0.1", "127.0.0.2", "127.0.0.1", "127.0.0.2"}) {
+    region_.set_source_address(rail);
+    ASSERT_EQ(get().value(), Path::kRdma);
+    EXPECT_EQ(server_.seen().back().client_address, rail);
+  }
+}
+
+TEST_F(HttpObjectStoreTest, KeepsTheConnectionsOfEveryRailOpen) {
+  options_.http.event_threads = 1;
+  options_.http.connections_max = 1;
+  server_.then(rdma_answer());
+  std::map<std::string, std::set<std::uint16_t>> ports;
+  for (int round = 0; round < 5; ++round) {
+    for (const char* rail : {"127.0.0.1", "127.0.0.2"}) {
+      region_.set_source_address(rail);
+      ASSERT_EQ(get().value(), Path::kRdma);
+      ports[rail].insert(server_.seen().back().client_port);
+    }
+  }
+  EXPECT_EQ(ports["127.0.0.1"].size(), 1U) << "no new connection a request";
+  EXPECT_EQ(ports["127.0.0.2"].size(), 1U);
+}
+
+TEST_F(HttpObjectStoreTest, HasReachedNoServerWhereItCannotSendFromThatAddress) {
+  region_.set_source_address("192.0.2.1");  // not this host's
+  const auto outcome = get();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().error.code, ErrorCode::kUnreachable);
+  EXPECT_FALSE(outcome.error().late_write_possible);
+  EXPECT_EQ(region_.last_fate(), rdma::TokenFate::kUnsent);
+  EXPECT_TRUE(server_.seen().empty());
 }
 
 // --- The end ---

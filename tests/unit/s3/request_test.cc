@@ -68,8 +68,9 @@ TEST_F(RequestTest, SignsAsAwsDoes) {
 }
 
 TEST_F(RequestTest, SignsTheTokenAndLeavesThePayloadUnsigned) {
-  const auto request =
-      build({.key = "k", .headers = {{"x-amz-rdma-token", "t"}}, .has_rdma_token = true});
+  const auto request = build({.key = "k",
+                              .headers = {{"x-amz-rdma-token", "t"}},
+                              .payload_hash = std::string(kUnsignedPayload)});
   EXPECT_THAT(request->headers, Contains("x-amz-content-sha256: UNSIGNED-PAYLOAD"));
   EXPECT_THAT(request->headers, Contains(HasSubstr("x-amz-date;x-amz-rdma-token,")));
 }
@@ -93,7 +94,7 @@ TEST(ResponseHeadersTest, KeepsTheFewThatCount) {
        {"ETag: \"abc\"\r\n", "content-LENGTH: 42\r\n", "X-Amz-Rdma-Reply:  206 \r\n",
         "x-amz-rdma-bytes-transferred: 42\r\n", "Last-Modified: Wed, 12 Oct 2009 17:50:00 GMT\r\n",
         "Retry-After: 7\r\n", "Content-Range: bytes 5-9/100\r\n", "X-Other: x\r\n", "\r\n"}) {
-    headers.add_line(line);
+    headers.add_line(line, {});
   }
   EXPECT_EQ(headers.etag, "\"abc\"");
   EXPECT_EQ(headers.content_length, 42U);
@@ -107,16 +108,16 @@ TEST(ResponseHeadersTest, KeepsTheFewThatCount) {
 
 TEST(ResponseHeadersTest, TakesTwoRepliesForNone) {
   ResponseHeaders headers;
-  headers.add_line("x-amz-rdma-reply: 200\r\n");
-  headers.add_line("x-amz-rdma-reply: 501\r\n");
+  headers.add_line("x-amz-rdma-reply: 200\r\n", {});
+  headers.add_line("x-amz-rdma-reply: 501\r\n", {});
   EXPECT_EQ(headers.rdma_reply, "200, 501");
 }
 
 TEST(ResponseHeadersTest, IgnoresWhatItCannotRead) {
   ResponseHeaders headers;
-  headers.add_line("Content-Length: many\r\n");
-  headers.add_line("Retry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\n");
-  headers.add_line("Retry-After: 99999999999999999\r\n");
+  headers.add_line("Content-Length: many\r\n", {});
+  headers.add_line("Retry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\n", {});
+  headers.add_line("Retry-After: 99999999999999999\r\n", {});
   EXPECT_FALSE(headers.content_length);
   EXPECT_EQ(headers.retry_after, std::chrono::hours(1)) << "bounded";
   for (const char* text : {"", "bytes */5", "bytes 5-4/9", "bytes 1-/9", "items 1-2/3"}) {

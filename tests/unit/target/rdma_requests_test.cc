@@ -1,28 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The headers of protocol.md sections 1.2 to 1.4, with a service whose windows are strings.
-#include "fakes/fake_transfer_service.h"
-#include "target_fixture.h"
+#include "rdma_requests.h"
 
 namespace s3rdmafs::target {
 namespace {
 
-class RdmaRequestsTest : public TargetTest {
- protected:
-  RdmaRequestsTest() {
-    write_file(folder("bucket/key"), "0123456789");
-    write_file(folder("bucket/empty"), "");
-    services_->rdma = &service_;
-  }
-  Response request(const std::string& method, const std::string& target, const std::string& token,
-                   NameValues headers = {}) {
-    headers.emplace_back("x-amz-rdma-token", token);
-    return send({.method = method,
-                 .target = target,
-                 .headers = std::move(headers),
-                 .payload_hash = std::string(s3::kUnsignedPayload)});
-  }
-  fakes::FakeTransferService service_;
-};
+using RdmaRequestsTest = RdmaTargetTest;
 
 TEST_F(RdmaRequestsTest, GetWritesTheWindowAndSendsNoBody) {
   service_.windows["w"] = std::string(12, '.');
@@ -99,6 +82,16 @@ TEST_F(RdmaRequestsTest, ATokenOutsideTheSignatureIsRefused) {
   unsigned_token.headers.emplace_back("x-amz-rdma-token", "w");
   EXPECT_EQ(send(std::move(unsigned_token), "").status, 403);
   EXPECT_EQ(service_.windows["w"], std::string(10, '.'));
+}
+
+TEST_F(RdmaRequestsTest, ABodyBesideATokenIsRefused) {
+  service_.windows["w"] = "hello";
+  const Response response = send({.method = "PUT",
+                                  .target = "/bucket/new",
+                                  .headers = {{"x-amz-rdma-token", "w"}},
+                                  .body = "also"});
+  EXPECT_EQ(code(response), "InvalidRequest");
+  EXPECT_FALSE(is_stored());
 }
 
 TEST_F(RdmaRequestsTest, WithoutAServiceGetSendsTheBodyAndPutStoresNothing) {

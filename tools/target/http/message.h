@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,9 @@ struct Request {
   NameValues query;          ///< decoded, in order; a name without "=" has an empty value
   NameValues headers;        ///< names in lower case, in order
   bool from_loopback = false;
+  /// Shuts the connection down at once: the client gets no answer, the request is served on. For
+  /// injected faults; may be called during Exchange::finish() only.
+  std::function<void()> hang_up = [] {};
 
   /// A header by its lower-case name; repeated ones are joined by "," as RFC 9110 section 5.3 says.
   [[nodiscard]] std::optional<std::string> header(std::string_view name) const;

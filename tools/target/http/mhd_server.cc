@@ -77,6 +77,9 @@ std::optional<Request> make_request(MHD_Connection* connection, const char* meth
   request.query = std::move(*query);
   MHD_get_connection_values(connection, MHD_HEADER_KIND, &collect_header, &request.headers);
   request.from_loopback = is_loopback(connection);
+  if (const auto* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)) {
+    request.hang_up = [fd = info->connect_fd] { (void)::shutdown(fd, SHUT_RDWR); };
+  }
   return request;
 }
 

@@ -18,6 +18,9 @@ class TransferService {
  public:
   virtual ~TransferService() = default;
 
+  /// Whether tokens of this form are served here at all; others are declined.
+  [[nodiscard]] virtual bool serves(std::string_view /*token*/) const { return true; }
+
   /// Bytes the token's window holds.
   [[nodiscard]] virtual Result<std::uint64_t> window_size(std::string_view token) = 0;
 

@@ -123,42 +123,18 @@ S3Result<OpenObject> open_for(const Services& services, const Call& call) {
   return object;
 }
 
-S3Result<Response> write_by_rdma(const Services& services, const std::string& token,
-                                 const OpenObject& object, const Selection& selection,
-                                 Response response) {
-  const ByteRange& range = selection.range;
-  const auto window = services.rdma->window_size(token);
-  if (!window) return refuse_transfer(window.error());
-  if (range.length_bytes > *window) {
-    return refuse(kInvalidRdmaToken,
-                  fmt::format("{} bytes do not fit into the token's window of {}.",
-                              range.length_bytes, *window));
-  }
-  if (auto written = services.rdma->write_window(token, object.fd.get(), range.offset_bytes,
-                                                 range.length_bytes);
-      !written) {
-    return refuse_transfer(written.error());
-  }
-  services.traffic.rdma_written_bytes.add(range.length_bytes);
-  set_rdma_reply(response, range.length_bytes);
-  return response;
-}
-
 }  // namespace
 
 S3Result<Response> get_object(const Services& services, const Call& call) {
-  auto token = rdma_token(call);
-  if (!token) return pass_on(token);
+  auto proposal = RdmaProposal::read(services, call, FaultOperation::kGet);
+  if (!proposal) return pass_on(proposal);
   auto object = open_for(services, call);
   if (!object) return pass_on(object);
   auto selection = select_bytes(call.request, *object);
   if (!selection) return pass_on(selection);
   Response response = describe(call, *object, *selection);
   const ByteRange& range = selection->range;
-  if (*token && services.rdma != nullptr && range.length_bytes > 0) {
-    return write_by_rdma(services, **token, *object, *selection, std::move(response));
-  }
-  if (*token && services.rdma == nullptr) set_rdma_declined(response);
+  if (*proposal) return (*proposal)->get(std::move(*object), range, std::move(response));
   services.traffic.http_sent_bytes.add(range.length_bytes);
   response.body = FileBody{.fd = std::move(object->fd),
                            .offset_bytes = range.offset_bytes,

@@ -12,12 +12,12 @@ namespace {
 class PutObject final : public Upload {
  public:
   PutObject(const Services& services, const Call& call, Bucket bucket, UploadBody body,
-            std::optional<std::string> token)
+            std::optional<RdmaProposal> proposal)
       : services_(services),
         call_(call),
         bucket_(std::move(bucket)),
         body_(std::move(body)),
-        token_(std::move(token)) {}
+        proposal_(std::move(proposal)) {}
 
   S3Result<void> receive(std::span<const std::byte> bytes) override {
     if (call_.key.ends_with('/')) {
@@ -30,13 +30,10 @@ class PutObject final : public Upload {
   }
 
   S3Result<Response> finish(const NameValues& trailers) override {
-    if (token_ && services_.rdma == nullptr) {
-      Response declined;
-      set_rdma_declined(declined);
-      return declined;
-    }
-    if (token_) {
-      if (auto read = body_.receive_by_rdma(services_, *token_); !read) return pass_on(read);
+    if (proposal_) {
+      auto declined = proposal_->receive(body_);
+      if (!declined) return pass_on(declined);
+      if (*declined) return std::move(**declined);
     }
     auto summary = body_.finish(call_.request, trailers);
     if (!summary) return pass_on(summary);
@@ -51,7 +48,7 @@ class PutObject final : public Upload {
     response.set("ETag", quoted(metadata.etag));
     for (const auto& [name, value] : metadata.checksums) response.set(name, value);
     if (!metadata.checksums.empty()) response.set("x-amz-checksum-type", "FULL_OBJECT");
-    if (token_) set_rdma_reply(response, summary->size_bytes);
+    if (proposal_) proposal_->mark_stored(response, summary->size_bytes);
     return response;
   }
 
@@ -60,7 +57,7 @@ class PutObject final : public Upload {
   const Call& call_;
   Bucket bucket_;
   UploadBody body_;
-  std::optional<std::string> token_;
+  std::optional<RdmaProposal> proposal_;
 };
 
 }  // namespace
@@ -84,14 +81,14 @@ S3Result<void> publish_object(const Request& request, const Bucket& bucket, cons
 S3Result<std::unique_ptr<Upload>> start_put_object(const Services& services, const Call& call) {
   if (auto good = check_new_key(call.key); !good) return pass_on(good);
   if (auto good = check_upload_headers(call.request); !good) return pass_on(good);
-  auto token = rdma_token(call);
-  if (!token) return pass_on(token);
+  auto proposal = RdmaProposal::read(services, call, FaultOperation::kPut);
+  if (!proposal) return pass_on(proposal);
   auto bucket = services.store.open_bucket(call.bucket);
   if (!bucket) return pass_on(bucket);
   auto body = UploadBody::start(services, call, std::nullopt);
   if (!body) return pass_on(body);
   return std::make_unique<PutObject>(services, call, std::move(*bucket), std::move(*body),
-                                     std::move(*token));
+                                     std::move(*proposal));
 }
 
 }  // namespace s3rdmafs::target

@@ -1,25 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's side of protocol.md sections 1.2 to 1.4: what the headers say; the bytes are the
+// The server's side of protocol.md sections 1.2 to 1.4: what the headers say, under the behaviour
+// of the server that is played and the faults that are switched on; the bytes are the
 // TransferService's.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "target/faults/faults.h"
+#include "target/s3/range.h"
 #include "target/s3/services.h"
+#include "target/s3/upload.h"
 
 namespace s3rdmafs::target {
 
-/// The token of a request that proposes RDMA. Errors: kAccessDenied if the signature does not cover
-/// it (whoever changed it on the way would choose which memory is written).
-[[nodiscard]] S3Result<std::optional<std::string>> rdma_token(const Call& call);
+/// A request that proposes to move its bytes by RDMA. Used by one thread; borrows the call.
+class RdmaProposal {
+ public:
+  /// Nothing where the request has no token, or this server knows none.
+  /// Errors: kAccessDenied if the signature does not cover the token (whoever changed it on the way
+  /// would choose which memory is written); the behaviour's for a token it does not take;
+  /// kNotImplemented for a part where it takes none; kInvalidRequest for a body beside the token.
+  [[nodiscard]] static S3Result<std::optional<RdmaProposal>> read(const Services& services,
+                                                                  const Call& call,
+                                                                  FaultOperation operation);
 
-/// How a failed transfer is told: InvalidRDMAToken or RDMATransferFailed.
-[[nodiscard]] std::unexpected<S3Error> refuse_transfer(const Error& error);
+  /// GET: moves the range into the window, or into the body where this server would.
+  /// @param response  the answer without RDMA, its body not yet set
+  [[nodiscard]] S3Result<Response> get(OpenObject object, ByteRange range, Response response);
 
-/// Marks a response as done by RDMA.
-void set_rdma_reply(Response& response, std::uint64_t bytes_transferred);
-/// Marks a response as declined: the body carries the data (GET) or nothing was stored (PUT).
-void set_rdma_declined(Response& response);
+  /// PUT, UploadPart: moves the window into `body`. An answer, where this server declines and
+  /// nothing must be stored.
+  [[nodiscard]] S3Result<std::optional<Response>> receive(UploadBody& body);
+  /// Marks the answer of what receive() took.
+  void mark_stored(Response& response, std::uint64_t size_bytes) const;
+
+ private:
+  RdmaProposal(const Services& services, const Call& call, std::string token)
+      : services_(services), call_(call), token_(std::move(token)) {}
+
+  [[nodiscard]] const Behaviour& behaviour() const { return services_.behaviour; }
+  [[nodiscard]] bool declines() const;
+  [[nodiscard]] S3Result<Response> decline(Response response) const;
+  [[nodiscard]] S3Result<std::uint64_t> window_size() const;
+  [[nodiscard]] S3Result<void> transfer(const std::function<Result<void>()>& move);
+  [[nodiscard]] std::unexpected<S3Error> refuse_transfer(const Error& error) const;
+  void wait_if(FaultKind kind) const;
+  void mark_done(Response& response, std::uint64_t bytes, bool has_count) const;
+
+  const Services& services_;
+  const Call& call_;
+  std::string token_;
+  bool is_served_here_ = true;  // false: a token of a NIC that this host has not
+  FaultPlan plan_;
+};
+
+/// Whether UploadPart lacks the checksum that this server demands of it. Errors: kNotImplemented.
+[[nodiscard]] S3Result<void> check_part_checksum(const Services& services, const Call& call,
+                                                 std::optional<ChecksumKind> wanted);
 
 }  // namespace s3rdmafs::target

@@ -4,6 +4,7 @@
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 #include "target/auth/payload_decoder.h"
+#include "target/s3/control.h"
 #include "target/s3/operation.h"
 #include "target/s3/operations.h"
 #include "target/s3/upload.h"
@@ -14,7 +15,6 @@ namespace {
 
 // CompleteMultipartUpload of 10,000 parts with checksums is the longest document, about 3 MB.
 constexpr std::size_t kDocumentMaxBytes = 8 * kMiB;
-constexpr const char* kMetricsPath = "/.s3rdma-target/metrics";
 
 bool takes_document(Operation operation) {
   return operation == Operation::kCreateBucket || operation == Operation::kDeleteObjects ||
@@ -164,29 +164,10 @@ class S3Exchange final : public Exchange {
   std::optional<S3Error> error_;
 };
 
-/// The server's own numbers, for whoever is on this machine.
-class MetricsExchange final : public Exchange {
- public:
-  explicit MetricsExchange(const Traffic& traffic) : traffic_(traffic) {}
-  [[nodiscard]] bool is_decided() const override { return true; }
-  void receive(std::span<const std::byte>) override {}
-  Response finish() override {
-    Response response;
-    response.set("Content-Type", "text/plain; version=0.0.4");
-    response.body = traffic_.prometheus_text();
-    return response;
-  }
-
- private:
-  const Traffic& traffic_;
-};
-
 }  // namespace
 
 std::unique_ptr<Exchange> S3Handler::begin(Request request) {
-  if (request.from_loopback && request.method == "GET" && request.encoded_path == kMetricsPath) {
-    return std::make_unique<MetricsExchange>(services_.traffic);
-  }
+  if (auto control = begin_control(services_, request)) return control;
   return std::make_unique<S3Exchange>(services_, std::move(request));
 }
 

@@ -7,6 +7,8 @@
 #include "s3rdmafs/base/clock.h"
 #include "target/auth/keys.h"
 #include "target/auth/verify.h"
+#include "target/behaviour/behaviour.h"
+#include "target/faults/faults.h"
 #include "target/http/message.h"
 #include "target/rdma/transfer_service.h"
 #include "target/s3_error.h"
@@ -24,7 +26,10 @@ struct Services {
   std::string
       domain;  ///< "s3.local" makes "bucket.s3.local" an address of the bucket; may be empty
   bool anonymous_read = false;
-  TransferService* rdma = nullptr;  ///< borrowed; nullptr: RDMA is declined
+  TransferService* rdma = nullptr;             ///< borrowed; nullptr: RDMA is declined
+  Behaviour behaviour = behaviours().front();  ///< the server that is played
+  Faults* faults = nullptr;                    ///< borrowed; nullptr: none
+  bool has_fault_control = false;  ///< faults may be changed while it runs, from this host
   const Clock& clock;
   SnapshotCache& snapshots;
   Traffic& traffic;

@@ -9,7 +9,6 @@
 
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
-#include "target/s3/rdma.h"
 
 namespace s3rdmafs::target {
 namespace {
@@ -80,21 +79,15 @@ S3Result<void> UploadBody::receive(std::span<const std::byte> bytes) {
   return file_.append(bytes.data(), bytes.size());
 }
 
-S3Result<void> UploadBody::receive_by_rdma(const Services& services, const std::string& token) {
-  const auto size = services.rdma->window_size(token);
-  if (!size) return refuse_transfer(size.error());
-  if (auto read = services.rdma->read_window(token, file_.fd(), 0, *size); !read) {
-    return refuse_transfer(read.error());
-  }
-  std::vector<std::byte> piece(std::min<std::uint64_t>(*size, kHashPieceBytes));
-  while (size_bytes_ < *size) {
+S3Result<void> UploadBody::hash_file(std::uint64_t size_bytes) {
+  std::vector<std::byte> piece(std::min<std::uint64_t>(size_bytes, kHashPieceBytes));
+  while (size_bytes_ < size_bytes) {
     const ssize_t got =
         ::pread(file_.fd(), piece.data(), piece.size(), static_cast<off_t>(size_bytes_));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return refuse_errno("read back what RDMA wrote", got < 0 ? errno : EIO);
     hash(std::span(piece).first(static_cast<std::size_t>(got)));
   }
-  services.traffic.rdma_read_bytes.add(*size);
   return {};
 }
 

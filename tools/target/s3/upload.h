@@ -37,8 +37,8 @@ class UploadBody {
                                                   std::optional<ChecksumKind> wanted);
 
   [[nodiscard]] S3Result<void> receive(std::span<const std::byte> bytes);
-  /// Takes the bytes out of the client's memory instead of the HTTP body.
-  [[nodiscard]] S3Result<void> receive_by_rdma(const Services& services, const std::string& token);
+  /// Hashes what was put into file() by another way than receive(): its first `size_bytes`.
+  [[nodiscard]] S3Result<void> hash_file(std::uint64_t size_bytes);
   /// Compares with Content-MD5 and the checksums of headers and trailers.
   /// Errors: kBadDigest, kInvalidDigest, kInvalidRequest.
   [[nodiscard]] S3Result<BodySummary> finish(const Request& request, const NameValues& trailers);

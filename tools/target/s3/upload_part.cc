@@ -11,13 +11,13 @@ namespace {
 class UploadPart final : public Upload {
  public:
   UploadPart(const Services& services, const Call& call, MultipartUpload upload, unsigned number,
-             UploadBody body, std::optional<std::string> token)
+             UploadBody body, std::optional<RdmaProposal> proposal)
       : services_(services),
         call_(call),
         upload_(std::move(upload)),
         number_(number),
         body_(std::move(body)),
-        token_(std::move(token)) {}
+        proposal_(std::move(proposal)) {}
 
   S3Result<void> receive(std::span<const std::byte> bytes) override {
     services_.traffic.http_received_bytes.add(bytes.size());
@@ -25,22 +25,20 @@ class UploadPart final : public Upload {
   }
 
   S3Result<Response> finish(const NameValues& trailers) override {
-    Response response;
-    if (token_ && services_.rdma == nullptr) {
-      set_rdma_declined(response);
-      return response;
-    }
-    if (token_) {
-      if (auto read = body_.receive_by_rdma(services_, *token_); !read) return pass_on(read);
+    if (proposal_) {
+      auto declined = proposal_->receive(body_);
+      if (!declined) return pass_on(declined);
+      if (*declined) return std::move(**declined);
     }
     auto summary = body_.finish(call_.request, trailers);
     if (!summary) return pass_on(summary);
     if (auto stored = store_part(upload_, number_, *summary, body_); !stored) {
       return pass_on(stored);
     }
+    Response response;
     response.set("ETag", quoted(summary->md5_hex));
     for (const auto& [name, value] : summary->checksums) response.set(name, value);
-    if (token_) set_rdma_reply(response, summary->size_bytes);
+    if (proposal_) proposal_->mark_stored(response, summary->size_bytes);
     return response;
   }
 
@@ -50,7 +48,7 @@ class UploadPart final : public Upload {
   MultipartUpload upload_;
   unsigned number_;
   UploadBody body_;
-  std::optional<std::string> token_;
+  std::optional<RdmaProposal> proposal_;
 };
 
 }  // namespace
@@ -76,14 +74,19 @@ S3Result<void> store_part(const MultipartUpload& upload, unsigned number,
 S3Result<std::unique_ptr<Upload>> start_upload_part(const Services& services, const Call& call) {
   auto number = part_number(call.request);
   if (!number) return pass_on(number);
-  auto token = rdma_token(call);
-  if (!token) return pass_on(token);
+  auto proposal = RdmaProposal::read(services, call, FaultOperation::kPart);
+  if (!proposal) return pass_on(proposal);
   auto upload = open_upload(services, call);
   if (!upload) return pass_on(upload);
+  if (*proposal) {
+    if (auto good = check_part_checksum(services, call, part_checksum(*upload)); !good) {
+      return pass_on(good);
+    }
+  }
   auto body = UploadBody::start(services, call, part_checksum(*upload));
   if (!body) return pass_on(body);
   return std::make_unique<UploadPart>(services, call, std::move(*upload), *number, std::move(*body),
-                                      std::move(*token));
+                                      std::move(*proposal));
 }
 
 }  // namespace s3rdmafs::target

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What RDMA devices this machine has, and which port a mount should use. Plain values: discovery is
+// one call, and the choice is a function of what it found.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "s3rdmafs/base/error.h"
+
+namespace s3rdmafs::rdma::verbs {
+
+using Gid = std::array<std::uint8_t, 16>;  ///< network order
+
+enum class GidType { kInfiniBand, kRoceV1, kRoceV2 };
+enum class LinkLayer { kInfiniBand, kEthernet, kOther };
+
+struct GidEntry {
+  unsigned index = 0;
+  Gid gid{};
+  GidType type = GidType::kRoceV2;
+  std::string network_device;  ///< "eth0"; empty where the kernel names none
+};
+
+struct PortInfo {
+  std::uint8_t number = 1;
+  LinkLayer link_layer = LinkLayer::kOther;
+  bool is_active = false;
+  std::string state;  ///< in libibverbs' words: "PORT_ACTIVE"
+  unsigned active_mtu_bytes = 0;
+  std::uint16_t lid = 0;       ///< 0 on Ethernet
+  std::vector<GidEntry> gids;  ///< without the empty ones
+};
+
+struct DeviceInfo {
+  std::string name;  ///< "mlx5_0", "rxe0"
+  std::string node_guid;
+  std::vector<PortInfo> ports;
+};
+
+/// Every device, its ports and their GIDs, in the kernel's order. None is no error.
+/// Errors: kSystem, where the kernel has no RDMA at all (rdma-core's modules are not loaded), or
+/// where /dev/infiniband may not be opened.
+[[nodiscard]] Result<std::vector<DeviceInfo>> list_devices();
+
+/// What the mount file says; the defaults mean "choose".
+struct PortWish {
+  std::string device = {};                 ///< empty: any
+  std::string address = {};                ///< the port has this IP address; empty: any
+  std::optional<std::uint8_t> port = {};   ///< from 1
+  std::optional<unsigned> gid_index = {};  ///< in that port's table
+};
+
+/// The first of rdma.rails: "auto", "device", "device:port" or an IP address of a port.
+[[nodiscard]] PortWish parse_rail(std::string_view rails, std::optional<unsigned> gid_index);
+
+struct ChosenPort {
+  std::string device;
+  std::uint8_t port = 1;
+  unsigned gid_index = 0;
+  Gid gid{};
+  std::string why;  ///< one line for a person
+};
+
+/// The port whose traffic takes the route to the server: the one with a RoCE v2 GID equal to
+/// `source_address`, else another GID equal to it. Where the source is this host's loopback, or
+/// nothing has that address and the file names a device, the first active port, RoCE v2 with an IP
+/// address preferred to link-local, and to v1.
+/// @param source_address  text of an IP address; source_address_towards() finds it
+/// Errors: kNotFound, with what there is and what to do.
+[[nodiscard]] Result<ChosenPort> choose_port(const std::vector<DeviceInfo>& devices,
+                                             const PortWish& wish, std::string_view source_address);
+
+/// The address this host would send from to reach host:port, as the routing table has it. Sends
+/// nothing. Errors: kUnreachable (the name is unknown, or there is no route).
+[[nodiscard]] Result<std::string> source_address_towards(const std::string& host,
+                                                         std::uint16_t port);
+
+/// IPv4 addresses as ::ffff:a.b.c.d. Nothing for what is no address.
+[[nodiscard]] std::optional<Gid> gid_of_address(std::string_view address);
+/// "10.0.0.1" or "fe80::1".
+[[nodiscard]] std::string address_of_gid(const Gid& gid);
+[[nodiscard]] std::string_view gid_type_name(GidType type) noexcept;  ///< "RoCE v2"
+
+}  // namespace s3rdmafs::rdma::verbs

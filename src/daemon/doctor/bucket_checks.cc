@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// One signed listing answers for credentials and bucket alike; two checks say whose fault it is.
+#include "config/credentials.h"
+#include "daemon/choose_fabric.h"
+#include "daemon/doctor/await.h"
+#include "daemon/doctor/checks.h"
+#include "daemon/doctor/context.h"
+#include "daemon/host_port.h"
+#include "s3/check_bucket.h"
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::daemon::doctor {
+namespace {
+
+// A store that asks once and tells at once, by RDMA for everything or for nothing.
+std::unique_ptr<s3::HttpObjectStore> make_store(Context& context, config::RdmaMode mode) {
+  const config::MountConfig& config = context.config();
+  s3::HttpObjectStore::Options options{.bucket = config.bucket,
+                                       .endpoint = config.endpoint,
+                                       .rdma = config.rdma,
+                                       .http = config.http,
+                                       .retry = config.retry};
+  options.rdma.mode = mode;
+  options.rdma.threshold_bytes = 0;
+  options.retry.attempts_max = 1;
+  return std::make_unique<s3::HttpObjectStore>(options, *context.credentials, context.clock,
+                                               context.metrics);
+}
+
+class CredentialsCheck final : public Check {
+ public:
+  std::string_view name() const override { return "credentials"; }
+  std::string_view needs() const override { return "TLS and HTTP"; }
+  Finding run(Context& context) override {
+    const auto found =
+        config::resolve_credentials(context.config().credentials, context.environment);
+    if (!found) return {Level::kFail, found.error().detail, "see s3rdmafs.toml(5), credentials"};
+    context.credentials = std::make_unique<s3::StaticCredentials>(
+        s3::Credentials{.anonymous = found->anonymous,
+                        .access_key_id = found->access_key_id,
+                        .secret_access_key = found->secret_access_key,
+                        .session_token = found->session_token});
+    context.http = make_store(context, config::RdmaMode::kOff);
+    const auto listed = await<Result<void>>([&](auto done) {
+      s3::check_bucket(*context.http, context.config().bucket.prefix,
+                       context.clock.now() + kQuestionTimeout, std::move(done));
+    });
+    if (!listed) context.listing_error = listed.error();
+    if (!listed && listed.error().code == ErrorCode::kAccessDenied) {
+      return {Level::kFail, listed.error().detail,
+              "check the keys, taken from " + found->origin + ", and what they may do"};
+    }
+    return {Level::kPass,
+            found->anonymous ? "none: requests go unsigned" : "from " + found->origin,
+            {}};
+  }
+};
+
+class BucketCheck final : public Check {
+ public:
+  std::string_view name() const override { return "bucket"; }
+  std::string_view needs() const override { return "credentials"; }
+  Finding run(Context& context) override {
+    const auto& bucket = context.config().bucket;
+    if (context.listing_error) {
+      return {Level::kFail, context.listing_error->detail, "check bucket.name and endpoint.url"};
+    }
+    return {
+        Level::kPass, fmt::format("{} can be listed below '{}'", bucket.name, bucket.prefix), {}};
+  }
+};
+
+// What a NIC would be used for this endpoint; a note, as the fabric decides for itself.
+std::string describe_port(const config::MountConfig::Rdma& config, const HostPort& endpoint) {
+  const auto devices = rdma::verbs::list_devices();
+  if (!devices || devices->empty()) return "no NIC";
+  const auto source = rdma::verbs::source_address_towards(endpoint.host, endpoint.port);
+  if (!source) return source.error().detail;
+  const auto port = rdma::verbs::choose_port(*devices, port_wish(config), *source);
+  if (!port) return port.error().detail;
+  return fmt::format("of the NICs {} port {} GID {} ({})", port->device, port->port,
+                     port->gid_index, port->why);
+}
+
+class FabricCheck final : public Check {
+ public:
+  std::string_view name() const override { return "RDMA fabric"; }
+  std::string_view needs() const override { return "bucket"; }
+  Finding run(Context& context) override {
+    config::MountConfig config = context.config();
+    const bool is_required = config.rdma.mode == config::RdmaMode::kRequire;
+    const bool is_off = config.rdma.mode == config::RdmaMode::kOff;
+    // So that a fabric that is down comes back and can be described.
+    if (is_required) config.rdma.mode = config::RdmaMode::kPrefer;
+    auto fabric = choose_fabric(config, context.clock, context.metrics);
+    if (!fabric) return {Level::kFail, fabric.error().detail, "see section rdma of the file"};
+    context.fabric = std::move(*fabric);
+    if (is_off) return {Level::kNote, "rdma.mode is \"off\": all bytes go by HTTP", {}};
+    const std::string port = describe_port(config.rdma, host_port_of(config.endpoint.url));
+    if (!context.fabric->is_up()) {
+      return {is_required ? Level::kFail : Level::kDegraded,
+              fmt::format("no RDMA fabric reaches {} (fabric {}; {})", config.endpoint.url,
+                          context.fabric->name(), port),
+              "start the server's side of RDMA (s3rdma-target: --shm-socket auto), or set "
+              "rdma.mode = \"off\""};
+    }
+    context.rdma = make_store(context, config::RdmaMode::kRequire);
+    return {Level::kPass, fmt::format("{}; {}", context.fabric->name(), port), {}};
+  }
+};
+
+}  // namespace
+
+void add_bucket_checks(Checks& checks) {
+  checks.push_back(std::make_unique<CredentialsCheck>());
+  checks.push_back(std::make_unique<BucketCheck>());
+  checks.push_back(std::make_unique<FabricCheck>());
+}
+
+}  // namespace s3rdmafs::daemon::doctor

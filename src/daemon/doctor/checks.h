@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/doctor/check.h"
+#include "s3rdmafs/rdma/rdma_devices.h"
+
+namespace s3rdmafs::daemon::doctor {
+
+/// Each adds its checks, in order.
+void add_machine_checks(Checks& checks);
+void add_mount_file_checks(Checks& checks);  ///< the file, and the memory it asks for
+void add_network_checks(Checks& checks);     ///< name, TCP, TLS, clock
+void add_bucket_checks(Checks& checks);      ///< credentials, bucket, the fabric
+void add_transfer_checks(Checks& checks);    ///< data that moves
+
+/// The verdicts that are functions of plain data.
+
+/// @param release  as uname(2) has it: "6.1.0-13-amd64"
+[[nodiscard]] Finding judge_kernel(const std::string& release);
+/// @param limit_bytes  RLIMIT_MEMLOCK; @param may_exceed  CAP_IPC_LOCK
+[[nodiscard]] Finding judge_locked_memory(std::uint64_t limit_bytes, bool may_exceed,
+                                          std::uint64_t cache_bytes, bool is_required);
+[[nodiscard]] Finding judge_clock(std::chrono::seconds ours_ahead);
+/// One line with every device, port and GID, and what hinders each.
+[[nodiscard]] Finding judge_devices(const std::vector<rdma::verbs::DeviceInfo>& devices);
+
+}  // namespace s3rdmafs::daemon::doctor

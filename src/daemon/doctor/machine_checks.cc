@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the machine has, whatever is mounted.
+#include <linux/capability.h>
+#include <sys/utsname.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "cache/memory_file.h"
+#include "daemon/doctor/checks.h"
+#include "daemon/doctor/machine_facts.h"
+#include "fuse/lowlevel.h"
+#include "fuse/session.h"
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
+
+namespace s3rdmafs::daemon::doctor {
+namespace {
+
+class KernelCheck final : public Check {
+ public:
+  std::string_view name() const override { return "kernel"; }
+  Finding run(Context&) override {
+    utsname system{};
+    ::uname(&system);
+    Finding finding = judge_kernel(system.release);
+    const std::string uring = first_line("/sys/module/fuse/parameters/enable_uring");
+    const std::string pages = first_line("/proc/sys/fs/fuse/max_pages_limit");
+    finding.seen += fmt::format("; FUSE over io_uring {}, requests of at most {} pages",
+                                uring.empty()  ? "not in this kernel"
+                                : uring == "Y" ? "on"
+                                               : "off",
+                                pages.empty() ? "256" : pages);
+    return finding;
+  }
+};
+
+class FuseDeviceCheck final : public Check {
+ public:
+  std::string_view name() const override { return "FUSE device"; }
+  Finding run(Context&) override {
+    const auto opened = fuse::check_fuse_device();
+    if (opened) return {Level::kPass, "/dev/fuse can be opened", {}};
+    // Its detail is "what; what to do".
+    const std::string& detail = opened.error().detail;
+    const std::size_t at = detail.find("; ");
+    return {Level::kFail, detail.substr(0, at),
+            at == std::string::npos ? std::string() : detail.substr(at + 2)};
+  }
+};
+
+class LibfuseCheck final : public Check {
+ public:
+  std::string_view name() const override { return "libfuse"; }
+  Finding run(Context&) override { return {Level::kPass, fuse_pkgversion(), {}}; }
+};
+
+class HugePagesCheck final : public Check {
+ public:
+  std::string_view name() const override { return "huge pages"; }
+  Finding run(Context&) override {
+    const auto file = cache::make_memory_file(2 * kMiB);
+    if (!file) return {Level::kFail, file.error().detail, "free memory"};
+    if (file->huge_pages) return {Level::kPass, "the cache can have huge pages of its own", {}};
+    const std::string shmem = first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+    if (shmem.contains("[always]") || shmem.contains("[force]")) {
+      return {Level::kPass, "the system gives huge pages to all of shmem", {}};
+    }
+    return {Level::kDegraded,
+            fmt::format("no huge pages: {} ({} CAP_SYS_ADMIN)", file->note,
+                        has_capability(CAP_SYS_ADMIN) ? "has" : "without"),
+            "mount as root, or write always to "
+            "/sys/kernel/mm/transparent_hugepage/shmem_enabled"};
+  }
+};
+
+class DevicesCheck final : public Check {
+ public:
+  std::string_view name() const override { return "RDMA devices"; }
+  Finding run(Context&) override {
+    const auto devices = rdma::verbs::list_devices();
+    if (devices) return judge_devices(*devices);
+    return {Level::kNote, devices.error().detail,
+            "only for RDMA by a NIC: load its driver (soft-RoCE: modprobe rdma_rxe)"};
+  }
+};
+
+// What keeps a port from being used; empty: nothing.
+std::string hindrance(const rdma::verbs::PortInfo& port) {
+  using rdma::verbs::LinkLayer;
+  if (!port.is_active) return "is down (" + port.state + ")";
+  if (port.gids.empty() && port.link_layer != LinkLayer::kInfiniBand) return "has no GID";
+  for (const auto& gid : port.gids) {
+    if (gid.network_device.empty()) continue;
+    const std::string mtu = first_line("/sys/class/net/" + gid.network_device + "/mtu");
+    // A packet's headers (RoCE v2 over IPv6: 40 + 8 + 12 + 16 + 4, rounded up) must fit as well.
+    constexpr unsigned kHeaderBytes = 84;
+    unsigned mtu_bytes = 0;
+    if (std::sscanf(mtu.c_str(), "%u", &mtu_bytes) == 1 &&
+        mtu_bytes < port.active_mtu_bytes + kHeaderBytes) {
+      return fmt::format("has MTU {}, which does not fit into {}'s {}", port.active_mtu_bytes,
+                         gid.network_device, mtu_bytes);
+    }
+  }
+  return {};
+}
+
+std::string describe(const rdma::verbs::PortInfo& port) {
+  using rdma::verbs::LinkLayer;
+  std::string text = fmt::format("{}, {}, MTU {}",
+                                 port.link_layer == LinkLayer::kEthernet     ? "Ethernet"
+                                 : port.link_layer == LinkLayer::kInfiniBand ? "InfiniBand"
+                                                                             : "other link",
+                                 port.state, port.active_mtu_bytes);
+  for (const auto& gid : port.gids) {
+    text += fmt::format(", GID {} {} {}{}", gid.index, rdma::verbs::gid_type_name(gid.type),
+                        rdma::verbs::address_of_gid(gid.gid),
+                        gid.network_device.empty() ? "" : " on " + gid.network_device);
+  }
+  return text;
+}
+
+}  // namespace
+
+Finding judge_kernel(const std::string& release) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  std::sscanf(release.c_str(), "%u.%u", &major, &minor);
+  const std::pair version(major, minor);
+  const std::string seen = "Linux " + release;
+  // direct files may be mapped since 6.6, FUSE passthrough came with 6.9
+  if (version < std::pair(5U, 4U)) {
+    return {Level::kFail, seen + " is older than 5.4", "use a newer kernel"};
+  }
+  if (version < std::pair(6U, 6U)) {
+    return {Level::kDegraded, seen + ": large files go through the page cache, a copy more",
+            "Linux 6.6 reads large files without it"};
+  }
+  if (version < std::pair(6U, 9U)) return {Level::kNote, seen + ": no FUSE passthrough", {}};
+  return {Level::kPass, seen + ": has FUSE passthrough", {}};
+}
+
+Finding judge_devices(const std::vector<rdma::verbs::DeviceInfo>& devices) {
+  if (devices.empty()) {
+    return {Level::kNote, "none", "only for RDMA by a NIC: load its driver"};
+  }
+  std::string seen;
+  std::string faults;
+  bool has_good_one = false;
+  for (const auto& device : devices) {
+    for (const auto& port : device.ports) {
+      const std::string name = fmt::format("{} port {}", device.name, port.number);
+      const std::string fault = hindrance(port);
+      has_good_one = has_good_one || fault.empty();
+      if (!fault.empty()) faults += (faults.empty() ? "" : "; ") + name + " " + fault;
+      seen += fmt::format("{}{}: {}", seen.empty() ? "" : "; ", name, describe(port));
+    }
+  }
+  if (faults.empty()) return {Level::kPass, seen, {}};
+  return {has_good_one ? Level::kNote : Level::kDegraded, faults + " [" + seen + "]",
+          "set the link up (ip link set DEV up), give it an address, and equal MTUs on both ends"};
+}
+
+void add_machine_checks(Checks& checks) {
+  checks.push_back(std::make_unique<KernelCheck>());
+  checks.push_back(std::make_unique<FuseDeviceCheck>());
+  checks.push_back(std::make_unique<LibfuseCheck>());
+  checks.push_back(std::make_unique<HugePagesCheck>());
+  checks.push_back(std::make_unique<DevicesCheck>());
+}
+
+}  // namespace s3rdmafs::daemon::doctor

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way to the server, step by step, so that the first step that fails names the fault. The
+// requests go through the same HTTP engine as a mount's.
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <future>
+
+#include "daemon/doctor/checks.h"
+#include "daemon/doctor/context.h"
+#include "daemon/host_port.h"
+#include "s3/http_engine.h"
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/unique_fd.h"
+
+namespace s3rdmafs::daemon::doctor {
+namespace {
+
+using AddressList = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+
+std::string without_brackets(std::string host) {
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  return host;
+}
+
+// @param error  getaddrinfo(3)'s
+AddressList look_up(const HostPort& endpoint, int& error) {
+  const addrinfo hints{.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV,
+                       .ai_family = AF_UNSPEC,
+                       .ai_socktype = SOCK_STREAM,
+                       .ai_protocol = 0,
+                       .ai_addrlen = 0,
+                       .ai_addr = nullptr,
+                       .ai_canonname = nullptr,
+                       .ai_next = nullptr};
+  addrinfo* found = nullptr;
+  error = ::getaddrinfo(without_brackets(endpoint.host).c_str(),
+                        std::to_string(endpoint.port).c_str(), &hints, &found);
+  return {found, [](addrinfo* list) {
+            if (list != nullptr) ::freeaddrinfo(list);
+          }};
+}
+
+std::string text_of(const addrinfo& address) {
+  char host[NI_MAXHOST];
+  ::getnameinfo(address.ai_addr, address.ai_addrlen, host, sizeof(host), nullptr, 0,
+                NI_NUMERICHOST);
+  return host;
+}
+
+// 0 or the errno of a connection attempt that takes at most kQuestionTimeout.
+int try_connect(const addrinfo& address) {
+  const UniqueFd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return errno;
+  if (::connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  pollfd ready{.fd = fd.get(), .events = POLLOUT, .revents = 0};
+  const auto timeout = std::chrono::milliseconds(kQuestionTimeout).count();
+  if (::poll(&ready, 1, static_cast<int>(timeout)) != 1) return ETIMEDOUT;
+  int error = 0;
+  socklen_t length = sizeof(error);
+  ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+  return error;
+}
+
+class NameCheck final : public Check {
+ public:
+  std::string_view name() const override { return "DNS"; }
+  std::string_view needs() const override { return "mount file"; }
+  Finding run(Context& context) override {
+    const HostPort endpoint = host_port_of(context.config().endpoint.url);
+    int error = 0;
+    const AddressList list = look_up(endpoint, error);
+    if (error != 0) {
+      return {Level::kFail,
+              fmt::format("the name {} is unknown: {}", endpoint.host, ::gai_strerror(error)),
+              "check endpoint.url and /etc/resolv.conf"};
+    }
+    std::string addresses;
+    for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
+      addresses += (addresses.empty() ? "" : ", ") + text_of(*at);
+    }
+    return {Level::kPass, fmt::format("{} is {}", endpoint.host, addresses), {}};
+  }
+};
+
+class TcpCheck final : public Check {
+ public:
+  std::string_view name() const override { return "TCP"; }
+  std::string_view needs() const override { return "DNS"; }
+  Finding run(Context& context) override {
+    const HostPort endpoint = host_port_of(context.config().endpoint.url);
+    int error = 0;
+    const AddressList list = look_up(endpoint, error);
+    for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
+      error = try_connect(*at);
+      if (error == 0) {
+        return {Level::kPass, fmt::format("{} port {} accepts", text_of(*at), endpoint.port), {}};
+      }
+    }
+    return {Level::kFail,
+            fmt::format("no connection to {} port {}: {}", endpoint.host, endpoint.port,
+                        std::strerror(error)),
+            "start the server, check endpoint.url's port and firewalls"};
+  }
+};
+
+class HttpCheck final : public Check {
+ public:
+  std::string_view name() const override { return "TLS and HTTP"; }
+  std::string_view needs() const override { return "TCP"; }
+  Finding run(Context& context) override {
+    const config::MountConfig& config = context.config();
+    const std::string& url = config.endpoint.url;
+    s3::HttpEngine engine(
+        {.transfer = {.connect_timeout = config.http.connect_timeout,
+                      .request_timeout = kQuestionTimeout,
+                      .ca_file = config.endpoint.ca_file,
+                      .ignore_proxy_environment = is_this_host(host_port_of(url).host)}},
+        context.clock);
+    std::promise<s3::HttpOutcome> answer;
+    auto answered = answer.get_future();
+    constexpr std::size_t kAnswerBytesMax = 1024UL * 1024;  // more is no S3 server's
+    engine.send({.url = url + "/",
+                 .headers = {},
+                 .text_bytes_max = kAnswerBytesMax,
+                 .deadline = context.clock.now() + kQuestionTimeout},
+                [&answer](s3::HttpOutcome outcome) { answer.set_value(std::move(outcome)); });
+    s3::HttpOutcome outcome = answered.get();
+    if (!outcome) {
+      const bool is_tls = outcome.error().error.code == ErrorCode::kConfig;
+      return {Level::kFail, outcome.error().error.detail,
+              is_tls ? "name the certificate's authority in endpoint.ca_file"
+                     : "check that an S3 server listens there, and http:// or https://"};
+    }
+    context.answer = std::move(*outcome);
+    return {Level::kPass,
+            fmt::format("{}, answers HTTP {} to an unsigned request",
+                        url.starts_with("https:") ? "the certificate is trusted" : "no TLS",
+                        context.answer->status),
+            {}};
+  }
+};
+
+class ClockCheck final : public Check {
+ public:
+  std::string_view name() const override { return "clock"; }
+  std::string_view needs() const override { return "TLS and HTTP"; }
+  Finding run(Context& context) override {
+    const auto date = context.answer->headers.date;
+    if (!date) return {Level::kNote, "the server's answers have no Date", {}};
+    return judge_clock(std::chrono::round<std::chrono::seconds>(context.clock.wall_now() - *date));
+  }
+};
+
+}  // namespace
+
+// S3 refuses signatures more than 15 minutes off (RequestTimeTooSkewed).
+Finding judge_clock(std::chrono::seconds ours_ahead) {
+  constexpr std::chrono::seconds kRefused = std::chrono::minutes(15);
+  constexpr std::chrono::seconds kNoticed = std::chrono::minutes(1);
+  const auto off = std::chrono::abs(ours_ahead);
+  const std::string seen = fmt::format("this machine's clock is {} s {} the server's", off.count(),
+                                       ours_ahead.count() < 0 ? "behind" : "ahead of");
+  const std::string advice = "set both clocks (chrony, systemd-timesyncd)";
+  if (off > kRefused) return {Level::kFail, "clock skew: " + seen + "; S3 refuses 15 min", advice};
+  if (off > kNoticed) return {Level::kNote, "clock skew: " + seen, advice};
+  return {Level::kPass, seen, {}};
+}
+
+void add_network_checks(Checks& checks) {
+  checks.push_back(std::make_unique<NameCheck>());
+  checks.push_back(std::make_unique<TcpCheck>());
+  checks.push_back(std::make_unique<HttpCheck>());
+  checks.push_back(std::make_unique<ClockCheck>());
+}
+
+}  // namespace s3rdmafs::daemon::doctor

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+
+#include <cerrno>
+#include <string_view>
+
+#include "fuse/ops/ops.h"
+#include "fuse/process.h"
+#include "fuse/reply.h"
+
+namespace s3rdmafs::fuse::ops {
+
+// The mode is the mount's, whatever the program asks for.
+void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t,
+            fuse_file_info* file) noexcept {
+  MountContext& mount = context_of(request);
+  Reply reply = Reply::uninterruptible(request);
+  if (std::string_view(name).size() > kNameMax) {
+    reply.errno_value(ENAMETOOLONG);
+    return;
+  }
+  const bool exclusive = (file->flags & O_EXCL) != 0;
+  const vfs::ProcessId process = process_of(request);
+  mount.file_system.create(parent, name, exclusive, process, mount.deadline(),
+                           [&mount, opened = *file, reply = std::move(reply)](
+                               const Result<vfs::CreatedFile>& created) mutable {
+                             if (!created) {
+                               reply.error(created.error());
+                               return;
+                             }
+                             opened.fh = created->file.handle;
+                             opened.direct_io = 1;  // as in open.cc
+                             reply.create(entry_param(mount, created->entry), opened);
+                           });
+}
+
+}  // namespace s3rdmafs::fuse::ops

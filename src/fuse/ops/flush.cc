@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// FLUSH (one for each close(2) of a descriptor) and FSYNC: the object becomes visible, or the
+// program hears why not.
+//
+// Descriptors are shared, and the kernel does not say which close is the last. A shell opens a
+// file, gives it to its children, and each child's exit closes it; the object must not be complete
+// with the first. So only a close by the process that opened the file completes it (or any, once
+// that process is gone). A close before the first byte completes nothing either: a shell that moves
+// a descriptor into place does that. What is left is completed by release.
+#include <cerrno>
+
+#include "fuse/ops/ops.h"
+#include "fuse/process.h"
+#include "fuse/reply.h"
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::fuse::ops {
+namespace {
+
+void sync(fuse_req_t request, fuse_ino_t ino, std::uint64_t handle, Reply reply) {
+  MountContext& mount = context_of(request);
+  mount.file_system.sync(
+      handle, [&mount, ino, reply = std::move(reply)](const Result<void>& synced) mutable {
+        if (synced) {
+          reply.errno_value(0);
+          return;
+        }
+        mount.errors.add();
+        spdlog::warn("inode {:x} was not stored: {}", ino, synced.error().detail);
+        reply.error(synced.error());
+      });
+}
+
+bool closes_for_all(fuse_req_t request, fuse_ino_t ino, vfs::ProcessId opener) {
+  const auto attributes = context_of(request).file_system.attributes(ino);
+  if (attributes && attributes->size_bytes == 0) return false;
+  const vfs::ProcessId process = process_of(request);
+  return process == opener || process == 0 || !is_running(opener);
+}
+
+}  // namespace
+
+void flush(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
+  Reply reply = Reply::uninterruptible(request);
+  const auto opener = context_of(request).file_system.opener(file->fh);
+  if (!opener || !closes_for_all(request, ino, *opener)) {
+    reply.errno_value(0);
+    return;
+  }
+  sync(request, ino, file->fh, std::move(reply));
+}
+
+void fsync(fuse_req_t request, fuse_ino_t ino, int, fuse_file_info* file) noexcept {
+  Reply reply = Reply::uninterruptible(request);
+  if (!context_of(request).file_system.opener(file->fh)) {  // opened to read: nothing to do
+    reply.errno_value(0);
+    return;
+  }
+  sync(request, ino, file->fh, std::move(reply));
+}
+
+}  // namespace s3rdmafs::fuse::ops

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The attributes are those that every known client of the same servers uses (protocol.md section
+// 3.1). A target has no state "ready to send": it ends at "ready to receive", and the device gives
+// it its number only on the way there.
+//
+// Cost. One of each object a rail, for any number of servers and regions; none a transfer.
+#include "rdma/mlx5/dc_target.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include <infiniband/mlx5dv.h>
+
+#include "rdma/verbs/open_device.h"
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::rdma::mlx5 {
+namespace {
+
+// Nothing ever completes and nothing is ever posted, but a target has to have both queues.
+constexpr int kQueueDepth = 1;
+
+// 0.64 ms (InfiniBand specification, 9.7.5.2.8). Never used, since RDMA writes and reads meet no
+// missing receive; what other clients set.
+constexpr std::uint8_t kMinRnrTimer = 12;
+
+// The IP default: servers may be some routers away.
+constexpr std::uint8_t kHopLimit = 64;
+
+// GET regions are written and PUT regions are read through the same target; what a server may do
+// with one is up to the region.
+constexpr unsigned kTargetAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
+unsigned access_flags(Access access) {
+  // The verbs want local write beside remote write.
+  if (access == Access::kRemoteWrite) return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  return IBV_ACCESS_REMOTE_READ;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DcTarget>> DcTarget::open(const RailPort& where, std::uint64_t dc_key) {
+  Result<Context> context = verbs::open_device(where.device);
+  if (!context) return std::unexpected(std::move(context.error()));
+  if (!mlx5dv_is_supported((*context)->device)) {
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("{} is not a ConnectX, and only those have DC transport; use "
+                            "rdma.fabric = \"rc\" with it",
+                            where.device));
+  }
+  std::unique_ptr<DcTarget> target(new DcTarget(where, std::move(*context)));
+  if (auto read = target->read_port(); !read) return std::unexpected(std::move(read.error()));
+  if (auto made = target->create(dc_key); !made) return std::unexpected(std::move(made.error()));
+  if (auto ready = target->make_ready(); !ready) return std::unexpected(std::move(ready.error()));
+  // next_event() must not wait.
+  const int flags = fcntl(target->event_fd(), F_GETFL);
+  if (flags < 0 || fcntl(target->event_fd(), F_SETFL, flags | O_NONBLOCK) < 0) {
+    return fail_errno(fmt::format("{}: make the event descriptor non-blocking", where.name()),
+                      errno);
+  }
+  return target;
+}
+
+Result<void> DcTarget::read_port() {
+  ibv_port_attr port{};
+  if (const int error = ibv_query_port(context_.get(), where_.port, &port); error != 0) {
+    return fail_errno(fmt::format("{}: query the port", where_.name()), error);
+  }
+  if (port.state != IBV_PORT_ACTIVE) {
+    return fail(ErrorCode::kUnreachable,
+                fmt::format("{}: the port is {}", where_.name(), ibv_port_state_str(port.state)));
+  }
+  mtu_ = port.active_mtu;
+  const bool is_infiniband = port.link_layer == IBV_LINK_LAYER_INFINIBAND;
+  address_.lid = is_infiniband ? port.lid : 0;
+  address_.has_gid = where_.gid_index.has_value();
+  if (!address_.has_gid) {
+    if (is_infiniband) return {};
+    return fail(ErrorCode::kNotFound,
+                fmt::format("{}: RoCE needs a GID, and the port has none that fits; give its "
+                            "interface an IP address",
+                            where_.name()));
+  }
+  ibv_gid gid{};
+  const int index = static_cast<int>(*where_.gid_index);
+  if (ibv_query_gid(context_.get(), where_.port, index, &gid) != 0) {
+    return fail_errno(fmt::format("{}: read GID {}", where_.name(), index), errno);
+  }
+  std::ranges::copy(gid.raw, address_.gid.begin());
+  return {};
+}
+
+Result<void> DcTarget::create(std::uint64_t dc_key) {
+  const auto failed = [this](std::string_view what) {
+    return fail_errno(fmt::format("{}: create {}", where_.name(), what), errno);
+  };
+  protection_domain_.reset(ibv_alloc_pd(context_.get()));
+  if (!protection_domain_) return failed("a protection domain");
+  completion_queue_.reset(ibv_create_cq(context_.get(), kQueueDepth, nullptr, nullptr, 0));
+  if (!completion_queue_) return failed("a completion queue");
+  ibv_srq_init_attr receive{};
+  receive.attr = {.max_wr = kQueueDepth, .max_sge = 1, .srq_limit = 0};
+  receive_queue_.reset(ibv_create_srq(protection_domain_.get(), &receive));
+  if (!receive_queue_) return failed("a shared receive queue");
+
+  ibv_qp_init_attr_ex attributes{};
+  attributes.qp_type = IBV_QPT_DRIVER;
+  attributes.comp_mask = IBV_QP_INIT_ATTR_PD;
+  attributes.pd = protection_domain_.get();
+  attributes.send_cq = completion_queue_.get();
+  attributes.recv_cq = completion_queue_.get();
+  attributes.srq = receive_queue_.get();
+  mlx5dv_qp_init_attr dc{};
+  dc.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC;
+  dc.dc_init_attr.dc_type = MLX5DV_DCTYPE_DCT;
+  dc.dc_init_attr.dct_access_key = dc_key;
+  target_.reset(mlx5dv_create_qp(context_.get(), &attributes, &dc));
+  if (!target_) return failed("a DC target");
+  return {};
+}
+
+Result<void> DcTarget::make_ready() {
+  ibv_qp_attr init{};
+  init.qp_state = IBV_QPS_INIT;
+  init.pkey_index = 0;
+  init.port_num = where_.port;
+  init.qp_access_flags = kTargetAccess;
+  int error = ibv_modify_qp(target_.get(), &init,
+                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  if (error != 0) {
+    return fail_errno(fmt::format("{}: bring the DC target to INIT", where_.name()), error);
+  }
+  ibv_qp_attr ready{};
+  ready.qp_state = IBV_QPS_RTR;
+  ready.path_mtu = mtu_;
+  ready.min_rnr_timer = kMinRnrTimer;
+  ready.ah_attr.port_num = where_.port;
+  if (where_.gid_index) {
+    ready.ah_attr.is_global = 1;
+    ready.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(*where_.gid_index);
+    ready.ah_attr.grh.hop_limit = kHopLimit;
+  }
+  error = ibv_modify_qp(target_.get(), &ready,
+                        IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER | IBV_QP_AV);
+  if (error != 0) {
+    return fail_errno(fmt::format("{}: bring the DC target to RTR", where_.name()), error);
+  }
+  address_.dct_number = target_->qp_num;  // only now: zero before
+  return {};
+}
+
+Result<Registration> DcTarget::register_memory(std::span<std::byte> bytes, Access access) {
+  return verbs::register_memory(protection_domain_.get(), bytes, access_flags(access));
+}
+
+std::optional<DcTarget::Event> DcTarget::next_event() {
+  ibv_async_event event{};
+  while (ibv_get_async_event(context_.get(), &event) == 0) {
+    // At once: an object is not destroyed before all its events are acknowledged.
+    ibv_ack_async_event(&event);
+    switch (event.event_type) {
+      case IBV_EVENT_DEVICE_FATAL:
+      case IBV_EVENT_QP_FATAL:
+      case IBV_EVENT_CQ_ERR:
+      case IBV_EVENT_SRQ_ERR:
+        spdlog::warn("dc: {}: {}", where_.name(), ibv_event_type_str(event.event_type));
+        return Event::kBroken;
+      case IBV_EVENT_PORT_ACTIVE:
+      case IBV_EVENT_PORT_ERR:
+      case IBV_EVENT_LID_CHANGE:
+      case IBV_EVENT_GID_CHANGE:
+      case IBV_EVENT_PKEY_CHANGE:
+      case IBV_EVENT_CLIENT_REREGISTER:
+        if (event.element.port_num != where_.port) break;  // of a neighbour
+        spdlog::info("dc: {}: {}", where_.name(), ibv_event_type_str(event.event_type));
+        return Event::kPortMayDiffer;
+      default:
+        // A server's failed access among them: that is its problem, not the target's.
+        spdlog::debug("dc: {}: {}", where_.name(), ibv_event_type_str(event.event_type));
+    }
+  }
+  if (errno == EAGAIN || errno == EINTR) return std::nullopt;
+  return Event::kBroken;  // the device was taken out of the machine
+}
+
+DcTarget::Port DcTarget::port() const {
+  ibv_port_attr port{};
+  if (ibv_query_port(context_.get(), where_.port, &port) != 0) return Port::kDown;
+  if (port.state != IBV_PORT_ACTIVE) return Port::kDown;
+  if (port.active_mtu != mtu_) return Port::kChanged;
+  if (port.link_layer == IBV_LINK_LAYER_INFINIBAND && port.lid != address_.lid) {
+    return Port::kChanged;
+  }
+  if (!where_.gid_index) return Port::kAsOpened;
+  ibv_gid gid{};
+  const int index = static_cast<int>(*where_.gid_index);
+  const bool is_same = ibv_query_gid(context_.get(), where_.port, index, &gid) == 0 &&
+                       std::ranges::equal(gid.raw, address_.gid);
+  return is_same ? Port::kAsOpened : Port::kChanged;
+}
+
+}  // namespace s3rdmafs::rdma::mlx5

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "config/mount_config.h"
+#include "s3rdmafs/base/error.h"
+
+namespace s3rdmafs::rdma::mlx5 {
+
+/// Where a DC target is reached: the part of a token that is the same for every window on a rail.
+struct DcAddress {
+  std::uint16_t lid = 0;         ///< of the port; 0 on RoCE, which has none
+  std::uint32_t dct_number = 0;  ///< 24 bits; known once the target is ready to receive
+  bool has_gid = false;          ///< always on RoCE; on InfiniBand only where packets are routed
+  std::array<std::uint8_t, 16> gid{};  ///< as it stands in the GID table: network order
+
+  bool operator==(const DcAddress&) const = default;
+};
+
+/// What a client tells a server about one window over dynamically connected transport: the
+/// 81-character token of cuObject (protocol.md section 2.1). Plain value.
+///
+///     addr:size:rkey:lid:dctn:gidflag:gid     16:8:8:4:6:1:32 hexadecimal digits, lower case
+struct DcToken {
+  std::uint64_t window_address = 0;  ///< where the transfer begins, in the client's address space
+  std::uint32_t window_bytes = 0;
+  std::uint32_t rkey = 0;
+  DcAddress target;
+
+  /// @param form  what the server takes: the 81 characters alone, followed by the window again in
+  ///              16 digits each (115: AIStor before August 2026), or in base64 (Sirius)
+  [[nodiscard]] std::string to_text(config::DcTokenForm form) const;
+
+  /// The reverse, as strict as the strictest server: exact widths, lower case, nothing behind.
+  /// Errors: kInvalidArgument, with the first field that is wrong.
+  [[nodiscard]] static Result<DcToken> parse(std::string_view text, config::DcTokenForm form);
+
+  bool operator==(const DcToken&) const = default;
+};
+
+}  // namespace s3rdmafs::rdma::mlx5

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rdma/mlx5/find_rails.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include <infiniband/mlx5dv.h>
+
+#include "rdma/verbs/open_device.h"
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::rdma::mlx5 {
+namespace {
+
+/// One port of one ConnectX, as it is now.
+struct FoundPort {
+  std::string device;
+  std::uint8_t number = 0;
+  bool is_active = false;
+  bool is_infiniband = false;
+  std::vector<ibv_gid_entry> gids;
+};
+
+Result<std::vector<FoundPort>> ports_of(ibv_device* device) {
+  const std::string name = ibv_get_device_name(device);
+  const verbs::Context context(ibv_open_device(device));
+  if (!context) return fail_errno("open " + name, errno);
+  ibv_device_attr attributes{};
+  if (const int error = ibv_query_device(context.get(), &attributes); error != 0) {
+    return fail_errno("query " + name, error);
+  }
+  std::vector<FoundPort> ports;
+  for (unsigned number = 1; number <= attributes.phys_port_cnt; ++number) {
+    ibv_port_attr port{};
+    if (ibv_query_port(context.get(), static_cast<std::uint8_t>(number), &port) != 0) continue;
+    FoundPort found{.device = name,
+                    .number = static_cast<std::uint8_t>(number),
+                    .is_active = port.state == IBV_PORT_ACTIVE,
+                    .is_infiniband = port.link_layer == IBV_LINK_LAYER_INFINIBAND,
+                    .gids = {}};
+    for (int index = 0; index < port.gid_tbl_len; ++index) {
+      ibv_gid_entry entry{};  // empty places of the table answer with an error
+      if (ibv_query_gid_ex(context.get(), number, static_cast<std::uint32_t>(index), &entry, 0) ==
+          0) {
+        found.gids.push_back(entry);
+      }
+    }
+    ports.push_back(std::move(found));
+  }
+  return ports;
+}
+
+Result<std::vector<FoundPort>> connectx_ports() {
+  Result<verbs::DeviceList> list = verbs::device_list();
+  if (!list) return std::unexpected(std::move(list.error()));
+  std::vector<FoundPort> all;
+  for (ibv_device** device = list->get(); *device != nullptr; ++device) {
+    if (!mlx5dv_is_supported(*device)) continue;
+    Result<std::vector<FoundPort>> ports = ports_of(*device);
+    if (!ports) return ports;
+    std::ranges::move(*ports, std::back_inserter(all));
+  }
+  return all;
+}
+
+in6_addr ip_of(const ibv_gid_entry& gid) {
+  in6_addr address{};
+  std::ranges::copy(gid.gid.raw, std::begin(address.s6_addr));
+  return address;
+}
+
+/// Smaller is better.
+int rank(const ibv_gid_entry& gid) {
+  const in6_addr address = ip_of(gid);
+  int rank = 2;
+  if (IN6_IS_ADDR_V4MAPPED(&address)) {
+    rank = 0;
+  } else if (!IN6_IS_ADDR_LINKLOCAL(&address)) {
+    rank = 1;
+  }
+  // RoCE v1 does not cross routers, and many switches are not configured for it.
+  return gid.gid_type == IBV_GID_TYPE_ROCE_V2 ? rank : rank + 3;
+}
+
+std::optional<unsigned> choose_gid(const FoundPort& port) {
+  if (port.is_infiniband || port.gids.empty()) return std::nullopt;
+  return std::ranges::min_element(port.gids, {}, rank)->gid_index;
+}
+
+RailPort rail_on(const FoundPort& port, std::optional<unsigned> gid_index) {
+  return {.device = port.device,
+          .port = port.number,
+          .gid_index = gid_index ? gid_index : choose_gid(port)};
+}
+
+/// An IPv4 or IPv6 address as it stands in a GID.
+std::optional<in6_addr> parse_address(const std::string& text) {
+  in6_addr address{};
+  if (inet_pton(AF_INET6, text.c_str(), &address) == 1) return address;
+  if (inet_pton(AF_INET6, ("::ffff:" + text).c_str(), &address) == 1) return address;
+  return std::nullopt;
+}
+
+Result<RailPort> rail_with_address(const std::vector<FoundPort>& ports, const std::string& text,
+                                   const in6_addr& address) {
+  const ibv_gid_entry* best = nullptr;
+  const FoundPort* best_port = nullptr;
+  for (const FoundPort& port : ports) {
+    for (const ibv_gid_entry& gid : port.gids) {
+      const in6_addr other = ip_of(gid);
+      if (port.is_infiniband || !IN6_ARE_ADDR_EQUAL(&address, &other)) continue;
+      if (best != nullptr && rank(*best) <= rank(gid)) continue;  // v1 and v2 come in pairs
+      best = &gid;
+      best_port = &port;
+    }
+  }
+  if (best == nullptr) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("rdma.rails: no RoCE port of a ConnectX has the address {}", text));
+  }
+  return rail_on(*best_port, best->gid_index);
+}
+
+Result<RailPort> find_rail(const std::vector<FoundPort>& ports, const std::string& text,
+                           std::optional<unsigned> gid_index) {
+  if (const auto address = parse_address(text)) return rail_with_address(ports, text, *address);
+  const std::size_t colon = text.find(':');
+  unsigned number = 1;
+  if (colon != std::string::npos) {
+    const char* end = text.data() + text.size();
+    if (std::from_chars(text.data() + colon + 1, end, number).ptr != end) number = 0;
+  }
+  const auto found = std::ranges::find_if(ports, [&](const FoundPort& port) {
+    return port.device == text.substr(0, colon) && port.number == number;
+  });
+  if (found != ports.end()) return rail_on(*found, gid_index);
+  std::string known;
+  for (const FoundPort& port : ports) {
+    known += fmt::format("{}{}:{}", known.empty() ? "" : ", ", port.device, port.number);
+  }
+  return fail(
+      ErrorCode::kNotFound,
+      fmt::format("rdma.rails: there is no '{}'; the ports of this machine's ConnectX are {}", text,
+                  known.empty() ? "none" : known));
+}
+
+}  // namespace
+
+Result<std::vector<RailPort>> find_rails(std::string_view text, std::optional<unsigned> gid_index) {
+  const Result<std::vector<FoundPort>> ports = connectx_ports();
+  if (!ports) return std::unexpected(ports.error());
+  std::vector<RailPort> rails;
+  if (text == "auto") {
+    for (const FoundPort& port : *ports) {
+      const bool is_usable = port.is_active && (port.is_infiniband || !port.gids.empty());
+      if (is_usable) rails.push_back(rail_on(port, gid_index));
+    }
+    if (rails.empty()) {
+      return fail(ErrorCode::kUnsupported, "no port of a ConnectX is active on this machine");
+    }
+    return rails;
+  }
+  while (true) {
+    const std::size_t comma = text.find(',');
+    Result<RailPort> rail = find_rail(*ports, std::string(text.substr(0, comma)), gid_index);
+    if (!rail) return std::unexpected(std::move(rail.error()));
+    rails.push_back(std::move(*rail));
+    if (comma == std::string_view::npos) return rails;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace s3rdmafs::rdma::mlx5

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Draining. A port that went down gets no new tokens; those that are out end by themselves, as
+// answers or time-outs, and the target they name stays until the port is back. Only a target that
+// would no longer be right (fatal event, another LID, GID or MTU) is torn down under them.
+#include "rdma/mlx5/rail.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::rdma::mlx5 {
+
+std::string ip_address_of(const DcAddress& address) {
+  // InfiniBand GIDs look like IPv6 addresses and are none.
+  if (!address.has_gid || address.lid != 0) return {};
+  const auto& gid = address.gid;
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  in6_addr ipv6{};
+  std::ranges::copy(gid, std::begin(ipv6.s6_addr));
+  if (IN6_IS_ADDR_V4MAPPED(&ipv6)) {
+    inet_ntop(AF_INET, &gid[12], text.data(), text.size());
+  } else if (!IN6_IS_ADDR_LINKLOCAL(&ipv6) && !IN6_IS_ADDR_UNSPECIFIED(&ipv6)) {
+    inet_ntop(AF_INET6, &ipv6, text.data(), text.size());
+  }
+  return text.data();
+}
+
+std::optional<Rail::Reach> Rail::reach() const {
+  const MutexLock lock(mutex_);
+  if (!is_up_.load(std::memory_order_relaxed)) return std::nullopt;
+  return reach_;
+}
+
+void Rail::on_end(TokenFate fate) noexcept {
+  if (health_.on_end(fate, clock_.now())) {
+    spdlog::warn(
+        "dc: {} failed {} transfers in a row; going by other rails, trying it once a second",
+        name(), RailHealth::kFailuresMax);
+  }
+}
+
+Result<void> Rail::open() {
+  auto target = DcTarget::open(where_, dc_key_);
+  if (!target) return std::unexpected(std::move(target.error()));
+  target_ = std::move(*target);
+  {
+    const MutexLock lock(mutex_);
+    reach_ = {.target = target_->address(), .source_address = ip_address_of(target_->address())};
+  }
+  set_up(true);
+  return {};
+}
+
+void Rail::close() {
+  set_up(false);
+  target_.reset();
+}
+
+bool Rail::take_events() {
+  if (!target_) return true;
+  bool may_differ = !is_up();  // an event may have been missed
+  while (const std::optional<DcTarget::Event> event = target_->next_event()) {
+    if (*event == DcTarget::Event::kBroken) return false;
+    may_differ = true;
+  }
+  if (!may_differ) return true;
+  const DcTarget::Port port = target_->port();
+  if (port == DcTarget::Port::kChanged) return false;
+  set_up(port == DcTarget::Port::kAsOpened);
+  return true;
+}
+
+void Rail::set_up(bool up) {
+  {
+    const MutexLock lock(mutex_);
+    if (is_up_.exchange(up) == up) return;
+  }
+  if (up) {
+    spdlog::info("dc: {} is up", name());
+  } else {
+    spdlog::warn("dc: {} is down; going on without it", name());
+  }
+}
+
+}  // namespace s3rdmafs::rdma::mlx5

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "rdma/mlx5/dc_target.h"
+#include "rdma/mlx5/rail_health.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/mutex.h"
+
+namespace s3rdmafs::rdma::mlx5 {
+
+/// One port of a fabric with several: its DC target, and whether tokens may name it now.
+///
+/// States. *closed*: no target; nothing is registered here. *up*: tokens are given. *down*: the
+/// port is not active; target and registrations stay, for it may come back as it was.
+///
+/// Threads: reach() and health() are thread-safe; the rest belongs to whoever holds the fabric's
+/// lock.
+class Rail {
+ public:
+  /// What a token must say of this rail, and where its request should come from.
+  struct Reach {
+    DcAddress target;
+    std::string source_address;  ///< of the port; empty where its GID is no IP address
+  };
+
+  /// Closed. Borrows the clock.
+  Rail(RailPort where, std::uint64_t dc_key, const Clock& clock)
+      : where_(std::move(where)), dc_key_(dc_key), clock_(clock) {}
+
+  [[nodiscard]] std::string name() const { return where_.name(); }
+
+  /// Nothing while tokens must not name this rail.
+  [[nodiscard]] std::optional<Reach> reach() const;
+  [[nodiscard]] bool is_up() const noexcept { return is_up_.load(); }
+  /// Whether the next token may be for it; see RailHealth.
+  [[nodiscard]] bool may_take() noexcept { return health_.may_take(clock_.now()); }
+  void on_end(TokenFate fate) noexcept;
+
+  /// closed -> up. Errors: those of DcTarget::open; it stays closed.
+  [[nodiscard]] Result<void> open();
+  /// Any -> closed. What was registered here must be gone.
+  void close();
+  /// The target, or nullptr while closed.
+  [[nodiscard]] DcTarget* target() noexcept { return target_.get(); }
+
+  /// Takes in what the device has reported, and looks at a port that is down: up <-> down.
+  /// @return  false when the rail has to be closed: it is broken, or its address has changed
+  [[nodiscard]] bool take_events();
+
+ private:
+  void set_up(bool up);
+
+  const RailPort where_;
+  const std::uint64_t dc_key_;
+  const Clock& clock_;
+  RailHealth health_;
+  std::unique_ptr<DcTarget> target_;
+
+  mutable Mutex mutex_;  // lock order 6b: leaf
+  Reach reach_ GUARDED_BY(mutex_);
+  std::atomic<bool> is_up_{false};  // changes under mutex_ only
+};
+
+/// The IP address that a GID of a RoCE port stands for, as text; empty for link-local and the rest.
+[[nodiscard]] std::string ip_address_of(const DcAddress& address);
+
+}  // namespace s3rdmafs::rdma::mlx5

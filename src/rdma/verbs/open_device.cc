@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rdma/verbs/open_device.h"
+
+#include <sys/resource.h>
+
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
+
+namespace s3rdmafs::rdma::verbs {
+namespace {
+
+// The kernel answers ENOMEM both for the limit and for want of memory; the limit is the usual one.
+std::unexpected<Error> fail_registration(std::size_t bytes) {
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  if (limit.rlim_cur == RLIM_INFINITY) {
+    return fail(ErrorCode::kNoMemory, fmt::format("register {}: out of memory, or of the device's "
+                                                  "memory regions",
+                                                  format_size(bytes)));
+  }
+  return fail(ErrorCode::kNoMemory,
+              fmt::format("register {}: the limit on locked memory is {}; raise it (ulimit -l "
+                          "unlimited, LimitMEMLOCK=infinity in a systemd unit), or make cache.size "
+                          "smaller",
+                          format_size(bytes), format_size(limit.rlim_cur)));
+}
+
+}  // namespace
+
+Result<DeviceList> device_list() {
+  DeviceList list(ibv_get_device_list(nullptr));
+  if (!list) return fail_errno("list RDMA devices", errno);
+  return list;
+}
+
+Result<Context> open_device(const std::string& name) {
+  Result<DeviceList> list = device_list();
+  if (!list) return std::unexpected(std::move(list.error()));
+  std::string others;
+  for (ibv_device** device = list->get(); *device != nullptr; ++device) {
+    const std::string found = ibv_get_device_name(*device);
+    if (found == name) {
+      Context context(ibv_open_device(*device));
+      if (!context) return fail_errno("open " + name, errno);
+      return context;
+    }
+    others += (others.empty() ? "" : ", ") + found;
+  }
+  return fail(ErrorCode::kNotFound, fmt::format("there is no RDMA device {}; this machine has {}",
+                                                name, others.empty() ? "none" : others));
+}
+
+Result<Registration> register_memory(ibv_pd* domain, std::span<std::byte> bytes, unsigned access) {
+  Registration region(ibv_reg_mr(domain, bytes.data(), bytes.size(), access));
+  if (region) return region;
+  if (errno == ENOMEM) return fail_registration(bytes.size());
+  return fail_errno(fmt::format("register {}", format_size(bytes.size())), errno);
+}
+
+}  // namespace s3rdmafs::rdma::verbs

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "s3rdmafs/base/error.h"
+#include "s3rdmafs/rdma/verbs_handles.h"
+
+namespace s3rdmafs::rdma::verbs {
+
+/// Every RDMA device of this machine; ends with a nullptr. Errors: kSystem.
+[[nodiscard]] Result<DeviceList> device_list();
+
+/// Errors: kNotFound, with the devices there are; kSystem.
+[[nodiscard]] Result<Context> open_device(const std::string& name);
+
+/// Registers memory for `access` (ibv_access_flags).
+/// Errors: kNoMemory, with the limit on locked memory where that is the likely reason; kSystem.
+[[nodiscard]] Result<Registration> register_memory(ibv_pd* domain, std::span<std::byte> bytes,
+                                                   unsigned access);
+
+}  // namespace s3rdmafs::rdma::verbs

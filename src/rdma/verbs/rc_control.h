@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <curl/curl.h>
+
+#include "s3rdmafs/base/error.h"
+#include "s3rdmafs/rdma/rc_wire.h"
+
+namespace s3rdmafs::rdma::verbs {
+
+/// The HTTP side of making RC sessions (rc-dialects.md section 2.1): two POSTs without bodies, not
+/// signed. Used by one thread at a time, but for cancel().
+class RcControl {
+ public:
+  struct Options {
+    std::string endpoint_url;  ///< scheme://host[:port]
+    std::string ca_file;       ///< PEM; empty: the system's
+  };
+  struct Accepted {
+    std::string session_id;
+    rc::Endpoint server;
+    std::uint32_t server_psn = 0;
+  };
+
+  explicit RcControl(Options options);
+
+  /// Errors: kUnsupported (no such path: the server does no rc), kThrottled (its sessions are all
+  /// taken), kServerError, kUnreachable, kTimedOut, kProtocol, kCancelled.
+  [[nodiscard]] Result<Accepted> connect(const rc::Endpoint& client, std::uint32_t client_psn);
+  void disconnect(const std::string& session_id);
+
+  /// Any thread. Within a second what is under way ends; nothing later begins.
+  void cancel() noexcept { cancelled_ = true; }
+
+ private:
+  struct Answer {
+    long status = 0;
+    std::string session_id, reply, psn;
+  };
+  [[nodiscard]] Result<Answer> post(std::string_view path, const std::string& headers);
+
+  const Options options_;
+  std::atomic<bool> cancelled_{false};
+  std::unique_ptr<CURL, void (*)(CURL*)> easy_;
+};
+
+}  // namespace s3rdmafs::rdma::verbs

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory. Each region is registered with the device that is open now; the watcher opens another one
+// when that fails or its address changes, registers everything anew, and has every session made
+// again, for a queue pair reaches only memory of its own protection domain.
+//
+// The fence. renew() deregisters before it registers anew: a key that is gone makes a server's
+// access fail in our device.
+//
+// Locks. memory_mutex_ (order 6) is held over registrations and guards the device. token() reads
+// atomics only; the pool has a leaf lock of its own.
+//
+// Cost of a token: the pool's lock, an atomic load, and two allocations: its text, and the session
+// it gives back.
+#include "rdma/verbs/rc_fabric.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include "rdma/verbs/rc_control.h"
+#include "rdma/verbs/rc_device.h"
+#include "rdma/verbs/session_pool.h"
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/base/thread_name.h"
+#include "s3rdmafs/base/unique_fd.h"
+
+namespace s3rdmafs::rdma::verbs {
+namespace {
+
+// How soon a device or port that came back is noticed where it sends no event.
+constexpr std::chrono::milliseconds kRepairInterval{1000};
+
+/// The device that is open now. Thread-safe.
+class CurrentDevice {
+ public:
+  [[nodiscard]] std::shared_ptr<RcDevice> get() const {
+    const MutexLock lock(mutex_);
+    return device_;
+  }
+  void set(std::shared_ptr<RcDevice> device) {
+    const MutexLock lock(mutex_);
+    device_ = std::move(device);
+  }
+
+ private:
+  mutable Mutex mutex_;  // leaf
+  std::shared_ptr<RcDevice> device_ GUARDED_BY(mutex_);
+};
+
+class RcSession final : public Session {
+ public:
+  RcSession(std::shared_ptr<RcDevice> device, QueuePair pair, std::string id)
+      : device_(std::move(device)), pair_(std::move(pair)), id_(std::move(id)) {}
+  [[nodiscard]] const std::string& id() const noexcept override { return id_; }
+
+ private:
+  std::shared_ptr<RcDevice> device_;  // outlives the pair
+  QueuePair pair_;
+  const std::string id_;
+};
+
+class RcSessionMaker final : public SessionMaker {
+ public:
+  RcSessionMaker(RcControl::Options options, const CurrentDevice& device)
+      : control_(std::move(options)), device_(device) {}
+
+  Result<std::unique_ptr<Session>> connect() override {
+    std::shared_ptr<RcDevice> device = device_.get();
+    if (!device) return fail(ErrorCode::kUnreachable, "the RDMA device is down");
+    auto pair = device->make_queue_pair();
+    if (!pair) return std::unexpected(std::move(pair.error()));
+    std::uint32_t random = 0;
+    if (::getrandom(&random, sizeof(random), 0) != sizeof(random)) {
+      return fail_errno("getrandom", errno);
+    }
+    auto accepted = control_.connect(device->endpoint_of(*pair), 1 + random % rc::kPsnMax);
+    if (!accepted) return std::unexpected(std::move(accepted.error()));
+    if (auto ready = device->connect(*pair, accepted->server, accepted->server_psn); !ready) {
+      return std::unexpected(std::move(ready.error()));
+    }
+    return std::make_unique<RcSession>(std::move(device), std::move(*pair),
+                                       std::move(accepted->session_id));
+  }
+  void disconnect(const std::string& session_id) override { control_.disconnect(session_id); }
+  void cancel() noexcept override { control_.cancel(); }
+
+ private:
+  RcControl control_;
+  const CurrentDevice& device_;
+};
+
+class RcFabric;
+
+class RcRegion final : public MemoryRegion {
+ public:
+  RcRegion(RcFabric& fabric, std::span<std::byte> bytes, Access access)
+      : fabric_(fabric), bytes_(bytes), access_(access) {}
+  ~RcRegion() override;
+
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return bytes_; }
+  void token(std::size_t offset, std::size_t length, Deadline deadline, Done<Token> done) override;
+  [[nodiscard]] Result<void> renew() override;
+
+ private:
+  friend class RcFabric;
+  static constexpr std::uint64_t kNoKey = std::numeric_limits<std::uint64_t>::max();
+
+  RcFabric& fabric_;
+  const std::span<std::byte> bytes_;
+  const Access access_;
+  // Under the fabric's memory_mutex_; the device first: it outlives what is registered with it.
+  std::shared_ptr<RcDevice> device_;
+  Registration registration_;
+  std::atomic<std::uint64_t> key_{kNoKey};  // its 32-bit rkey
+};
+
+class RcFabric final : public Fabric {
+ public:
+  RcFabric(RcOptions options, const Clock& clock, metrics::Registry& metrics)
+      : options_(std::move(options)),
+        clock_(clock),
+        metrics_(metrics),
+        maker_({.endpoint_url = options_.endpoint_url, .ca_file = options_.ca_file}, device_) {}
+  ~RcFabric() override {
+    shut_down();
+    watcher_.request_stop();
+    eventfd_write(wake_.get(), 1);
+  }
+
+  [[nodiscard]] Result<void> start() {
+    wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake_) return fail_errno("eventfd", errno);
+    if (auto opened = open_device(); !opened) return opened;
+    pool_.emplace(maker_, options_.sessions_max, clock_, metrics_);
+    watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+    return {};
+  }
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "rc"; }
+  [[nodiscard]] bool is_up() const noexcept override { return pool_->is_up(); }
+  void shut_down() override {
+    if (pool_) pool_->shut_down();
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<MemoryRegion>> register_memory(const Backing& backing,
+                                                                      Access access) override {
+    auto region = std::make_unique<RcRegion>(*this, backing.bytes, access);
+    const MutexLock lock(memory_mutex_);
+    if (auto registered = register_region(*region); !registered) {
+      return std::unexpected(std::move(registered.error()));
+    }
+    regions_.push_back(region.get());
+    return region;
+  }
+
+  [[nodiscard]] SessionPool& pool() { return *pool_; }
+
+  [[nodiscard]] Result<void> renew(RcRegion& region) {
+    const MutexLock lock(memory_mutex_);
+    if (auto gone = deregister(region); !gone) return gone;
+    return register_region(region);
+  }
+
+  void remove(RcRegion& region) {
+    const MutexLock lock(memory_mutex_);
+    (void)deregister(region);
+    std::erase(regions_, &region);
+  }
+
+ private:
+  [[nodiscard]] Result<void> open_device();
+  // Where no device is open, the watcher registers it when there is one.
+  [[nodiscard]] Result<void> register_region(RcRegion& region) REQUIRES(memory_mutex_);
+  [[nodiscard]] static Result<void> deregister(RcRegion& region);
+
+  void watch(const std::stop_token& stop);
+  void take_events();
+  void on_state(RcDevice::State state);
+  void give_up_device(std::string_view why);
+  void bring_back_device();
+
+  const RcOptions options_;
+  const Clock& clock_;
+  metrics::Registry& metrics_;
+  CurrentDevice device_;
+  RcSessionMaker maker_;
+  std::optional<SessionPool> pool_;
+  bool port_is_down_ = false;  // the watcher's
+
+  Mutex memory_mutex_;  // lock order 6
+  std::vector<RcRegion*> regions_ GUARDED_BY(memory_mutex_);
+
+  UniqueFd wake_;         // an eventfd: the end is near
+  std::jthread watcher_;  // last: stopped before anything it uses is gone
+};
+
+Result<void> RcFabric::open_device() {
+  auto source = source_address_towards(options_.endpoint_host, options_.endpoint_port);
+  if (!source) return std::unexpected(std::move(source.error()));
+  auto devices = list_devices();
+  if (!devices) return std::unexpected(std::move(devices.error()));
+  auto chosen = choose_port(*devices, options_.port, *source);
+  if (!chosen) return std::unexpected(std::move(chosen.error()));
+  auto device = RcDevice::open(*chosen);
+  if (!device) return std::unexpected(std::move(device.error()));
+  spdlog::info("rc: {}", chosen->why);
+  device_.set(std::move(*device));
+  return {};
+}
+
+Result<void> RcFabric::register_region(RcRegion& region) {
+  std::shared_ptr<RcDevice> device = device_.get();
+  if (!device) return {};
+  auto registration = device->register_memory(region.bytes_, region.access_);
+  if (!registration) return std::unexpected(std::move(registration.error()));
+  region.device_ = std::move(device);
+  region.registration_ = std::move(*registration);
+  region.key_.store(region.registration_->rkey, std::memory_order_release);
+  return {};
+}
+
+Result<void> RcFabric::deregister(RcRegion& region) {
+  region.key_.store(RcRegion::kNoKey, std::memory_order_release);
+  if (!region.registration_) return {};
+  if (const int error = ibv_dereg_mr(region.registration_.get()); error != 0) {
+    return fail_errno("deregister memory", error);
+  }
+  (void)region.registration_.release();
+  region.device_.reset();
+  return {};
+}
+
+void RcFabric::watch(const std::stop_token& stop) {
+  set_thread_name("rdma-rc-device");
+  while (!stop.stop_requested()) {
+    const std::shared_ptr<RcDevice> device = device_.get();
+    std::vector<pollfd> watched{{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
+    if (device) watched.push_back({.fd = device->event_fd(), .events = POLLIN, .revents = 0});
+    ::poll(watched.data(), watched.size(), static_cast<int>(kRepairInterval.count()));
+    if (stop.stop_requested()) return;
+    if (device) {
+      take_events();
+    } else {
+      bring_back_device();
+    }
+  }
+}
+
+void RcFabric::take_events() {
+  const std::shared_ptr<RcDevice> device = device_.get();
+  bool look = port_is_down_;  // where no event tells that it is back
+  while (const auto event = device->next_event()) {
+    if (*event == RcDevice::Event::kBroken) return give_up_device("the device failed");
+    look = true;
+  }
+  if (look) on_state(device->state());
+}
+
+void RcFabric::on_state(RcDevice::State state) {
+  if (state == RcDevice::State::kChanged) return give_up_device("the port has another address");
+  const bool is_down = state == RcDevice::State::kDown;
+  if (is_down == port_is_down_) return;
+  port_is_down_ = is_down;
+  spdlog::warn("rc: the port is {}", is_down ? "down; going by HTTP where that works" : "back");
+  pool_->restart(!is_down);
+}
+
+void RcFabric::give_up_device(std::string_view why) {
+  spdlog::warn("rc: {}; opening it again", why);
+  device_.set(nullptr);
+  pool_->restart(false);
+  const MutexLock lock(memory_mutex_);
+  for (RcRegion* region : regions_) {
+    if (auto gone = deregister(*region); !gone) {
+      spdlog::warn("rc: {}", gone.error().detail);
+    }
+  }
+}
+
+void RcFabric::bring_back_device() {
+  if (auto opened = open_device(); !opened) {
+    spdlog::debug("rc: {}", opened.error().detail);
+    return;
+  }
+  {
+    const MutexLock lock(memory_mutex_);
+    for (RcRegion* region : regions_) {
+      if (auto registered = register_region(*region); !registered) {
+        spdlog::warn("rc: {}", registered.error().detail);
+      }
+    }
+  }
+  port_is_down_ = false;
+  pool_->restart(true);
+}
+
+RcRegion::~RcRegion() { fabric_.remove(*this); }
+
+void RcRegion::token(std::size_t offset, std::size_t length, Deadline deadline, Done<Token> done) {
+  fabric_.pool().acquire(deadline, [this, offset, length, done = std::move(done)](
+                                       Result<SessionPool::Lease> lease) mutable {
+    if (!lease) return done(std::unexpected(std::move(lease.error())));
+    const std::uint64_t key = key_.load(std::memory_order_acquire);
+    SessionPool& pool = fabric_.pool();
+    if (key == kNoKey) {
+      pool.give_back(std::move(*lease), TokenFate::kUnsent);
+      return done(fail(ErrorCode::kUnreachable, "the memory is not registered at present"));
+    }
+    std::string text = rc::format_object_token(
+        {.session_id = lease->session->id(),
+         .address = reinterpret_cast<std::uintptr_t>(bytes_.data() + offset),
+         .size_bytes = length,
+         .rkey = static_cast<std::uint32_t>(key)});
+    done(Token(std::move(text), [&pool, lease = std::move(*lease)](TokenFate fate) mutable {
+      pool.give_back(std::move(lease), fate);
+    }));
+  });
+}
+
+Result<void> RcRegion::renew() { return fabric_.renew(*this); }
+
+}  // namespace
+
+Result<std::unique_ptr<Fabric>> make_rc_fabric(RcOptions options, const Clock& clock,
+                                               metrics::Registry& metrics) {
+  auto fabric = std::make_unique<RcFabric>(std::move(options), clock, metrics);
+  if (auto started = fabric->start(); !started) {
+    return std::unexpected(std::move(started.error()));
+  }
+  return fabric;
+}
+
+}  // namespace s3rdmafs::rdma::verbs

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "rdma/fabric.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/metrics/registry.h"
+#include "s3rdmafs/rdma/rdma_devices.h"
+
+namespace s3rdmafs::rdma::verbs {
+
+struct RcOptions {
+  PortWish port;              ///< which port of which device
+  std::string endpoint_url;   ///< scheme://host[:port]
+  std::string endpoint_host;  ///< of that URL
+  std::uint16_t endpoint_port = 0;
+  std::string ca_file;
+  unsigned sessions_max = 64;
+};
+
+/// The fabric to servers that speak the rc dialect, over any RDMA device (rc-dialects.md section
+/// 2). Ports that go down, addresses that change, devices that fail and servers that restart come
+/// back by themselves, within about a second. Borrows clock and metrics.
+///
+/// Errors: kNotFound where no port of a device leads to the server; kSystem. A server that cannot
+/// be reached, or does no rc, is no error: the fabric is down and goes on trying.
+[[nodiscard]] Result<std::unique_ptr<Fabric>> make_rc_fabric(RcOptions options, const Clock& clock,
+                                                             metrics::Registry& metrics);
+
+}  // namespace s3rdmafs::rdma::verbs

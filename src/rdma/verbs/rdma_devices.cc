@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why by the route. A server answers to the address a request came from, and separate rails seldom
+// route to each other: the port to use is the one whose address the kernel would send from
+// (protocol.md section 3.2). Everything else is a guess, and only made where it cannot matter.
+#include "s3rdmafs/rdma/rdma_devices.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <memory>
+
+#include <net/if.h>
+
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/unique_fd.h"
+#include "s3rdmafs/rdma/verbs_handles.h"
+
+namespace s3rdmafs::rdma::verbs {
+namespace {
+
+LinkLayer link_layer_of(std::uint8_t value) {
+  if (value == IBV_LINK_LAYER_INFINIBAND) return LinkLayer::kInfiniBand;
+  return value == IBV_LINK_LAYER_ETHERNET ? LinkLayer::kEthernet : LinkLayer::kOther;
+}
+
+GidType gid_type_of(std::uint32_t value) {
+  if (value == IBV_GID_TYPE_ROCE_V1) return GidType::kRoceV1;
+  return value == IBV_GID_TYPE_ROCE_V2 ? GidType::kRoceV2 : GidType::kInfiniBand;
+}
+
+// The enumeration counts from 256 = 1 in powers of two.
+unsigned mtu_bytes(ibv_mtu mtu) { return 128U << mtu; }
+
+std::string network_device_name(std::uint32_t index) {
+  char name[IF_NAMESIZE] = {};
+  return index != 0 && ::if_indextoname(index, name) != nullptr ? name : "";
+}
+
+PortInfo describe_port(ibv_context* context, std::uint8_t number) {
+  PortInfo info;
+  info.number = number;
+  ibv_port_attr port{};
+  if (ibv_query_port(context, number, &port) != 0) {
+    info.state = "unknown";
+    return info;
+  }
+  info.link_layer = link_layer_of(port.link_layer);
+  info.is_active = port.state == IBV_PORT_ACTIVE;
+  info.state = ibv_port_state_str(port.state);
+  info.active_mtu_bytes = mtu_bytes(port.active_mtu);
+  info.lid = port.lid;
+  for (int index = 0; index < port.gid_tbl_len; ++index) {
+    ibv_gid_entry entry{};
+    const auto at = static_cast<std::uint32_t>(index);
+    if (ibv_query_gid_ex(context, number, at, &entry, 0) != 0) continue;
+    GidEntry gid{.index = at,
+                 .gid = {},
+                 .type = gid_type_of(entry.gid_type),
+                 .network_device = network_device_name(entry.ndev_ifindex)};
+    std::ranges::copy(entry.gid.raw, gid.gid.begin());
+    if (gid.gid != Gid{}) info.gids.push_back(std::move(gid));
+  }
+  return info;
+}
+
+bool is_link_local(const Gid& gid) { return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80; }
+
+bool is_loopback(std::string_view address) {
+  return address == "::1" || address.starts_with("127.");
+}
+
+// How good a GID is where nobody asks for one in particular; 0: of no use.
+int rank(const GidEntry& entry, const std::optional<Gid>& wanted) {
+  const bool is_the_one = wanted && entry.gid == *wanted;
+  const int of_type = entry.type == GidType::kRoceV1 ? 1 : 2;
+  return (is_the_one ? 8 : 0) + (is_link_local(entry.gid) ? 0 : 4) + of_type;
+}
+constexpr int kRankOfTheOne = 8;
+
+std::string what_there_is(const std::vector<DeviceInfo>& devices) {
+  if (devices.empty()) return "this machine has no RDMA device";
+  std::string text = "there is";
+  for (const DeviceInfo& device : devices) {
+    for (const PortInfo& port : device.ports) {
+      text += fmt::format(" {}:{} ({}", device.name, port.number, port.state);
+      for (const GidEntry& entry : port.gids) text += ", " + address_of_gid(entry.gid);
+      text += ")";
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::vector<DeviceInfo>> list_devices() {
+  int count = 0;
+  const DeviceList list(ibv_get_device_list(&count));
+  if (!list) {
+    // ENOSYS: the kernel has no uverbs; a machine like any other without such a card.
+    if (errno == ENOSYS) return std::vector<DeviceInfo>();
+    return fail_errno("list the RDMA devices", errno);
+  }
+  std::vector<DeviceInfo> devices;
+  for (int i = 0; i < count; ++i) {
+    DeviceInfo info{.name = ibv_get_device_name(list[static_cast<std::size_t>(i)]),
+                    .node_guid = {},
+                    .ports = {}};
+    const Context context(ibv_open_device(list[static_cast<std::size_t>(i)]));
+    if (!context) return fail_errno("open RDMA device " + info.name, errno);
+    ibv_device_attr attributes{};
+    if (ibv_query_device(context.get(), &attributes) != 0) {
+      return fail_errno("ask RDMA device " + info.name, errno);
+    }
+    info.node_guid = fmt::format("{:016x}", be64toh(attributes.node_guid));
+    for (unsigned port = 1; port <= attributes.phys_port_cnt; ++port) {
+      info.ports.push_back(describe_port(context.get(), static_cast<std::uint8_t>(port)));
+    }
+    devices.push_back(std::move(info));
+  }
+  return devices;
+}
+
+PortWish parse_rail(std::string_view rails, std::optional<unsigned> gid_index) {
+  const std::string_view rail = rails.substr(0, rails.find(','));
+  PortWish wish{.device = {}, .address = {}, .port = {}, .gid_index = gid_index};
+  if (rail == "auto") return wish;
+  if (gid_of_address(rail)) {
+    wish.address = rail;
+    return wish;
+  }
+  const std::size_t colon = rail.find(':');
+  wish.device = rail.substr(0, colon);
+  std::uint8_t port = 0;
+  if (colon != std::string_view::npos &&
+      std::from_chars(rail.data() + colon + 1, rail.data() + rail.size(), port).ec == std::errc()) {
+    wish.port = port;
+  }
+  return wish;
+}
+
+Result<ChosenPort> choose_port(const std::vector<DeviceInfo>& devices, const PortWish& wish,
+                               std::string_view source_address) {
+  if (!wish.address.empty()) source_address = wish.address;
+  const std::optional<Gid> wanted = gid_of_address(source_address);
+  const bool any_will_do = is_loopback(source_address) || !wish.device.empty() || wish.gid_index;
+  std::optional<ChosenPort> best;
+  int best_rank = any_will_do ? 0 : kRankOfTheOne;
+  for (const DeviceInfo& device : devices) {
+    if (!wish.device.empty() && device.name != wish.device) continue;
+    for (const PortInfo& port : device.ports) {
+      if (!port.is_active || (wish.port && *wish.port != port.number)) continue;
+      for (const GidEntry& entry : port.gids) {
+        if (wish.gid_index && *wish.gid_index != entry.index) continue;
+        const int value = rank(entry, wanted);
+        if (value <= best_rank) continue;
+        best_rank = value;
+        best = ChosenPort{.device = device.name,
+                          .port = port.number,
+                          .gid_index = entry.index,
+                          .gid = entry.gid,
+                          .why = fmt::format(
+                              "{} port {}, {} GID {} ({}){}", device.name, port.number,
+                              gid_type_name(entry.type), entry.index, address_of_gid(entry.gid),
+                              value > kRankOfTheOne ? ": the address requests are sent from" : "")};
+      }
+    }
+  }
+  if (best) return *best;
+  return fail(
+      ErrorCode::kNotFound,
+      fmt::format("no active RDMA port {}: {}. {}",
+                  any_will_do
+                      ? "as asked for"
+                      : fmt::format("has {}, the address requests are sent from", source_address),
+                  what_there_is(devices),
+                  devices.empty() ? "Use rdma.fabric = \"auto\" or rdma.mode = \"off\""
+                                  : "Give the port's interface that address, or name the port with "
+                                    "rdma.rails"));
+}
+
+Result<std::string> source_address_towards(const std::string& host, std::uint16_t port) {
+  // URLs put brackets around an IPv6 address.
+  std::string name = host;
+  std::erase_if(name, [](char c) { return c == '[' || c == ']'; });
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  const int error = ::getaddrinfo(name.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (error != 0) {
+    return fail(ErrorCode::kUnreachable, fmt::format("{}: {}", name, ::gai_strerror(error)));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, ::freeaddrinfo);
+  int last_errno = ENETUNREACH;
+  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+    // Connecting a datagram socket asks the routing table and sends nothing.
+    const UniqueFd probe(::socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage source{};
+    socklen_t length = sizeof(source);
+    if (!probe || ::connect(probe.get(), at->ai_addr, at->ai_addrlen) != 0 ||
+        ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&source), &length) != 0) {
+      last_errno = errno;
+      continue;
+    }
+    char text[NI_MAXHOST] = {};
+    if (::getnameinfo(reinterpret_cast<sockaddr*>(&source), length, text, sizeof(text), nullptr, 0,
+                      NI_NUMERICHOST) == 0) {
+      return std::string(text);
+    }
+  }
+  return fail_errno("no route to " + name, last_errno);
+}
+
+std::optional<Gid> gid_of_address(std::string_view address) {
+  std::string text(address.substr(0, address.find('%')));  // without the scope of fe80::1%eth0
+  if (text.find(':') == std::string::npos) text = "::ffff:" + text;
+  Gid gid{};
+  if (::inet_pton(AF_INET6, text.c_str(), gid.data()) != 1) return std::nullopt;
+  return gid;
+}
+
+std::string address_of_gid(const Gid& gid) {
+  constexpr Gid kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  char text[INET6_ADDRSTRLEN] = {};
+  if (std::equal(gid.begin(), gid.begin() + 12, kMapped.begin())) {
+    ::inet_ntop(AF_INET, gid.data() + 12, text, sizeof(text));
+  } else {
+    ::inet_ntop(AF_INET6, gid.data(), text, sizeof(text));
+  }
+  return text;
+}
+
+std::string_view gid_type_name(GidType type) noexcept {
+  switch (type) {
+    case GidType::kInfiniBand:
+      return "InfiniBand";
+    case GidType::kRoceV1:
+      return "RoCE v1";
+    case GidType::kRoceV2:
+      break;
+  }
+  return "RoCE v2";
+}
+
+}  // namespace s3rdmafs::rdma::verbs

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why a pool. The dialect lets a session serve one request at a time, and making one costs two
+// round trips: so sessions are kept, and there are as many as there were requests at once. Only
+// demand makes them: one is made when a request waits and none is idle.
+//
+// Broken sessions. The server destroys its side after any failed transfer, and after a request that
+// was never answered it may still be writing: such a session is destroyed by the thread, and the
+// next waiter gets a new one.
+//
+// Locks. mutex_ is a leaf: continuations, the maker and the destruction of sessions are left until
+// it has been released.
+//
+// Cost. A request finds an idle session under one lock; the one used last is lent first, so that
+// those not needed age until they are let go.
+#include "rdma/verbs/session_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/thread_name.h"
+
+namespace s3rdmafs::rdma::verbs {
+namespace {
+
+// How long the thread sleeps: while requests wait their time may run out; else only sessions age.
+constexpr std::chrono::milliseconds kBusyTick{50};
+constexpr std::chrono::milliseconds kQuietTick{1000};
+
+}  // namespace
+
+SessionPool::SessionPool(SessionMaker& maker, unsigned sessions_max, const Clock& clock,
+                         metrics::Registry& metrics)
+    : maker_(maker),
+      sessions_max_(sessions_max),
+      clock_(clock),
+      open_gauge_(metrics.gauge("rdma_rc_sessions", "RC sessions that are open.")),
+      made_(metrics.counter("rdma_rc_sessions_made_total", "RC sessions that were made.")),
+      broken_(metrics.counter("rdma_rc_sessions_broken_total",
+                              "RC sessions given up after a transfer that failed, or that was not "
+                              "answered.")) {
+  {
+    const MutexLock lock(mutex_);
+    count_open(1);
+  }
+  make_one();
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+SessionPool::~SessionPool() { shut_down(); }
+
+void SessionPool::acquire(Deadline deadline, Done<Lease> done) {
+  Error error{ErrorCode::kCancelled, "the mount is going down"};
+  std::optional<Lease> found;
+  {
+    const MutexLock lock(mutex_);
+    if (!shut_down_ && enabled_ && !idle_.empty()) {
+      found = Lease{.session = std::move(idle_.back().session), .generation = generation_};
+      idle_.pop_back();
+    } else if (!shut_down_ && enabled_ && (!problem_ || open_ > 0)) {
+      waiters_.push_back(
+          {.until = std::min(deadline, clock_.now() + kPatience), .done = std::move(done)});
+      wake_.notify_one();
+      return;
+    } else if (!shut_down_) {
+      error = problem_.value_or(Error{ErrorCode::kUnreachable, "the RDMA port is down"});
+    }
+  }
+  if (found) return done(std::move(*found));
+  done(std::unexpected(std::move(error)));
+}
+
+void SessionPool::give_back(Lease lease, TokenFate fate) {
+  const bool is_good = fate == TokenFate::kAnswered || fate == TokenFate::kUnsent;
+  Done<Lease> next;
+  {
+    const MutexLock lock(mutex_);
+    if (!is_good || shut_down_ || lease.generation != generation_) {
+      if (!is_good) broken_.add();
+      retired_.push_back(std::move(lease.session));
+      wake_.notify_one();
+      return;
+    }
+    if (waiters_.empty()) return put_idle(std::move(lease));
+    next = std::move(waiters_.front().done);
+    waiters_.pop_front();
+  }
+  next(std::move(lease));
+}
+
+void SessionPool::restart(bool enabled) {
+  Work work;
+  {
+    const MutexLock lock(mutex_);
+    enabled_ = enabled;
+    ++generation_;
+    for (Idle& idle : idle_) retired_.push_back(std::move(idle.session));
+    idle_.clear();
+    problem_.reset();
+    if (!enabled) fail_waiters(work, {ErrorCode::kUnreachable, "the RDMA port is down"});
+    update_is_up();
+    wake_.notify_one();
+  }
+  carry_out(std::move(work));
+}
+
+void SessionPool::shut_down() {
+  Work work;
+  {
+    const MutexLock lock(mutex_);
+    shut_down_ = true;
+    fail_waiters(work, {ErrorCode::kCancelled, "the mount is going down"});
+    update_is_up();
+    wake_.notify_one();
+  }
+  maker_.cancel();
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+  carry_out(std::move(work));
+  const MutexLock lock(mutex_);
+  idle_.clear();
+  retired_.clear();
+}
+
+void SessionPool::run(const std::stop_token& stop) {
+  set_thread_name("rdma-rc");
+  while (!stop.stop_requested()) {
+    Work work = wait_for_work(stop);
+    const bool wanted = work.make_one;
+    carry_out(std::move(work));
+    if (wanted) make_one();
+  }
+}
+
+SessionPool::Work SessionPool::wait_for_work(const std::stop_token& stop) {
+  Work work;
+  const MutexLock lock(mutex_);
+  if (!stop.stop_requested() && retired_.empty() && !should_make_one()) {
+    wake_.wait_until(
+        mutex_, std::chrono::steady_clock::now() + (waiters_.empty() ? kQuietTick : kBusyTick));
+  }
+  collect(work);
+  return work;
+}
+
+void SessionPool::collect(Work& work) {
+  const auto now = clock_.now();
+  while (!waiters_.empty() && waiters_.front().until <= now) {
+    work.failures.emplace_back(
+        std::move(waiters_.front().done),
+        Error{ErrorCode::kUnreachable, "no RC session came free in time (rdma.sessions_max)"});
+    waiters_.pop_front();
+  }
+  // From the front: what was not used for longest.
+  while (!idle_.empty() && now - idle_.front().since >= kIdleMax) {
+    work.disconnected.push_back(idle_.front().session->id());
+    retired_.push_back(std::move(idle_.front().session));
+    idle_.erase(idle_.begin());
+  }
+  work.destroyed = std::exchange(retired_, {});
+  count_open(-static_cast<int>(work.destroyed.size()));
+  work.make_one = should_make_one();
+  if (work.make_one) count_open(1);
+}
+
+// After a failure one attempt an interval finds out whether the server is back, wanted or not: a
+// request that finds the fabric down goes by HTTP and never asks again.
+bool SessionPool::should_make_one() const {
+  if (shut_down_ || !enabled_ || open_ >= sessions_max_) return false;
+  if (problem_) return clock_.now() >= retry_at_;
+  return !waiters_.empty();
+}
+
+void SessionPool::make_one() {
+  std::uint64_t generation = 0;
+  {
+    const MutexLock lock(mutex_);
+    generation = generation_;
+  }
+  Result<std::unique_ptr<Session>> made = maker_.connect();
+  Work work;
+  Done<Lease> next;
+  Lease lease;
+  {
+    const MutexLock lock(mutex_);
+    if (made) {
+      made_.add();
+      problem_.reset();
+      lease = {.session = std::move(*made), .generation = generation};
+      if (generation != generation_ || shut_down_) {
+        retired_.push_back(std::move(lease.session));
+      } else if (waiters_.empty()) {
+        put_idle(std::move(lease));
+      } else {
+        next = std::move(waiters_.front().done);
+        waiters_.pop_front();
+      }
+    } else {
+      count_open(-1);
+      const Error& error = made.error();
+      if (!problem_ || problem_->detail != error.detail) {
+        spdlog::warn("rc: no session with the server: {}; trying again", error.detail);
+      }
+      retry_at_ = clock_.now() + (error.code == ErrorCode::kUnsupported
+                                      ? std::chrono::milliseconds(kUnsupportedInterval)
+                                      : kRetryInterval);
+      problem_ = error;
+      if (open_ == 0) fail_waiters(work, {ErrorCode::kUnreachable, error.detail});
+    }
+    update_is_up();
+  }
+  if (next) next(std::move(lease));
+  carry_out(std::move(work));
+}
+
+void SessionPool::carry_out(Work work) {
+  for (auto& [done, error] : work.failures) done(std::unexpected(std::move(error)));
+  work.destroyed.clear();  // before the server hears of it: it may still be writing
+  for (const std::string& id : work.disconnected) maker_.disconnect(id);
+}
+
+void SessionPool::fail_waiters(Work& work, const Error& error) {
+  for (Waiter& waiter : waiters_) work.failures.emplace_back(std::move(waiter.done), error);
+  waiters_.clear();
+}
+
+void SessionPool::put_idle(Lease lease) {
+  idle_.push_back({.session = std::move(lease.session), .since = clock_.now()});
+}
+
+void SessionPool::count_open(int change) {
+  open_ = static_cast<unsigned>(static_cast<int>(open_) + change);
+  open_gauge_.set(open_);
+}
+
+void SessionPool::update_is_up() { is_up_ = enabled_ && !shut_down_ && (!problem_ || open_ > 0); }
+
+}  // namespace s3rdmafs::rdma::verbs

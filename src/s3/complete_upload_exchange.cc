@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether it took effect. The request may be repeated: as long as the upload exists, nothing has
+// happened. Once an attempt was lost, "no such upload" most likely means that it did what it
+// should: nobody else completes our upload. HEAD then confirms that an object of as many parts is
+// there, for an upload may also have been aborted by a life-cycle rule.
+#include "s3/complete_upload_exchange.h"
+
+#include <algorithm>
+#include <span>
+
+#include "s3/error_mapping.h"
+#include "s3/xml_writer.h"
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+using Step = Exchange::Next::Step;
+
+std::string_view without_quotes(std::string_view etag) {
+  if (etag.starts_with('"')) etag.remove_prefix(1);
+  if (etag.ends_with('"')) etag.remove_suffix(1);
+  return etag;
+}
+
+bool is_md5(std::string_view text) {
+  constexpr std::size_t kMd5HexDigits = 32;
+  return text.size() == kMd5HexDigits &&
+         text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
+
+}  // namespace
+
+bool may_be_made_of(std::string_view object_etag, const std::vector<UploadedPart>& parts) {
+  const bool are_md5 = std::ranges::all_of(
+      parts, [](const UploadedPart& part) { return is_md5(without_quotes(part.etag)); });
+  if (!are_md5) return true;
+  const std::string_view text = without_quotes(object_etag);
+  const std::size_t dash = text.find('-');
+  return is_md5(text.substr(0, dash)) && dash != std::string_view::npos &&
+         text.substr(dash + 1) == std::to_string(parts.size());
+}
+
+CompleteUploadExchange::CompleteUploadExchange(TransferShared& shared, std::string key,
+                                               std::string upload_id,
+                                               std::vector<UploadedPart> parts,
+                                               Done<std::string> done)
+    : shared_(shared),
+      key_(std::move(key)),
+      upload_id_(std::move(upload_id)),
+      parts_(std::move(parts)),
+      done_(std::move(done)),
+      etag_(s3rdmafs::fail(ErrorCode::kCancelled, "")) {}
+
+void CompleteUploadExchange::next_request(Deadline, Done<HttpRequest> ready) {
+  if (is_asking_) {
+    return ready(shared_.requests.build({.method = HttpMethod::kHead, .key = key_}));
+  }
+  has_checksums_ = shared_.checksums.takes_crc64nvme();
+  document_ = complete_upload_document(parts_, has_checksums_);
+  Result<HttpRequest> request =
+      shared_.requests.build({.method = HttpMethod::kPost,
+                              .key = key_,
+                              .query = {{"uploadId", upload_id_}},
+                              .headers = {{"content-type", "application/xml"}},
+                              .payload_hash = sha256_hex(document_)});
+  if (request) {
+    request->body = std::as_bytes(std::span(document_));
+    request->text_bytes_max = kErrorTextBytesMax;
+    request->send_once = true;  // so that a first time is never overlooked
+  }
+  ready(std::move(request));
+}
+
+Exchange::Next CompleteUploadExchange::on_outcome(HttpOutcome outcome) {
+  if (outcome) return is_asking_ ? on_head(*outcome) : on_answer(*outcome);
+  if (!is_asking_ && outcome.error().may_have_reached_server) may_have_taken_effect_ = true;
+  return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
+}
+
+Exchange::Next CompleteUploadExchange::on_answer(const HttpResponse& response) {
+  // AWS sends the 200 before it knows: the document may still be an error.
+  const S3Error error = parse_error(response.text);
+  if (response.status < 200 || response.status >= 300 || !error.code.empty()) {
+    return on_error(response, error);
+  }
+  Result<std::string> etag = parse_completed_etag(response.text);
+  if (!etag) {
+    // Some kind of success, or half an answer: the object says which.
+    may_have_taken_effect_ = true;
+    is_asking_ = true;
+    return {.step = Step::kSendAgain};
+  }
+  etag_ = std::move(etag);
+  return {.step = Step::kFinished};
+}
+
+Exchange::Next CompleteUploadExchange::on_error(const HttpResponse& response,
+                                                const S3Error& error) {
+  if (has_checksums_ && shared_.checksums.is_refusal(response.status, error)) {
+    return {.step = Step::kSendAgain};
+  }
+  const bool is_gone = response.status == 404 && error.code != "NoSuchBucket";
+  if (is_gone && may_have_taken_effect_) {
+    is_asking_ = true;
+    return {.step = Step::kSendAgain};
+  }
+  return {.step = Step::kFailed,
+          .error = map_s3_error({.verb = "COMPLETE UPLOAD",
+                                 .key = key_,
+                                 .bucket = shared_.requests.bucket(),
+                                 .endpoint = shared_.requests.endpoint_url()},
+                                response.status, error),
+          .retry_after = response.headers.retry_after};
+}
+
+Exchange::Next CompleteUploadExchange::on_head(const HttpResponse& response) {
+  const bool is_there = response.status >= 200 && response.status < 300;
+  if (is_there && may_be_made_of(response.headers.etag, parts_)) {
+    etag_ = response.headers.etag;
+    return {.step = Step::kFinished};
+  }
+  if (!is_there && response.status != 404) return on_error(response, {});
+  return {.step = Step::kFailed,
+          .error = {ErrorCode::kNotFound,
+                    fmt::format("COMPLETE UPLOAD '{}': the upload is gone, and its object is not "
+                                "there: aborted by another client or a life-cycle rule",
+                                key_)}};
+}
+
+void CompleteUploadExchange::fail(Error error) { etag_ = std::unexpected(std::move(error)); }
+
+void CompleteUploadExchange::finish() { done_(std::move(etag_)); }
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "s3/object_writer.h"
+#include "s3/retry_runner.h"
+#include "s3/token_policy.h"
+
+namespace s3rdmafs::s3 {
+
+/// CompleteMultipartUpload: the moment at which an object becomes visible.
+class CompleteUploadExchange final : public Exchange {
+ public:
+  CompleteUploadExchange(TransferShared& shared, std::string key, std::string upload_id,
+                         std::vector<UploadedPart> parts, Done<std::string> done);
+
+  void next_request(Deadline deadline, Done<HttpRequest> ready) override;
+  Next on_outcome(HttpOutcome outcome) override;
+  void fail(Error error) override;
+  void finish() override;
+
+ private:
+  [[nodiscard]] Next on_answer(const HttpResponse& response);
+  [[nodiscard]] Next on_head(const HttpResponse& response);
+  [[nodiscard]] Next on_error(const HttpResponse& response, const S3Error& error);
+
+  TransferShared& shared_;
+  const std::string key_;
+  const std::string upload_id_;
+  const std::vector<UploadedPart> parts_;
+  Done<std::string> done_;
+  std::string document_;  // the request's body
+  bool has_checksums_ = false;
+  bool may_have_taken_effect_ = false;  // an attempt that was never answered
+  bool is_asking_ = false;
+  Result<std::string> etag_;
+};
+
+/// Whether an object with this ETag can be what these parts were completed to. Where the parts'
+/// ETags are MD5 sums, as AWS has them, the object's is "sum-N" for N parts; elsewhere ETags say
+/// nothing, and nothing speaks against it.
+[[nodiscard]] bool may_be_made_of(std::string_view object_etag,
+                                  const std::vector<UploadedPart>& parts);
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The probe is one small part of a multipart upload to the same key, by token, which is aborted
+// whatever came of it. Parts are never visible, so a server that ignores the token does no harm.
+// Its outcome is not handed on: it teaches Capabilities, which the PUT then asks.
+//
+// It costs three small requests, by each writer that comes while nothing is known, and then one
+// writer's every Capability::kProbeInterval while the answer is no. (A GET that came by RDMA is not
+// taken for an answer: Ceph and versitygw show that a server may do one operation and not another.)
+#include "s3/put_sequence.h"
+
+#include <algorithm>
+
+#include "s3/create_upload_exchange.h"
+#include "s3/query_exchange.h"
+#include "s3/removal.h"
+#include "s3rdmafs/base/checksum.h"
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+/// Enough to be a transfer, little enough to cost nothing.
+constexpr std::size_t kProbeBytesMax = 64 * kKiB;
+
+/// Beyond the operation's own deadline, which is over when an undo becomes necessary.
+constexpr std::chrono::seconds kUndoTime{10};
+
+}  // namespace
+
+void PutSequence::run(std::string key, PutBody body, bool only_if_absent, Deadline deadline,
+                      PutDone done) {
+  PutExchange::Put put{.key = std::move(key), .body = body, .only_if_absent = only_if_absent};
+  if (!needs_probe(body)) return store(std::move(put), false, deadline, std::move(done));
+  // Not moved from below: the order in which arguments are made is not ours.
+  std::string probe_key = put.key;
+  probe(std::move(probe_key), body, deadline,
+        [this, put = std::move(put), deadline, done = std::move(done)](Probed probed) mutable {
+          if (!probed.result && shared_.rdma.mode == config::RdmaMode::kRequire) {
+            return done({.etag = std::unexpected(std::move(probed.result.error())),
+                         .late_read_possible = probed.late_read_possible});
+          }
+          store(std::move(put), probed.late_read_possible, deadline, std::move(done));
+        });
+}
+
+bool PutSequence::needs_probe(const PutBody& body) {
+  if (shared_.rdma.mode == config::RdmaMode::kOff || body.window.length == 0) return false;
+  if (shared_.capabilities.is_known_to_read() || shared_.capabilities.has_spoiled()) return false;
+  if (!shared_.capabilities.of(TransferKind::kUploadPart).is_worth_trying()) return false;
+  if (shared_.rdma.mode == config::RdmaMode::kRequire) return true;
+  if (shared_.rdma.threshold_bytes) return body.window.length >= *shared_.rdma.threshold_bytes;
+  return shared_.write_paths.better(body.window.length) == Path::kRdma;
+}
+
+void PutSequence::probe(std::string key, PutBody body, Deadline deadline, ProbedDone done) {
+  body.window.length = std::min(body.window.length, kProbeBytesMax);
+  body.crc64nvme = crc64nvme(0, body.window.bytes());
+  // Where RDMA is required the part itself waits for a fabric that is down, as every transfer does.
+  if (shared_.rdma.mode == config::RdmaMode::kRequire) {
+    return create_probe(std::move(key), body, deadline, std::move(done));
+  }
+  // Without a fabric there is nothing to be learned, and no request to be made for it.
+  body.window.region->token(body.window.offset, body.window.length, deadline,
+                            [this, key = std::move(key), body, deadline,
+                             done = std::move(done)](Result<rdma::Token> token) mutable {
+                              if (!token)
+                                return done({.result = std::unexpected(std::move(token.error()))});
+                              token->end(rdma::TokenFate::kUnsent);
+                              create_probe(std::move(key), body, deadline, std::move(done));
+                            });
+}
+
+void PutSequence::create_probe(std::string key, PutBody body, Deadline deadline, ProbedDone done) {
+  auto on_created = [this, key, body, deadline,
+                     done = std::move(done)](Result<std::string> upload_id) mutable {
+    if (upload_id) {
+      return send_probe(std::move(key), std::move(*upload_id), body, deadline, std::move(done));
+    }
+    // The right to make uploads may be missing: not to be asked for by every PUT.
+    shared_.capabilities.of(TransferKind::kUploadPart).on_declined();
+    done({.result = std::unexpected(std::move(upload_id.error()))});
+  };
+  runner_.run(
+      std::make_unique<CreateUploadExchange>(shared_, std::move(key), std::move(on_created)),
+      deadline);
+}
+
+void PutSequence::send_probe(std::string key, std::string upload_id, PutBody body,
+                             Deadline deadline, ProbedDone done) {
+  auto on_part = [this, key, upload_id, deadline,
+                  done = std::move(done)](PutExchange::Ended part) mutable {
+    Probed probed{.result = {}, .late_read_possible = part.outcome.late_read_possible};
+    if (!part.outcome.etag) probed.result = std::unexpected(std::move(part.outcome.etag.error()));
+    auto on_aborted = [done = std::move(done), probed = std::move(probed)](Result<void>) mutable {
+      done(std::move(probed));
+    };
+    runner_.run(make_removal(shared_.requests,
+                             {.verb = "ABORT UPLOAD",
+                              .key = std::move(key),
+                              .parameters = {{"uploadId", std::move(upload_id)}}},
+                             std::move(on_aborted)),
+                deadline);
+  };
+  PutExchange::Put part{.key = std::move(key),
+                        .upload_id = std::move(upload_id),
+                        .part_number = 1,
+                        .body = body,
+                        .is_probe = true};
+  runner_.run(std::make_unique<PutExchange>(shared_, std::move(part), std::move(on_part)),
+              deadline);
+}
+
+void PutSequence::store(PutExchange::Put put, bool late_read_possible, Deadline deadline,
+                        PutDone done) {
+  std::string key = put.key;
+  auto on_ended = [this, key = std::move(key), late_read_possible,
+                   done = std::move(done)](PutExchange::Ended ended) mutable {
+    PutOutcome outcome = std::move(ended.outcome);
+    outcome.late_read_possible = outcome.late_read_possible || late_read_possible;
+    if (!ended.spoiled_etag) return done(std::move(outcome));
+    undo(std::move(key), std::move(*ended.spoiled_etag),
+         [done = std::move(done), outcome = std::move(outcome)](Result<void>) mutable {
+           done(std::move(outcome));
+         });
+  };
+  runner_.run(std::make_unique<PutExchange>(shared_, std::move(put), std::move(on_ended)),
+              deadline);
+}
+
+/// Removes what a server stored in place of our object, if it is still that.
+void PutSequence::undo(std::string key, std::string spoiled_etag, Done<void> done) {
+  const Deadline deadline = clock_.now() + kUndoTime;
+  auto on_removed = [key, done = std::move(done)](Result<void> removed) mutable {
+    if (!removed) {
+      spdlog::error("'{}' was stored wrong by the server and could not be removed: remove it ({})",
+                    key, removed.error().detail);
+    }
+    done(std::move(removed));
+  };
+  auto on_head = [this, key, spoiled_etag, deadline,
+                  on_removed = std::move(on_removed)](Result<std::string> found) mutable {
+    if (!found) return on_removed(std::unexpected(std::move(found.error())));
+    if (!is_same_etag(*found, spoiled_etag)) return on_removed({});  // others' by now, or gone
+    Removal removal{.verb = "DELETE", .key = key};
+    if (!spoiled_etag.empty()) removal.headers.emplace_back("if-match", spoiled_etag);
+    runner_.run(make_removal(shared_.requests, std::move(removal), std::move(on_removed)),
+                deadline);
+  };
+  runner_.run(std::make_unique<QueryExchange<std::string>>(
+                  shared_.requests,
+                  QueryExchange<std::string>::Query{.method = HttpMethod::kHead,
+                                                    .verb = "HEAD",
+                                                    .key = key,
+                                                    .subject = key,
+                                                    .parameters = {},
+                                                    .text_bytes_max = 0,
+                                                    .is_gone_fine = true},
+                  // 404 has no ETag, and so is not what was stored; a server that sent none then
+                  // has an empty object now, or it is not ours.
+                  [spoiled_etag](const HttpResponse& response) -> Result<std::string> {
+                    const ResponseHeaders& headers = response.headers;
+                    if (response.status == 404) return "gone";
+                    if (spoiled_etag.empty() && headers.content_length == 0) return "";
+                    return headers.etag.empty() ? "unknown" : headers.etag;
+                  },
+                  std::move(on_head)),
+              deadline);
+}
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "s3/object_writer.h"
+#include "s3/put_exchange.h"
+#include "s3/retry_runner.h"
+#include "s3/token_policy.h"
+
+namespace s3rdmafs::s3 {
+
+/// What PutObject takes besides its own request, so that no empty object is ever left behind: a
+/// probe before it while the endpoint is not known to read by RDMA, and an undo after it where a
+/// server stored the wrong thing and could not be given the right one. Thread-safe.
+class PutSequence {
+ public:
+  /// Borrows all for its lifetime.
+  PutSequence(TransferShared& shared, RetryRunner& runner, const Clock& clock)
+      : shared_(shared), runner_(runner), clock_(clock) {}
+
+  void run(std::string key, PutBody body, bool only_if_absent, Deadline deadline, PutDone done);
+
+ private:
+  /// How a probe ended; an error only says that the endpoint is not known to read.
+  struct Probed {
+    Result<void> result;
+    bool late_read_possible = false;
+  };
+  using ProbedDone = std::move_only_function<void(Probed)>;
+
+  [[nodiscard]] bool needs_probe(const PutBody& body);
+  void probe(std::string key, PutBody body, Deadline deadline, ProbedDone done);
+  void create_probe(std::string key, PutBody body, Deadline deadline, ProbedDone done);
+  void send_probe(std::string key, std::string upload_id, PutBody body, Deadline deadline,
+                  ProbedDone done);
+  void store(PutExchange::Put put, bool late_read_possible, Deadline deadline, PutDone done);
+  void undo(std::string key, std::string spoiled_etag, Done<void> done);
+
+  TransferShared& shared_;
+  RetryRunner& runner_;
+  const Clock& clock_;
+};
+
+}  // namespace s3rdmafs::s3

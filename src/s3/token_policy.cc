@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3/token_policy.h"
+
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+/// The most that every server known transfers in one operation: libcuobjserver's limit
+/// (protocol.md section 4, "Sizes").
+constexpr std::size_t kRdmaTransferBytesMax = kGiB;
+
+std::optional<std::string_view> view(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  return std::string_view(*text);
+}
+
+}  // namespace
+
+TokenPolicy::TokenPolicy(TransferShared& shared, TransferKind kind, const rdma::Window& window,
+                         std::string what)
+    : shared_(shared), kind_(kind), window_(window), what_(std::move(what)) {}
+
+void TokenPolicy::prepare(Deadline deadline, Done<void> ready) {
+  began_at_ = shared_.clock.now();
+  Result<bool> wanted = wants_token();
+  if (!wanted) return ready(std::unexpected(std::move(wanted.error())));
+  if (!*wanted) return ready({});
+  window_.region->token(window_.offset, window_.length, deadline,
+                        [this, ready = std::move(ready)](Result<rdma::Token> token) mutable {
+                          if (!token) {
+                            return ready(without_rdma("fabric_down", std::move(token.error())));
+                          }
+                          token_ = std::move(*token);
+                          ready({});
+                        });
+}
+
+bool TokenPolicy::add_token(RequestSpec& spec) const {
+  if (!token_) return false;
+  spec.headers.emplace_back(shared_.rdma.token_header, token_->text());
+  spec.payload_hash = kUnsignedPayload;
+  return true;
+}
+
+void TokenPolicy::on_unsent() { end_token(rdma::TokenFate::kUnsent); }
+
+void TokenPolicy::on_no_answer(const HttpFailure& failure) {
+  end_token(failure.may_have_reached_server ? rdma::TokenFate::kUnanswered
+                                            : rdma::TokenFate::kUnsent);
+}
+
+void TokenPolicy::on_answer(const rdma::Decision& decision) {
+  using rdma::Verdict;
+  end_token(decision.verdict == Verdict::kTransferFailed ? rdma::TokenFate::kTransferFailed
+                                                         : rdma::TokenFate::kAnswered);
+  Capability& capability = shared_.capabilities.of(kind_);
+  switch (decision.verdict) {
+    case Verdict::kDoneByRdma:
+      return capability.on_rdma_done();
+    case Verdict::kS3Error:
+      return;
+    case Verdict::kBodyCarriesData:
+      return capability.on_body_answer();
+    case Verdict::kTokenRejected:
+      return capability.on_token_rejected();
+    case Verdict::kRetryWithoutToken:
+    case Verdict::kCorrupt:
+      return capability.on_declined();
+    case Verdict::kTransferFailed:
+    case Verdict::kTruncated:
+      return capability.on_transfer_failed();
+  }
+}
+
+void TokenPolicy::on_broken_off() {
+  end_token(rdma::TokenFate::kUnanswered);
+  shared_.capabilities.of(kind_).on_declined();
+}
+
+Result<void> TokenPolicy::fall_back(const rdma::Decision& decision, int http_status) {
+  if (is_required()) {
+    if (decision.verdict == rdma::Verdict::kTransferFailed) return {};
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("{}: rdma.mode is \"require\", and the server did not use RDMA: "
+                            "HTTP {}, {}",
+                            what_, http_status, decision.reason));
+  }
+  shared_.metrics.on_fallback(decision.reason, shared_.requests.endpoint_url(),
+                              fmt::format("{}: HTTP {}", what_, http_status));
+  use_http();
+  return {};
+}
+
+bool TokenPolicy::is_required() const { return shared_.rdma.mode == config::RdmaMode::kRequire; }
+
+void TokenPolicy::on_done(Path path) {
+  if (shared_.rdma.threshold_bytes) return;
+  paths().on_done(window_.length, path, shared_.clock.now() - began_at_);
+}
+
+PathModel& TokenPolicy::paths() {
+  return kind_ == TransferKind::kGet ? shared_.read_paths : shared_.write_paths;
+}
+
+bool TokenPolicy::is_worth_a_token() {
+  if (is_required() || ignores_threshold_) return true;
+  if (shared_.rdma.threshold_bytes) return window_.length >= *shared_.rdma.threshold_bytes;
+  return paths().choose(window_.length) == Path::kRdma;
+}
+
+Result<bool> TokenPolicy::wants_token() {
+  if (shared_.rdma.mode == config::RdmaMode::kOff || !may_use_token_) return false;
+  if (window_.length == 0) return false;  // zero-length transfers: protocol.md section 4
+  if (!is_worth_it_) is_worth_it_ = is_worth_a_token();
+  if (!*is_worth_it_) return false;
+  std::string_view reason;
+  std::string_view why;
+  Capability& capability = shared_.capabilities.of(kind_);
+  if (window_.length > kRdmaTransferBytesMax) {
+    reason = "too_long";
+    why = "the transfer is longer than servers do in one";
+  } else if (kind_ == TransferKind::kPut && !shared_.capabilities.is_known_to_read()) {
+    reason = "not_known_to_read";
+    why = shared_.capabilities.has_spoiled()
+              ? "the endpoint has stored an object wrong that was to go by RDMA"
+              : "the endpoint has not been seen to store a part by RDMA";
+  } else if (!capability.should_try()) {
+    const bool rejects = capability.state() == Capability::State::kRejectsTokens;
+    reason = rejects ? "endpoint_rejects_tokens" : "endpoint_declines";
+    why = rejects ? "the endpoint rejected our tokens" : "the endpoint does no RDMA at present";
+  } else {
+    return true;
+  }
+  if (auto can = without_rdma(reason, {ErrorCode::kUnsupported, std::string(why)}); !can) {
+    return std::unexpected(std::move(can.error()));
+  }
+  return false;
+}
+
+Result<void> TokenPolicy::without_rdma(std::string_view reason, Error why) {
+  if (is_required()) {
+    return fail(why.code, fmt::format("{}: rdma.mode is \"require\", and {}", what_, why.detail));
+  }
+  shared_.metrics.on_fallback(reason, shared_.requests.endpoint_url(), why.detail);
+  use_http();
+  return {};
+}
+
+void TokenPolicy::end_token(rdma::TokenFate fate) {
+  if (token_) token_->end(fate);
+  token_.reset();
+}
+
+rdma::ReplyFacts reply_facts(const HttpResponse& response, const S3Error& error,
+                             std::uint64_t expected_bytes) {
+  return {.http_status = response.status,
+          .reply = view(response.headers.rdma_reply),
+          .bytes_transferred = view(response.headers.rdma_bytes_transferred),
+          .body_bytes = response.body_bytes,
+          .expected_bytes = expected_bytes,
+          .s3_error_code = error.code,
+          .content_length = response.headers.content_length};
+}
+
+}  // namespace s3rdmafs::s3

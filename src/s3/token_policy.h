@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config/mount_config.h"
+#include "rdma/fabric.h"
+#include "rdma/reply_rule.h"
+#include "s3/capability.h"
+#include "s3/checksum_support.h"
+#include "s3/http_message.h"
+#include "s3/path_model.h"
+#include "s3/request.h"
+#include "s3/store_metrics.h"
+#include "s3/verify_sampler.h"
+
+namespace s3rdmafs::s3 {
+
+/// What all transfers of a store share; outlives them.
+struct TransferShared {
+  RequestBuilder& requests;
+  Capabilities& capabilities;
+  ChecksumSupport& checksums;
+  StoreMetrics& metrics;
+  VerifySampler& verify;
+  PathModel& read_paths;
+  PathModel& write_paths;
+  const Clock& clock;
+  config::MountConfig::Rdma rdma;
+};
+
+/// Whether one transfer goes by RDMA token, attempt after attempt: the part that GET, PUT and
+/// UploadPart have in common. Gets the token, tells it its fate, keeps the endpoint's capability up
+/// to date, and falls back as rdma.mode allows. What an answer means is rdma/reply_rule. Used by
+/// one thread at a time; must not move while prepare() waits.
+class TokenPolicy {
+ public:
+  /// @param what  of errors and the log: "GET 'k', bytes 0+4096"
+  TokenPolicy(TransferShared& shared, TransferKind kind, const rdma::Window& window,
+              std::string what);
+
+  /// Gets a token for the next attempt, or decides that it has none: see add_token(). Calls
+  /// `ready` as its last deed. Errors: RDMA is required and cannot be had now.
+  void prepare(Deadline deadline, Done<void> ready);
+
+  /// Puts the token into the attempt's request, and what else that takes. False: there is none, the
+  /// attempt goes by HTTP.
+  [[nodiscard]] bool add_token(RequestSpec& spec) const;
+
+  /// Where the attempt's connection should come from: see rdma::Token. Empty: no matter.
+  [[nodiscard]] std::string source_address() const {
+    return token_ ? token_->source_address() : std::string();
+  }
+
+  // How the attempt ended: one of these, if it had a token.
+  void on_unsent();
+  void on_no_answer(const HttpFailure& failure);
+  void on_answer(const rdma::Decision& decision);
+  void on_broken_off();  ///< an answer with more body than anybody asked for
+
+  /// The transfer has ended well.
+  void on_done(Path path);
+
+  /// After an answer that is neither success nor an S3 error: from now on by HTTP, counted. With
+  /// rdma.mode "require" a failed transfer is worth another by RDMA, and all else is an error.
+  [[nodiscard]] Result<void> fall_back(const rdma::Decision& decision, int http_status);
+  /// RDMA for this transfer however short it is.
+  void ignore_threshold() { ignores_threshold_ = true; }
+  /// The endpoint does not do this kind of transfer right: nothing of it by RDMA for a while.
+  void give_up_endpoint() { shared_.capabilities.of(kind_).on_declined(); }
+  /// This transfer goes by HTTP from now on, whatever the mode.
+  void use_http() { may_use_token_ = false; }
+
+  [[nodiscard]] const std::string& what() const { return what_; }
+  [[nodiscard]] bool is_required() const;
+
+ private:
+  [[nodiscard]] Result<bool> wants_token();
+  [[nodiscard]] bool is_worth_a_token();
+  [[nodiscard]] PathModel& paths();
+  [[nodiscard]] Result<void> without_rdma(std::string_view reason, Error why);
+  void end_token(rdma::TokenFate fate);
+
+  TransferShared& shared_;
+  const TransferKind kind_;
+  const rdma::Window window_;
+  const std::string what_;
+  std::optional<rdma::Token> token_;  // of the attempt under way
+  bool ignores_threshold_ = false;
+  std::optional<bool> is_worth_it_;  // decided once: attempts should not differ by chance
+  std::chrono::steady_clock::time_point began_at_;
+  bool may_use_token_ = true;  // this transfer may still try RDMA
+};
+
+/// What the rule wants to know of an answer. Borrows both.
+[[nodiscard]] rdma::ReplyFacts reply_facts(const HttpResponse& response, const S3Error& error,
+                                           std::uint64_t expected_bytes);
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+
+#include "config/mount_config.h"
+
+namespace s3rdmafs::s3 {
+
+/// Which reads by RDMA are compared with what the server has (rdma.verify). Thread-safe.
+class VerifySampler {
+ public:
+  /// With "sample", so many at first: a fabric that is set up wrong, such as two ends with
+  /// different MTUs, is wrong from the beginning.
+  static constexpr unsigned kFirst = 16;
+  /// And one in so many later: a second read of these costs less than half a per cent.
+  static constexpr unsigned kEvery = 256;
+
+  explicit VerifySampler(config::Verify verify) : verify_(verify) {}
+
+  [[nodiscard]] bool is_on() const { return verify_ != config::Verify::kOff; }
+  /// Asked once for each read that the server says is done.
+  [[nodiscard]] bool should_verify() {
+    if (verify_ != config::Verify::kSample) return verify_ == config::Verify::kAlways;
+    const unsigned count = count_.fetch_add(1, std::memory_order_relaxed);
+    return count < kFirst || count % kEvery == 0;
+  }
+  /// One was wrong: the next ones are first ones again.
+  void start_over() { count_.store(0, std::memory_order_relaxed); }
+
+ private:
+  const config::Verify verify_;
+  std::atomic<unsigned> count_{0};
+};
+
+}  // namespace s3rdmafs::s3

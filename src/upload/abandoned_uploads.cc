@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upload/abandoned_uploads.h"
+
+#include <chrono>
+#include <utility>
+
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::upload {
+
+AbandonedUploads::AbandonedUploads(s3::ObjectWriter& writer, const Clock& clock,
+                                   metrics::Registry& metrics,
+                                   std::chrono::milliseconds attempt_timeout)
+    : writer_(writer),
+      clock_(clock),
+      attempt_timeout_(attempt_timeout),
+      left_(metrics.gauge("upload_abandoned",
+                          "Uploads given up whose parts the server has still to forget.")) {}
+
+void AbandonedUploads::add(std::string key, std::string upload_id) {
+  left_.add(1);
+  abort({std::move(key), std::move(upload_id)});
+}
+
+void AbandonedUploads::abort(Upload upload) {
+  {
+    const MutexLock lock(mutex_);
+    ++in_flight_;
+  }
+  const std::string key = upload.key;
+  const std::string id = upload.id;
+  writer_.abort_upload(
+      key, id, clock_.now() + attempt_timeout_,
+      [self = shared_from_this(), upload = std::move(upload)](Result<void> aborted) mutable {
+        if (aborted) {
+          self->left_.add(-1);
+        } else {
+          spdlog::debug("upload: '{}' cannot be aborted yet: {}", upload.key,
+                        aborted.error().detail);
+        }
+        const MutexLock lock(self->mutex_);
+        if (!aborted) self->due_.push_back(std::move(upload));
+        if (--self->in_flight_ == 0) self->settled_.notify_all();
+      });
+}
+
+void AbandonedUploads::on_tick() {
+  std::deque<Upload> due;
+  {
+    const MutexLock lock(mutex_);
+    // One at a time: while the server is gone, each is a request that times out.
+    if (in_flight_ > 0 || due_.empty()) return;
+    due.push_back(std::move(due_.front()));
+    due_.pop_front();
+  }
+  abort(std::move(due.front()));
+}
+
+void AbandonedUploads::end(Deadline deadline) {
+  const MutexLock lock(mutex_);
+  while (in_flight_ > 0 && settled_.wait_until(mutex_, deadline)) {
+  }
+  for (const Upload& upload : due_) {
+    spdlog::warn(
+        "upload: the server still holds parts of '{}' (upload {}): abort it, or let a "
+        "lifecycle rule (AbortIncompleteMultipartUpload) do so",
+        upload.key, upload.id);
+  }
+}
+
+}  // namespace s3rdmafs::upload

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upload/uploads.h"
+
+#include <utility>
+
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::upload {
+namespace {
+
+metrics::Counter& bytes_by(metrics::Registry& metrics, std::string_view labels) {
+  return metrics.counter("upload_bytes_total",
+                         "Bytes of files that the server took, by the path they went.", labels);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Uploads>> Uploads::create(s3::ObjectWriter& writer, rdma::Fabric& fabric,
+                                                 const Clock& clock, metrics::Registry& metrics,
+                                                 const Options& options) {
+  const PartSizes sizes = part_sizes_for(options.part_bytes, options.buffer_bytes);
+  const std::uint64_t arena_bytes =
+      options.buffer_bytes / sizes.max_bytes * sizes.max_bytes;  // whole slabs only
+  auto arena = cache::Arena::create(arena_bytes, options.lock, fabric,
+                                    {.access = rdma::Access::kRemoteRead,
+                                     .slab_bytes = sizes.max_bytes,
+                                     .size_key = "write.buffer_size"});
+  if (!arena) return std::unexpected(arena.error());
+  spdlog::info("upload: part buffers of {}, parts of {} to {}, objects of up to {} GiB",
+               format_size(arena_bytes), format_size(sizes.first_bytes),
+               format_size(sizes.max_bytes), sizes.object_bytes_max() / kGiB);
+  return std::unique_ptr<Uploads>(new Uploads(std::move(*arena), writer, clock, metrics, options));
+}
+
+Uploads::Uploads(std::unique_ptr<cache::Arena> arena, s3::ObjectWriter& writer, const Clock& clock,
+                 metrics::Registry& metrics, const Options& options)
+    : arena_(std::move(arena)),
+      abandoned_(
+          std::make_shared<AbandonedUploads>(writer, clock, metrics, options.request_timeout)),
+      buffers_(*arena_, options.part_bytes, clock, metrics,
+               [abandoned = abandoned_] { abandoned->on_tick(); }),
+      context_{.writer = writer,
+               .buffers = buffers_,
+               .abandoned = *abandoned_,
+               .clock = clock,
+               .metrics = {.rdma_bytes = bytes_by(metrics, R"(path="rdma")"),
+                           .http_bytes = bytes_by(metrics, R"(path="http")"),
+                           .in_progress = metrics.gauge("upload_objects_in_progress",
+                                                        "Objects being written.")},
+               .part_sizes = {.first_bytes = options.part_bytes, .max_bytes = arena_->slab_bytes()},
+               .parallel_parts = options.parallel_parts,
+               .request_timeout = options.request_timeout} {}
+
+Uploads::~Uploads() = default;
+
+std::shared_ptr<Uploader> Uploads::begin(std::string key) {
+  return std::make_shared<Uploader>(context_, std::move(key));
+}
+
+void Uploads::shut_down(Deadline deadline) {
+  buffers_.shut_down();
+  abandoned_->end(deadline);
+}
+
+}  // namespace s3rdmafs::upload

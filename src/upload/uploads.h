@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cache/arena.h"
+#include "rdma/fabric.h"
+#include "s3/object_writer.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/metrics/registry.h"
+#include "upload/abandoned_uploads.h"
+#include "upload/buffer_pool.h"
+#include "upload/uploader.h"
+
+namespace s3rdmafs::upload {
+
+/// The writing half of a mount: its part buffers, taken and registered at mount, and the objects on
+/// their way to the server. Thread-safe.
+class Uploads {
+ public:
+  struct Options {
+    std::uint64_t part_bytes = 0;    ///< of the first parts; a multiple of a small page
+    std::uint64_t buffer_bytes = 0;  ///< registered memory; at least two parts
+    unsigned parallel_parts = 0;     ///< of one object
+    std::chrono::milliseconds request_timeout{};  ///< of one request, with its retries
+    cache::Arena::Lock lock = cache::Arena::Lock::kTry;
+  };
+
+  /// Takes the memory. Borrows all but the options. Errors: as cache::Arena::create.
+  [[nodiscard]] static Result<std::unique_ptr<Uploads>> create(s3::ObjectWriter& writer,
+                                                               rdma::Fabric& fabric,
+                                                               const Clock& clock,
+                                                               metrics::Registry& metrics,
+                                                               const Options& options);
+  ~Uploads();
+
+  /// A new object, empty so far. The Uploader must be gone before this.
+  [[nodiscard]] std::shared_ptr<Uploader> begin(std::string key);
+
+  /// Ends every wait for a buffer, and gives the aborts under way until `deadline`. Before the
+  /// store is shut down. Blocks.
+  void shut_down(Deadline deadline);
+
+ private:
+  Uploads(std::unique_ptr<cache::Arena> arena, s3::ObjectWriter& writer, const Clock& clock,
+          metrics::Registry& metrics, const Options& options);
+
+  // In order of dependency.
+  const std::unique_ptr<cache::Arena> arena_;
+  const std::shared_ptr<AbandonedUploads> abandoned_;
+  BufferPool buffers_;
+  const Uploader::Context context_;
+};
+
+}  // namespace s3rdmafs::upload

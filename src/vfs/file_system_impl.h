@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// What file_system.cc (names, directories, reads) and file_system_write.cc share.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vfs/directory_handle.h"
+#include "vfs/file_system.h"
+#include "vfs/handle_table.h"
+#include "vfs/inode_table.h"
+#include "vfs/name_cache.h"
+#include "vfs/name_resolver.h"
+#include "vfs/open_files.h"
+#include "vfs/written_files.h"
+
+namespace s3rdmafs::vfs {
+
+[[nodiscard]] inline std::unexpected<Error> no_such_inode(Ino ino) {
+  return fail(ErrorCode::kNotFound, "no inode " + std::to_string(ino));
+}
+
+[[nodiscard]] inline std::unexpected<Error> no_such_handle(std::uint64_t handle) {
+  return fail(ErrorCode::kInvalidArgument, "no open handle " + std::to_string(handle));
+}
+
+class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(s3::ObjectStore& store, cache::ReadCache& cache, const Clock& clock,
+       metrics::Registry& metrics, Options options, std::optional<Writing> writing);
+
+  void lookup(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);
+  void forget(Ino ino, std::uint64_t count) { inodes_.forget(ino, count); }
+  Result<Attributes> attributes(Ino ino) const;
+
+  Result<std::uint64_t> open_directory(Ino ino);
+  void read_directory(std::uint64_t handle, std::uint64_t offset, std::size_t entries_max,
+                      Deadline deadline, Done<std::vector<DirectoryEntry>> done);
+  Entry remember(std::uint64_t handle, const DirectoryEntry& entry);
+  void release_directory(std::uint64_t handle) { directories_.remove(handle); }
+
+  void open(Ino ino, Deadline deadline, Done<OpenFile> done);
+  void read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length, Deadline deadline,
+            Done<cache::PinnedBytes> done);
+  void release(std::uint64_t handle);
+
+  // In file_system_write.cc.
+  bool is_writable() const { return writing_.has_value(); }
+  void create(Ino parent, std::string_view name, bool exclusive, ProcessId process,
+              Deadline deadline, Done<CreatedFile> done);
+  Result<OpenFile> open_to_write(Ino ino, bool truncate, ProcessId process);
+  void write(std::uint64_t handle, std::uint64_t offset_bytes, std::span<const std::byte> bytes,
+             Deadline deadline, Done<void> done);
+  void sync(std::uint64_t handle, Done<void> done);
+  std::optional<ProcessId> opener(std::uint64_t handle) const;
+  void truncate(Ino ino, std::uint64_t size_bytes, Deadline deadline, Done<void> done);
+  void unlink(Ino parent, std::string_view name, Deadline deadline, Done<void> done);
+  void make_directory(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);
+  void remove_directory(Ino parent, std::string_view name, Deadline deadline, Done<void> done);
+  void end_writes(Deadline deadline);
+
+ private:
+  Attributes attributes_of(Ino ino, const Node& node) const;
+  Entry give_to_kernel(const Node& node, SeenAt seen_at);
+  OpenFile open_version(Ino ino, const s3::ObjectInfo& object);
+  /// The version behind `ino` is gone: nothing known about its name holds any longer.
+  void on_stale(Ino ino, const std::string& key);
+  /// The key of a name in a directory. Errors: kNotFound, kNotDirectory, kInvalidArgument.
+  Result<std::string> child_key(Ino parent, std::string_view name) const;
+
+  // In file_system_write.cc.
+  void release_written(std::uint64_t handle);
+  void finish(const std::shared_ptr<WrittenFile>& file, Done<void> done);
+  void create_if_absent(const std::shared_ptr<WrittenFile>& file, bool exclusive,
+                        Result<NameAnswer> answer, Done<CreatedFile> done);
+  void store_empty(std::string key, Deadline deadline, Done<void> done);
+  void remove_key(const std::string& key, const std::string& name_key, Deadline deadline,
+                  Done<void> done);
+  void remove_if_empty(std::string prefix, std::string continuation_token, Deadline deadline,
+                       Done<void> done);
+  /// We changed what this key (a directory's without its last "/") stands for.
+  void changed(const std::string& key);
+
+  const Options options_;
+  s3::ObjectStore& store_;
+  const Clock& clock_;
+  const std::chrono::system_clock::time_point mounted_at_;
+  metrics::Counter& hidden_keys_;
+  InodeTable inodes_;
+  NameCache names_;
+  const std::shared_ptr<NameResolver> resolver_;
+  HandleTable<DirectoryHandle> directories_;
+  OpenFiles files_;
+  /// Both or none.
+  const std::optional<Writing> writing_;
+  std::optional<WrittenFiles> written_;
+};
+
+}  // namespace s3rdmafs::vfs

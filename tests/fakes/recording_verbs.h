@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// RDMA devices that are not there. recording_verbs.cc defines the functions of libibverbs and
+// libmlx5 themselves, so that whatever is linked into the same executable calls them instead of the
+// libraries' and the product needs no seam for it. Compile it into the test's executable.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+
+#include "s3rdmafs/base/mutex.h"
+
+namespace s3rdmafs::fakes {
+
+struct FakeGid {
+  std::array<std::uint8_t, 16> raw{};
+  ibv_gid_type type = IBV_GID_TYPE_ROCE_V2;
+  std::uint32_t interface_index = 0;
+};
+
+struct FakePort {
+  ibv_port_state state = IBV_PORT_ACTIVE;
+  ibv_mtu active_mtu = IBV_MTU_4096;
+  std::uint16_t lid = 0;
+  std::uint8_t link_layer = IBV_LINK_LAYER_ETHERNET;
+  std::vector<FakeGid> gids = {};
+};
+
+struct FakeDevice {
+  std::string name;
+  std::vector<FakePort> ports = {FakePort{}};  ///< port 1 first
+  bool is_mlx5 = true;
+};
+
+/// One call that makes, changes or ends an object. Queries are not recorded.
+struct VerbsCall {
+  std::string function;  ///< "ibv_reg_mr", whichever variant of it was called
+  std::string device;
+  bool operator==(const VerbsCall&) const = default;
+};
+
+struct SeenQueuePair {
+  std::string device;
+  ibv_qp_init_attr_ex init{};
+  mlx5dv_qp_init_attr mlx5{};
+  std::vector<std::pair<ibv_qp_attr, int>> modifications;  ///< with their masks
+};
+
+struct SeenRegistration {
+  std::string device;
+  void* address = nullptr;
+  std::size_t length = 0;
+  unsigned access = 0;
+  std::uint32_t rkey = 0;
+  bool is_alive = true;
+};
+
+/// The machine's RDMA devices for as long as it lives; there is one at a time. Destroying an object
+/// that others still depend on fails with EBUSY, as in the kernel. Thread-safe.
+class RecordingVerbs {
+ public:
+  explicit RecordingVerbs(std::vector<FakeDevice> devices);
+  ~RecordingVerbs();
+  RecordingVerbs(const RecordingVerbs&) = delete;
+  RecordingVerbs& operator=(const RecordingVerbs&) = delete;
+
+  /// The next `times` calls of `function` on this device fail with `error`.
+  void fail_next(const std::string& device, const std::string& function, int error, int times = 1);
+  void change_port(const std::string& device, unsigned port,
+                   const std::function<void(FakePort&)>& change);
+  /// Delivers an asynchronous event to everyone who has the device open.
+  void send_event(const std::string& device, ibv_event_type type, int port = 1);
+
+  [[nodiscard]] std::vector<VerbsCall> calls() const;
+  /// How often a function was called, failures included, over all devices.
+  [[nodiscard]] std::size_t count(const std::string& function) const;
+  [[nodiscard]] std::vector<SeenQueuePair> queue_pairs() const;
+  [[nodiscard]] std::vector<SeenRegistration> registrations() const;
+  /// Objects made and not ended, devices included.
+  [[nodiscard]] int live_objects() const;
+  /// Objects that something still depended on when they were to be destroyed.
+  [[nodiscard]] int busy_destructions() const;
+  [[nodiscard]] int unacknowledged_events() const;
+
+  /// What the functions do; for recording_verbs.cc alone.
+  class Machine;
+  [[nodiscard]] Machine& machine() { return *machine_; }
+
+ private:
+  std::unique_ptr<Machine> machine_;
+};
+
+}  // namespace s3rdmafs::fakes

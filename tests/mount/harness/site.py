@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a test starts, ended in reverse, and the proof that nothing of it is left."""
+
+import os
+import uuid
+
+from .mount import Mount, mount_file
+from .processes import kill, marked, mounts_below, unmount_lazily
+from .target import Target
+
+
+def no_leaks(variable, folder):
+    value = uuid.uuid4().hex
+    os.environ[variable] = value
+    yield
+    del os.environ[variable]
+    mounts, processes = mounts_below(folder), marked(f"{variable}={value}")
+    for point in mounts:
+        unmount_lazily(point)
+    for pid in processes:
+        kill(pid)
+    assert not mounts and not processes, f"left behind: mounts {mounts}, processes {processes}"
+
+
+class Site:
+    """Starts targets and mounts in one folder, and ends them in reverse."""
+
+    def __init__(self, folder, s3rdmafs, s3rdma_target):
+        self.folder, self.s3rdmafs, self.s3rdma_target = folder, s3rdmafs, s3rdma_target
+        self._endings = []
+        self._count = 0
+
+    def _number(self):
+        self._count += 1
+        return self._count
+
+    def target(self, *options):
+        number = self._number()
+        started = Target(self.s3rdma_target, self.folder / f"root{number}",
+                         self.folder / f"target{number}.log", *options)
+        self._endings.append(started.stop)
+        return started
+
+    def mount_file(self, server, bucket_name, /, **sections):
+        return mount_file(self.folder / f"mount{self._number()}.toml", server, bucket_name, **sections)
+
+    def mount(self, server, bucket_name, /, **sections):
+        """Mounts a bucket of `server` with these sections of the mount file on top of the defaults."""
+        mounted = Mount(self.s3rdmafs, self.mount_file(server, bucket_name, **sections),
+                        self.folder / f"mnt{self._number()}")
+        self._endings.append(mounted.destroy)
+        return mounted
+
+    def end(self):
+        failures = []
+        while self._endings:
+            try:
+                self._endings.pop()()
+            except Exception as failure:  # the rest must still be ended
+                failures.append(failure)
+        if failures:
+            raise failures[0]

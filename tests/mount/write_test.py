@@ -1,0 +1,469 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that know nothing of S3 write into a mounted bucket, over RDMA and over HTTP; what they wrote is
+read back through another client. What s3rdmafs-semantics(7) promises of writes is tested here."""
+
+import errno
+import hashlib
+import multiprocessing
+import os
+import shutil
+import signal
+import subprocess
+import threading
+
+import pytest
+from harness import content
+from harness.mount import total
+from harness.processes import eventually
+from harness.s3_clients import Awscli
+from harness.settings import STRESS_SECONDS
+
+pytestmark = pytest.mark.needs_fuse
+
+MIB = 1 << 20
+PART = 8 * MIB
+BUCKET = "written"
+WRITE_BYTES = "upload_bytes_total"
+
+# .ci/run stresses for a minute; then the largest file is 2 GiB.
+BIG = STRESS_SECONDS >= 60
+WRITERS = 8
+FILES = 200
+
+
+@pytest.fixture(scope="module")
+def server(shared_site):
+    target = shared_site.target()
+    (target.root / BUCKET).mkdir()
+    return target
+
+
+@pytest.fixture(scope="module", params=["rdma", "http"])
+def mounted(request, shared_site, server):
+    mode = {"rdma": "require", "http": "off"}[request.param]
+    made = shared_site.mount(server, BUCKET, rdma={"mode": mode, "threshold": "0"},
+                             write={"mode": "sequential", "buffer_size": "64MiB"})
+    made.path = request.param
+    return made
+
+
+@pytest.fixture
+def folder(mounted, request, server):
+    """A directory of the mount for one test, and the same in the server's folder."""
+    name = hashlib.sha1(f"{request.node.name}".encode()).hexdigest()[:12]
+    (mounted / name).mkdir()
+    made = mounted / name
+    return made, server.root / BUCKET / name
+
+
+def fails_with(number):
+    class Expectation:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, _, error, __):
+            assert isinstance(error, OSError), f"{errno.errorcode[number]} was expected, got {error!r}"
+            assert error.errno == number, errno.errorcode[error.errno]
+            return True
+    return Expectation()
+
+
+def uploads_of(client):
+    out = client.run("s3api", "list-multipart-uploads", "--bucket", client.bucket, "--query", "Uploads[].Key",
+                     "--output", "text").decode()
+    return [key for key in out.split() if key != "None"]
+
+
+def bytes_by_path(mounted):
+    stats = mounted.stats()
+    return {path: total(stats, WRITE_BYTES, f'path="{path}"') for path in ("rdma", "http")}
+
+
+@pytest.fixture
+def aws(server, tmp_path):
+    return Awscli(server, BUCKET, tmp_path / "aws")
+
+
+@pytest.mark.parametrize("size", [0, 1, 4096, 100_000, PART - 1, PART, PART + 1, 2 * PART, 5 * PART + 4321])
+def test_a_file_is_at_the_server_when_close_returns(mounted, folder, size):
+    at, stored = folder
+    with open(at / "file", "wb") as file:
+        file.write(content.expected(7, 0, size))
+    if size == 0:  # its close cannot be told from that of a shell which moves a descriptor
+        eventually((stored / "file").exists, 10, "the empty file appears")
+    assert not content.difference((stored / "file").read_bytes(), 7, 0, size)
+    assert (at / "file").stat().st_size == size
+    assert not content.difference((at / "file").read_bytes(), 7, 0, size)
+    assert os.listdir(at) == ["file"]
+
+
+def test_the_bytes_go_by_the_path_asked_for(mounted, folder):
+    other = {"rdma": "http", "http": "rdma"}[mounted.path]
+    before = bytes_by_path(mounted)
+    (folder[0] / "small").write_bytes(b"x" * 100_000)
+    (folder[0] / "large").write_bytes(content.expected(1, 0, 3 * PART))
+    after = bytes_by_path(mounted)
+    assert after[mounted.path] - before[mounted.path] == 100_000 + 3 * PART
+    assert after[other] == before[other]
+
+
+def test_nothing_shows_before_close_and_all_of_it_after(mounted, folder, aws):
+    at, stored = folder
+    with open(at / "file", "wb", buffering=0) as file:
+        for offset in range(0, 3 * PART, MIB):
+            file.write(content.expected(3, offset, MIB))
+            assert not (stored / "file").exists()
+        assert (at / "file").stat().st_size == 3 * PART, "in this mount the size so far shows"
+        assert os.fstat(file.fileno()).st_size == 3 * PART
+        with fails_with(errno.EBUSY):
+            open(at / "file", "rb")
+        with fails_with(errno.EBUSY):
+            open(at / "file", "wb")
+    assert not content.difference((stored / "file").read_bytes(), 3, 0, 3 * PART)
+    assert not uploads_of(aws)
+
+
+def test_who_reads_the_old_version_keeps_it_while_it_is_overwritten(folder):
+    at, stored = folder
+    (at / "file").write_bytes(b"old" * 1000)
+    with open(at / "file", "rb", buffering=0) as reader:
+        assert reader.read(3) == b"old"
+        with open(at / "file", "wb") as writer:
+            writer.write(b"new!")
+            writer.flush()
+            assert (stored / "file").read_bytes() == b"old" * 1000
+            assert os.fstat(reader.fileno()).st_size == 3000
+        assert reader.read() == (b"old" * 1000)[3:], "they are in the cache"
+    assert (at / "file").read_bytes() == b"new!"
+    assert (stored / "file").read_bytes() == b"new!"
+    assert (at / "file").stat().st_size == 4
+
+
+@pytest.mark.parametrize("size", [1000, 2 * PART + 5])
+def test_fsync_makes_the_file_visible(folder, size):
+    at, stored = folder
+    with open(at / "file", "wb", buffering=0) as file:
+        file.write(content.expected(1, 0, size))
+        os.fsync(file.fileno())
+        assert not content.difference((stored / "file").read_bytes(), 1, 0, size)
+        if size > PART:
+            with fails_with(errno.EOPNOTSUPP):
+                file.write(b"more")
+        else:
+            file.write(content.expected(1, size, 5000))
+            size += 5000
+    assert not content.difference((stored / "file").read_bytes(), 1, 0, size)
+
+
+def test_shell_redirection_writes_what_all_commands_wrote(folder):
+    at, stored = folder
+    script = "{ echo one; cat /etc/hostname; (echo two); echo three; } > file; exec 3> log; echo a >&3; echo b >&3"
+    subprocess.run(["bash", "-c", script], cwd=at, check=True, timeout=60)
+    with open("/etc/hostname", "rb") as file:
+        expected = b"one\n" + file.read() + b"two\nthree\n"
+    eventually(lambda: (stored / "file").read_bytes() == expected, 10, "the file is whole")
+    eventually(lambda: (stored / "log").read_bytes() == b"a\nb\n", 10, "the log is whole")
+    subprocess.run("echo c > small; echo d > small", shell=True, cwd=at, check=True, timeout=60)
+    assert (at / "small").read_bytes() == b"d\n"
+    with fails_with(errno.EOPNOTSUPP):
+        open(at / "small", "ab")
+
+
+def test_an_empty_file_can_be_appended_to(folder):
+    at, stored = folder
+    (at / "file").touch()
+    eventually((stored / "file").exists, 10, "the empty file appears")
+    with open(at / "file", "ab") as file:
+        file.write(b"first")
+    assert (stored / "file").read_bytes() == b"first"
+
+
+ELSEWHERE = {
+    "write in the middle": lambda file: os.pwrite(file, b"x", 3),
+    "write behind the end": lambda file: os.pwrite(file, b"x", 100),
+    "read": lambda file: os.pread(file, 4, 0),
+    "shorten": lambda file: os.ftruncate(file, 4),
+    "lengthen": lambda file: os.ftruncate(file, 40),
+}
+
+
+@pytest.mark.parametrize("what", ELSEWHERE)
+def test_what_is_not_sequential_is_refused_at_once_and_spoils_nothing(folder, what):
+    at, stored = folder
+    file = os.open(at / "file", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    try:
+        os.write(file, b"0123456789")
+        with fails_with(errno.EOPNOTSUPP):
+            ELSEWHERE[what](file)
+        os.ftruncate(file, 10)
+    finally:
+        os.close(file)
+    assert (stored / "file").read_bytes() == b"0123456789"
+
+
+def test_truncating_to_nothing_begins_anew(folder):
+    at, stored = folder
+    with open(at / "file", "wb", buffering=0) as file:
+        file.write(b"wrong")
+        file.truncate(0)
+        file.seek(0)
+        file.write(b"right")
+    assert (stored / "file").read_bytes() == b"right"
+    os.truncate(at / "file", 0)
+    assert (stored / "file").read_bytes() == b""
+    assert (at / "file").stat().st_size == 0
+
+
+def test_an_existing_file_is_not_opened_without_truncating_it(folder):
+    at, stored = folder
+    (at / "file").write_bytes(b"bytes")
+    for flags in (os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_APPEND, os.O_WRONLY | os.O_CREAT):
+        with fails_with(errno.EOPNOTSUPP):
+            os.open(at / "file", flags)
+    with fails_with(errno.EEXIST):
+        os.open(at / "file", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    assert (stored / "file").read_bytes() == b"bytes"
+
+
+def test_exclusive_creation_sees_what_others_made_meanwhile(folder):
+    at, stored = folder
+    assert not (at / "file").exists()  # now the kernel may believe so for a while
+    (stored / "file").write_bytes(b"theirs")
+    with fails_with(errno.EEXIST):
+        os.open(at / "file", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+
+
+def test_directories_are_made_and_removed_when_empty(folder):
+    at, stored = folder
+    (at / "a/b").mkdir(parents=True)
+    assert os.listdir(at) == ["a"] and os.listdir(at / "a") == ["b"]
+    (at / "a/b/file").write_bytes(b"x")
+    with fails_with(errno.ENOTEMPTY):
+        os.rmdir(at / "a/b")
+    with fails_with(errno.EEXIST):
+        os.mkdir(at / "a/b")
+    os.unlink(at / "a/b/file")
+    with open(at / "a/b/other", "wb"):
+        with fails_with(errno.ENOTEMPTY):
+            os.rmdir(at / "a/b")
+        os.unlink(at / "a/b/other")
+    assert not (at / "a/b/file").exists()
+    os.rmdir(at / "a/b")
+    os.rmdir(at / "a")
+    assert os.listdir(at) == []
+    shutil.rmtree(at)
+    assert not stored.exists() or os.listdir(stored) == []
+
+
+def test_unlinking_a_file_that_is_written_leaves_nothing(folder, aws):
+    at, stored = folder
+    with open(at / "file", "wb", buffering=0) as file:
+        file.write(b"x" * (2 * PART))
+        os.unlink(at / "file")
+        assert not (at / "file").exists()
+        file.write(b"x" * PART)
+    assert not (stored / "file").exists()
+    assert not uploads_of(aws)
+
+
+REFUSED = {
+    "rename": lambda at: os.rename(at / "file", at / "other"),
+    "link": lambda at: os.link(at / "file", at / "other"),
+    "symlink": lambda at: os.symlink("file", at / "other"),
+    "mknod": lambda at: os.mkfifo(at / "other"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_objects_cannot_do_is_refused(folder, what):
+    at, stored = folder
+    (at / "file").write_bytes(b"x")
+    with fails_with(errno.ENOTSUP):
+        REFUSED[what](at)
+    assert os.listdir(stored) == ["file"]
+
+
+def test_modes_owners_and_times_are_accepted_and_not_kept(folder):
+    at, _ = folder
+    (at / "file").write_bytes(b"x")
+    before = (at / "file").stat()
+    os.chmod(at / "file", 0o600)
+    os.chown(at / "file", 1, 1)
+    os.utime(at / "file", (1, 1))
+    assert (at / "file").stat() == before
+    assert before.st_mode & 0o777 == 0o644
+
+
+@pytest.fixture
+def tree(tmp_path):
+    source = tmp_path / "tree"
+    for number, (name, size) in enumerate({"a": 0, "b": 1, "sub/c": 100_000, "sub/deep/d": PART + 9}.items()):
+        content.write(source / name, number, size)
+    os.utime(source / "b", (1_000_000_000, 1_000_000_000))
+    return source
+
+
+TOOLS = {
+    "cp": "cp -r '{source}' '{at}/'",
+    "cp -p": "cp -rp '{source}' '{at}/'",
+    "dd": "mkdir -p '{at}/tree/sub/deep'; for f in a b sub/c sub/deep/d; do"
+          " dd if='{source}'/$f of='{at}'/tree/$f bs=64k status=none || exit 1; done",
+    "tar": "tar -C '{source}/..' -cf - tree | tar -C '{at}' -xf -",
+    "rsync": "rsync -a --inplace '{source}' '{at}/'",
+    "python": "/usr/bin/python3 -c 'import shutil; shutil.copytree(\"{source}\", \"{at}/tree\")'",
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_tools_copy_trees_into_the_mount(folder, tree, tool):
+    if not shutil.which(tool.split()[0]) and tool != "python":
+        pytest.skip(f"{tool} is not installed")
+    at, stored = folder
+    for _ in range(1 if tool == "rsync" else 2):  # the second time it overwrites
+        if tool == "python":
+            shutil.rmtree(at / "tree", ignore_errors=True)
+        subprocess.run(TOOLS[tool].format(source=tree, at=at), shell=True, check=True, timeout=120)
+    eventually((stored / "tree/a").exists, 10, "the empty file appears")
+    subprocess.run(["diff", "-r", tree, stored / "tree"], check=True, timeout=60)
+    subprocess.run(["diff", "-r", tree, at / "tree"], check=True, timeout=60)
+
+
+def size_of(number):
+    """From 0 bytes up; most small, a few large."""
+    if number % 50 == 49:
+        return (2048 if BIG and number == 199 else 64) * MIB + number
+    return (0, 1, 4095, 70_000, MIB + 3, PART, PART + 1, 3 * MIB, 12 * MIB, 511)[number % 10] + number // 10 * (
+        number % 10 > 0)
+
+
+def write_files(folder, first):
+    for number in range(first, FILES, WRITERS):
+        size = size_of(number)
+        with open(folder / f"file{number:03}", "wb", buffering=0) as file:
+            for offset in range(0, size, MIB):
+                file.write(content.expected(number, offset, min(MIB, size - offset)))
+
+
+def run_writers(folder):
+    context = multiprocessing.get_context("fork")
+    writers = [context.Process(target=write_files, args=(folder, first)) for first in range(WRITERS)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(600)
+    assert [writer.exitcode for writer in writers] == [0] * WRITERS
+
+
+@pytest.mark.needs("aws")
+def test_two_hundred_files_by_eight_writers_are_what_another_client_reads(mounted, folder, aws, tmp_path):
+    at, stored = folder
+    before = bytes_by_path(mounted)
+    run_writers(at)
+    eventually(lambda: len(os.listdir(stored)) >= FILES, 20, "every file is there")
+
+    bulk = {path: count - before[path] for path, count in bytes_by_path(mounted).items()}
+    assert bulk[mounted.path] > 0.99 * sum(bulk.values()), bulk
+    assert sum(bulk.values()) == sum(map(size_of, range(FILES)))
+    copy = tmp_path / "copy"
+    aws.run("s3", "cp", "--recursive", "--only-show-errors", f"s3://{BUCKET}/{at.name}/", copy)
+    for number in range(FILES):
+        with open(copy / f"file{number:03}", "rb") as file:
+            for offset in range(0, size_of(number), PART):
+                length = min(PART, size_of(number) - offset)
+                assert not content.difference(file.read(length), number, offset, length)
+            assert not file.read(1)
+    assert not uploads_of(aws)
+    gauges = mounted.stats()
+    assert total(gauges, "upload_buffers_bytes") == 64 * MIB
+    eventually(lambda: total(mounted.stats(), "upload_buffers_used_bytes") == 0, 10, "no buffer is kept")
+    assert total(mounted.stats(), "upload_quarantined_bytes") == 0
+    for number in range(FILES):
+        os.unlink(at / f"file{number:03}")
+
+
+# The server dies
+
+DEADLINE_SECONDS = 4
+
+
+@pytest.fixture(params=["rdma", "http"])
+def outage(request, site):
+    target = site.target()
+    (target.root / BUCKET).mkdir()
+    mode = {"rdma": "prefer", "http": "off"}[request.param]
+    made = site.mount(target, BUCKET, rdma={"mode": mode}, retry={"deadline": f"{DEADLINE_SECONDS}s"},
+                      write={"mode": "sequential", "buffer_size": "64MiB"})
+    return target, made
+
+
+def leftovers(target):
+    """Files below the server's folder that are no object, and uploads."""
+    client = Awscli(target, BUCKET, target.root.parent / f"aws{len(os.listdir(target.root.parent))}")
+    return uploads_of(client)
+
+
+def test_a_server_killed_in_mid_write_gives_an_error_at_close_and_no_half_object(outage):
+    target, mounted = outage
+    (mounted / "before").write_bytes(b"whole")
+    (mounted / "replaced").write_bytes(b"old version")
+    errors = []
+
+    def write_until_told(name):
+        file = os.open(mounted / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        written = 0
+        try:
+            while not stopping.is_set():
+                written += os.write(file, content.expected(1, written, MIB))
+                begun[name].set() if written > 3 * PART else None
+        except OSError:
+            pass
+        try:
+            os.close(file)
+        except OSError as error:
+            errors.append((name, error.errno))
+
+    stopping = threading.Event()
+    begun = {name: threading.Event() for name in ("new", "replaced")}
+    writers = [threading.Thread(target=write_until_told, args=(name,)) for name in begun]
+    for writer in writers:
+        writer.start()
+    for event in begun.values():
+        assert event.wait(60)
+    target.kill()
+    stopping.set()
+    for writer in writers:
+        writer.join(60)
+        assert not writer.is_alive(), "a writer hangs"
+    assert sorted(errors) == [("new", errno.EIO), ("replaced", errno.EIO)]
+
+    target.start()
+    eventually(lambda: not leftovers(target), 30, "the mount aborts its uploads when the server is back")
+    assert not (target.root / BUCKET / "new").exists()
+    assert (target.root / BUCKET / "replaced").read_bytes() == b"old version"
+    eventually(lambda: total(mounted.stats(), "upload_quarantined_bytes") == 0, 30, "the buffers are safe again")
+    assert sorted(os.listdir(mounted.point)) == ["before", "replaced"]
+    (mounted / "new").write_bytes(content.expected(5, 0, 3 * PART))
+    assert not content.difference((target.root / BUCKET / "new").read_bytes(), 5, 0, 3 * PART)
+
+
+def test_unmounting_waits_for_what_was_closed(outage):
+    target, mounted = outage
+    for number in range(20):
+        (mounted / f"empty{number}").touch()
+    (mounted / "file").write_bytes(content.expected(1, 0, 2 * PART))
+    mounted.unmount()
+    assert len(os.listdir(target.root / BUCKET)) == 21
+
+
+def test_ending_the_daemon_gives_up_what_is_open(outage):
+    target, mounted = outage
+    file = os.open(mounted / "file", os.O_WRONLY | os.O_CREAT)
+    os.write(file, b"x" * (2 * PART))
+    os.kill(mounted.pid, signal.SIGTERM)
+    eventually(lambda: not mounted.is_mounted(), 20, "the daemon unmounts")
+    try:
+        os.close(file)
+    except OSError:
+        pass
+    eventually(lambda: not leftovers(target), 10, "the upload is aborted")
+    assert not (target.root / BUCKET / "file").exists()

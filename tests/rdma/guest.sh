@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What a guest of tools/vm/run.sh does for the suite: host 1 runs the tests of a folder, host 2 what they say.
+#
+#   guest.sh one_host|two_hosts [PYTEST ARGUMENT...]
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+folder=$1
+shift
+if [ "$HOST" = 2 ]; then
+  exec /usr/bin/python3 -B "$here/peer/agent.py"
+fi
+exec /usr/bin/python3 -B -m pytest -q -p no:cacheprovider --durations=8 --color=no \
+  --junit-xml="$OUT/$folder.xml" "$here/$folder" "$@"

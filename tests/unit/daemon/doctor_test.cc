@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemon/doctor/checks.h"
+#include "daemon/doctor/context.h"
+#include "daemon/doctor/report.h"
+
+namespace s3rdmafs::daemon::doctor {
+namespace {
+
+using testing::HasSubstr;
+
+class Scripted final : public Check {
+ public:
+  Scripted(std::string name, std::string needs, Level level)
+      : name_(std::move(name)), needs_(std::move(needs)), level_(level) {}
+  std::string_view name() const override { return name_; }
+  std::string_view needs() const override { return needs_; }
+  Finding run(Context&) override { return {level_, "seen", {}}; }
+
+ private:
+  const std::string name_;
+  const std::string needs_;
+  const Level level_;
+};
+
+Report run(Level first) {
+  Checks checks;
+  checks.push_back(std::make_unique<Scripted>("one", "", first));
+  checks.push_back(std::make_unique<Scripted>("two", "one", Level::kPass));
+  checks.push_back(std::make_unique<Scripted>("three", "two", Level::kPass));
+  Context context;
+  return run_checks(checks, context);
+}
+
+TEST(DoctorReport, SkipsWhatNeedsAFailedCheckAndNamesTheFailedOne) {
+  const Report report = run(Level::kFail);
+  EXPECT_EQ(report.at(1).finding.level, Level::kSkipped);
+  EXPECT_EQ(report.at(2).finding.level, Level::kSkipped);
+  EXPECT_THAT(report.at(2).finding.seen, HasSubstr("\"one\""));
+  EXPECT_EQ(exit_status(report), kExitFail);
+}
+
+// The control: a degraded check keeps nothing from being looked at.
+TEST(DoctorReport, GoesOnAfterADegradedCheck) {
+  const Report report = run(Level::kDegraded);
+  EXPECT_EQ(report.at(2).finding.level, Level::kPass);
+  EXPECT_EQ(exit_status(report), kExitDegraded);
+  EXPECT_EQ(exit_status(run(Level::kNote)), kExitPass);
+}
+
+TEST(DoctorReport, EscapesWhatJsonDoesNotTake) {
+  EXPECT_EQ(to_json({{"n", {Level::kFail, "a\"b\\\n", "do"}}}),
+            R"({"verdict":"fail","exit_status":2,"checks":[{"name":"n","level":"fail",)"
+            R"("seen":"a\"b\\\u000a","advice":"do"}]})"
+            "\n");
+}
+
+TEST(DoctorChecks, RefuseAClockThatS3Refuses) {
+  EXPECT_EQ(judge_clock(std::chrono::seconds(5)).level, Level::kPass);
+  EXPECT_EQ(judge_clock(std::chrono::minutes(-14)).level, Level::kNote);
+  EXPECT_EQ(judge_clock(std::chrono::minutes(-16)).level, Level::kFail);
+  EXPECT_EQ(judge_clock(std::chrono::minutes(16)).level, Level::kFail);
+}
+
+TEST(DoctorChecks, FailForTooLittleLockedMemoryOnlyWhereItIsRequired) {
+  EXPECT_EQ(judge_locked_memory(10, false, 20, true).level, Level::kFail);
+  EXPECT_EQ(judge_locked_memory(10, false, 20, false).level, Level::kDegraded);
+  EXPECT_EQ(judge_locked_memory(10, true, 20, true).level, Level::kPass);
+  EXPECT_EQ(judge_locked_memory(20, false, 20, true).level, Level::kPass);
+}
+
+TEST(DoctorChecks, NameAPortThatIsDownOrHasNoGid) {
+  rdma::verbs::PortInfo port{.link_layer = rdma::verbs::LinkLayer::kEthernet,
+                             .is_active = false,
+                             .state = "PORT_DOWN",
+                             .gids = {}};
+  const auto judge = [&port] {
+    return judge_devices({{.name = "rxe0", .node_guid = {}, .ports = {port}}});
+  };
+  EXPECT_THAT(judge().seen, HasSubstr("rxe0 port 1 is down"));
+  port.is_active = true;
+  EXPECT_THAT(judge().seen, HasSubstr("rxe0 port 1 has no GID"));
+  EXPECT_EQ(judge().level, Level::kDegraded);
+  port.gids.push_back({});
+  EXPECT_EQ(judge().level, Level::kPass);
+}
+
+TEST(DoctorChecks, KnowWhatAKernelLacks) {
+  EXPECT_EQ(judge_kernel("4.19.0").level, Level::kFail);
+  EXPECT_EQ(judge_kernel("6.1.0-13-amd64").level, Level::kDegraded);
+  EXPECT_EQ(judge_kernel("6.18.2").level, Level::kPass);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::daemon::doctor

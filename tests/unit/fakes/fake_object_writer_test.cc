@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writing half of the fake store, by its own rules.
+#include <cstring>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "fakes/fake_clock.h"
+#include "fakes/fake_object_store.h"
+#include "fakes/fake_region.h"
+#include "s3rdmafs/base/checksum.h"
+
+namespace s3rdmafs::fakes {
+namespace {
+
+using Operation = FakeObjectStore::Operation;
+
+class FakeObjectWriterTest : public testing::Test {
+ protected:
+  s3::PutBody body(const char* text) {
+    std::memcpy(region_.bytes().data(), text, std::strlen(text));
+    const auto bytes = region_.bytes().first(std::strlen(text));
+    return {.window = {&region_, 0, bytes.size()}, .crc64nvme = crc64nvme(0, bytes)};
+  }
+  std::string begin() {
+    std::string id;
+    store_.create_upload("k", {}, [&](Result<std::string> result) { id = result.value(); });
+    return id;
+  }
+  s3::UploadedPart part(const std::string& id, unsigned number, const char* text) {
+    s3::UploadedPart result{.number = number, .etag = {}};
+    store_.upload_part("k", id, number, body(text), {},
+                       [&](s3::PutOutcome outcome) { result.etag = outcome.etag.value(); });
+    return result;
+  }
+  Result<std::string> complete(const std::string& id, std::vector<s3::UploadedPart> parts) {
+    Result<std::string> result;
+    store_.complete_upload("k", id, std::move(parts), {},
+                           [&](Result<std::string> etag) { result = std::move(etag); });
+    return result;
+  }
+
+  FakeClock clock_;
+  FakeRegion region_{64};
+  FakeObjectStore store_{clock_};
+};
+
+TEST_F(FakeObjectWriterTest, APutIsVisibleAtOnceAndRefusedWhereTheKeyMustBeAbsent) {
+  std::optional<s3::PutOutcome> outcome;
+  const auto keep = [&](s3::PutOutcome result) { outcome = std::move(result); };
+  store_.put("k", body("hello"), true, {}, keep);
+  ASSERT_TRUE(outcome && outcome->etag);
+  EXPECT_EQ(store_.object("k"), "hello");
+  store_.put("k", body("other"), true, {}, keep);
+  EXPECT_EQ(outcome->etag.error().code, ErrorCode::kExists);
+  EXPECT_EQ(store_.object("k"), "hello");
+}
+
+TEST_F(FakeObjectWriterTest, AnUploadIsVisibleWholeOnceItIsCompleted) {
+  const std::string id = begin();
+  const auto second = part(id, 2, "lo");
+  const auto first = part(id, 1, "hel");
+  EXPECT_FALSE(store_.object("k"));
+  EXPECT_FALSE(complete(id, {second, first})) << "not ascending";
+  EXPECT_TRUE(complete(id, {first, second}));
+  EXPECT_EQ(store_.object("k"), "hello");
+  EXPECT_EQ(store_.open_uploads(), 0U);
+  EXPECT_FALSE(complete(id, {first, second})) << "it is gone";
+}
+
+TEST_F(FakeObjectWriterTest, AnAbortedUploadLeavesNothing) {
+  const std::string id = begin();
+  const auto only = part(id, 1, "x");
+  bool is_aborted = false;
+  store_.abort_upload("k", id, {}, [&](Result<void> result) { is_aborted = result.has_value(); });
+  EXPECT_TRUE(is_aborted);
+  EXPECT_FALSE(complete(id, {only}));
+  EXPECT_FALSE(store_.object("k"));
+}
+
+TEST_F(FakeObjectWriterTest, AHeldPartIsReadWhenReleasedAndItsChecksumCompared) {
+  const std::string id = begin();
+  store_.hold();
+  std::optional<s3::PutOutcome> outcome;
+  store_.upload_part("k", id, 1, body("abc"), {},
+                     [&](s3::PutOutcome result) { outcome = std::move(result); });
+  region_.bytes()[0] = std::byte{'!'};  // what a writer must not do
+  ASSERT_EQ(store_.held().size(), 1U);
+  EXPECT_EQ(store_.held().at(0).part_number, 1U);
+  store_.release_all();
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->etag.error().code, ErrorCode::kCorrupt);
+}
+
+TEST_F(FakeObjectWriterTest, AFailedPutCanLeaveALateRead) {
+  store_.fail_next(Operation::kPut, 1, ErrorCode::kUnreachable, /*late_write_possible=*/true);
+  std::optional<s3::PutOutcome> outcome;
+  store_.put("k", body("abc"), false, {},
+             [&](s3::PutOutcome result) { outcome = std::move(result); });
+  ASSERT_TRUE(outcome);
+  EXPECT_FALSE(outcome->etag);
+  EXPECT_TRUE(outcome->late_read_possible);
+  EXPECT_FALSE(store_.object("k"));
+}
+
+}  // namespace
+}  // namespace s3rdmafs::fakes

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two rails that are not there: registrations, tokens, failures and the way back.
+#include "rdma/mlx5/dc_fabric.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fakes/allocation_count.h"
+#include "fakes/fake_clock.h"
+#include "fakes/recording_verbs.h"
+#include "rdma/mlx5/dc_token.h"
+#include "rdma/mlx5/rail_health.h"
+
+namespace s3rdmafs::rdma::mlx5 {
+namespace {
+
+using config::DcTokenForm;
+using fakes::FakePort;
+using fakes::RecordingVerbs;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+FakePort port_with_address(std::uint8_t last) {
+  return {.gids = {{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, last}}}};
+}
+
+bool eventually(const std::function<bool()>& condition) {
+  for (int attempt = 0; attempt < 2000; ++attempt) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+class DcFabricTest : public ::testing::Test {
+ protected:
+  Fabric& fabric() {
+    if (!fabric_) {
+      auto made = make_dc_fabric(options_, clock_);
+      if (!made) throw std::runtime_error(made.error().detail);
+      fabric_ = std::move(*made);
+    }
+    return *fabric_;
+  }
+  std::unique_ptr<MemoryRegion> register_region(Access access = Access::kRemoteWrite) {
+    return fabric()
+        .register_memory({.fd = -1, .offset_bytes = 0, .bytes = memory_}, access)
+        .value();
+  }
+
+  static Result<Token> try_token(MemoryRegion& region, std::size_t offset = 0,
+                                 std::size_t length = 4096) {
+    Result<Token> result = fail(ErrorCode::kSystem, "the fabric let the test wait");
+    region.token(offset, length, Deadline::max(),
+                 [&result](Result<Token> token) { result = std::move(token); });
+    return result;
+  }
+  /// What the next token says; its request ends with `fate`.
+  static DcToken next(MemoryRegion& region, TokenFate fate = TokenFate::kAnswered) {
+    Token token = try_token(region).value();
+    token.end(fate);
+    return DcToken::parse(token.text(), DcTokenForm::k81).value();
+  }
+  /// The last byte of the address of the rail that the next token names.
+  static int next_rail(MemoryRegion& region, TokenFate fate = TokenFate::kAnswered) {
+    return next(region, fate).target.gid.back();
+  }
+  static std::set<int> rails_in_use(MemoryRegion& region) {
+    std::set<int> rails;
+    for (int i = 0; i < 4; ++i) {
+      if (auto token = try_token(region)) {
+        token->end(TokenFate::kAnswered);
+        rails.insert(DcToken::parse(token->text(), DcTokenForm::k81).value().target.gid.back());
+      }
+    }
+    return rails;
+  }
+  void set_port_state(const std::string& device, ibv_port_state state) {
+    verbs_.change_port(device, 1, [state](FakePort& port) { port.state = state; });
+    verbs_.send_event(device,
+                      state == IBV_PORT_ACTIVE ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
+  }
+  std::vector<std::string> functions_since(std::size_t first, const std::string& device) const {
+    std::vector<std::string> names;
+    const auto calls = verbs_.calls();
+    for (std::size_t i = first; i < calls.size(); ++i) {
+      if (calls[i].device == device) names.push_back(calls[i].function);
+    }
+    return names;
+  }
+
+  RecordingVerbs verbs_{{{.name = "mlx5_0", .ports = {port_with_address(1)}},
+                         {.name = "mlx5_1", .ports = {port_with_address(2)}},
+                         {.name = "rxe0", .ports = {port_with_address(3)}, .is_mlx5 = false}}};
+  fakes::FakeClock clock_;
+  DcOptions options_{.rails = {{.device = "mlx5_0", .port = 1, .gid_index = 0},
+                               {.device = "mlx5_1", .port = 1, .gid_index = 0}},
+                     .dc_key = 0xffeeddcc};
+  std::vector<std::byte> memory_ = std::vector<std::byte>(64UL * 1024);
+  std::unique_ptr<Fabric> fabric_;
+};
+
+// --- Tokens ---
+
+TEST_F(DcFabricTest, RegistersEveryRegionOnEveryRailWithTheLeastAccess) {
+  const auto for_get = register_region(Access::kRemoteWrite);
+  const auto for_put = register_region(Access::kRemoteRead);
+  const auto seen = verbs_.registrations();
+  ASSERT_EQ(seen.size(), 4U);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_EQ(seen[i].device, i % 2 == 0 ? "mlx5_0" : "mlx5_1");
+    EXPECT_EQ(seen[i].address, memory_.data());
+    EXPECT_EQ(seen[i].length, memory_.size());
+    EXPECT_EQ(seen[i].access, i < 2 ? unsigned{IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE}
+                                    : unsigned{IBV_ACCESS_REMOTE_READ});
+  }
+}
+
+TEST_F(DcFabricTest, WritesTheWindowAndTheRailIntoTheToken) {
+  const auto region = register_region();
+  const Token token = try_token(*region, 1000, 4).value();
+  const DcToken fields = DcToken::parse(token.text(), DcTokenForm::k81).value();
+
+  EXPECT_EQ(fields.window_address, reinterpret_cast<std::uintptr_t>(memory_.data()) + 1000);
+  EXPECT_EQ(fields.window_bytes, 4U);
+  EXPECT_EQ(fields.rkey, verbs_.registrations().at(0).rkey);
+  EXPECT_NE(fields.target.dct_number, 0U);
+  EXPECT_EQ(fields.target.gid, port_with_address(1).gids[0].raw);
+  EXPECT_EQ(token.source_address(), "192.0.2.1");
+}
+
+TEST_F(DcFabricTest, NamesNoSourceAddressWhereRequestsAreNotToBeBound) {
+  options_.bind_source = false;
+  const auto region = register_region();
+  EXPECT_EQ(try_token(*region).value().source_address(), "");
+}
+
+TEST_F(DcFabricTest, WritesTokensInTheFormThatIsConfigured) {
+  options_.token_form = DcTokenForm::k115;
+  const auto region = register_region();
+  EXPECT_EQ(try_token(*region).value().text().size(), 115U);
+}
+
+TEST_F(DcFabricTest, DealsTheRailsOutInTurn) {
+  const auto region = register_region();
+  const auto other = register_region();
+  EXPECT_EQ(next_rail(*region), 1);
+  EXPECT_EQ(next_rail(*other), 2) << "over all regions";
+  EXPECT_EQ(next_rail(*region), 1);
+  EXPECT_EQ(next_rail(*region), 2);
+}
+
+// The promise for every read in steady state, which costs a token each.
+TEST_F(DcFabricTest, NeitherRegistersNorAllocatesForATokenBeyondItsText) {
+  const auto region = register_region();
+  const std::size_t calls_before = verbs_.calls().size();
+  constexpr std::size_t kTokens = 1000;
+  std::size_t text_bytes = 0;
+  const std::size_t before = fakes::allocations_of_this_thread();
+  for (std::size_t i = 0; i < kTokens; ++i) {
+    region->token(i, 4096, Deadline::max(), [&text_bytes](Result<Token> token) {
+      text_bytes += token->text().size();
+      token->end(TokenFate::kAnswered);
+    });
+  }
+  EXPECT_EQ(fakes::allocations_of_this_thread() - before, kTokens) << "one each: its text";
+  EXPECT_EQ(text_bytes, 81 * kTokens);
+  EXPECT_EQ(verbs_.calls().size(), calls_before) << "no call of the verbs";
+}
+
+// The control: what is counted above does count.
+TEST_F(DcFabricTest, WouldNoticeARegistrationOrAnAllocation) {
+  static_cast<void>(fabric());
+  const std::size_t allocations = fakes::allocations_of_this_thread();
+  const auto region = register_region();
+  EXPECT_GT(fakes::allocations_of_this_thread(), allocations);
+  EXPECT_EQ(verbs_.count("ibv_reg_mr"), 2U);
+}
+
+TEST_F(DcFabricTest, RefusesAWindowThatATokenCannotDescribe) {
+  const auto region = register_region();
+  const auto token = try_token(*region, 0, std::size_t{1} << 32);
+  ASSERT_FALSE(token);
+  EXPECT_EQ(token.error().code, ErrorCode::kInvalidArgument);
+}
+
+// --- Failing rails ---
+
+TEST_F(DcFabricTest, LeavesOutARailWhosePortWentDownUntilItIsBack) {
+  const auto region = register_region();
+  set_port_state("mlx5_0", IBV_PORT_DOWN);
+  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{2}; }));
+  EXPECT_TRUE(fabric().is_up());
+
+  set_port_state("mlx5_0", IBV_PORT_ACTIVE);
+  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }));
+  EXPECT_EQ(verbs_.count("ibv_reg_mr"), 2U) << "it came back as it was: nothing was done anew";
+  EXPECT_EQ(verbs_.unacknowledged_events(), 0);
+}
+
+TEST_F(DcFabricTest, HasNoTokensWhileEveryPortIsDown) {
+  const auto region = register_region();
+  set_port_state("mlx5_0", IBV_PORT_DOWN);
+  set_port_state("mlx5_1", IBV_PORT_DOWN);
+  EXPECT_TRUE(eventually([&] { return !fabric().is_up(); }));
+  const auto token = try_token(*region);
+  ASSERT_FALSE(token);
+  EXPECT_EQ(token.error().code, ErrorCode::kUnreachable);
+
+  set_port_state("mlx5_1", IBV_PORT_ACTIVE);
+  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{2}; }));
+}
+
+TEST_F(DcFabricTest, RebuildsARailWhoseDeviceFailedAndRegistersEverythingThereAgain) {
+  const auto region = register_region();
+  const auto another = register_region();
+  const DcToken before = next(*region);
+  ASSERT_EQ(before.target.gid.back(), 1);
+  const std::size_t calls = verbs_.calls().size();
+
+  verbs_.send_event("mlx5_0", IBV_EVENT_DEVICE_FATAL);
+  ASSERT_TRUE(eventually([&] { return verbs_.count("ibv_reg_mr") == 6; }));
+  EXPECT_THAT(functions_since(calls, "mlx5_0"),
+              ElementsAre("ibv_dereg_mr", "ibv_dereg_mr", "ibv_destroy_qp", "ibv_destroy_srq",
+                          "ibv_destroy_cq", "ibv_dealloc_pd", "ibv_close_device", "ibv_open_device",
+                          "ibv_alloc_pd", "ibv_create_cq", "ibv_create_srq", "mlx5dv_create_qp",
+                          "ibv_modify_qp", "ibv_modify_qp", "ibv_reg_mr", "ibv_reg_mr"));
+  EXPECT_THAT(functions_since(calls, "mlx5_1"), ElementsAre()) << "the other rail is untouched";
+  ASSERT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }));
+  DcToken after = next(*region);
+  if (after.target.gid.back() != 1) after = next(*region);
+  EXPECT_NE(after.target.dct_number, before.target.dct_number);
+  EXPECT_NE(after.rkey, before.rkey);
+}
+
+TEST_F(DcFabricTest, RebuildsARailWhoseAddressChanged) {
+  const auto region = register_region();
+  verbs_.change_port("mlx5_0", 1, [](FakePort& port) { port = port_with_address(9); });
+  verbs_.send_event("mlx5_0", IBV_EVENT_GID_CHANGE);
+  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{2, 9}; }));
+}
+
+TEST_F(DcFabricTest, GoesByOtherRailsWhileOneFailsItsTransfers) {
+  const auto region = register_region();
+  const auto fate_of_rail = [](int rail) {
+    return rail == 1 ? TokenFate::kTransferFailed : TokenFate::kAnswered;
+  };
+  for (int i = 0; i < 2 * RailHealth::kFailuresMax; ++i) {
+    Token token = try_token(*region).value();
+    const int rail = DcToken::parse(token.text(), DcTokenForm::k81).value().target.gid.back();
+    token.end(fate_of_rail(rail));
+  }
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(next_rail(*region), 2);
+
+  clock_.advance(RailHealth::kRetryInterval);
+  EXPECT_EQ(rails_in_use(*region), (std::set{1, 2})) << "tried again, and well";
+  EXPECT_EQ(rails_in_use(*region), (std::set{1, 2}));
+}
+
+TEST_F(DcFabricTest, StillUsesRailsThatFailWhereThereAreNoOthers) {
+  const auto region = register_region();
+  for (int i = 0; i < 20; ++i) next(*region, TokenFate::kUnanswered);
+  EXPECT_TRUE(try_token(*region));
+  EXPECT_TRUE(fabric().is_up());
+}
+
+// --- Registration that fails ---
+
+TEST_F(DcFabricTest, GoesByTheRailsThatCouldRegisterARegion) {
+  static_cast<void>(fabric());
+  verbs_.fail_next("mlx5_0", "ibv_reg_mr", ENOMEM, 1000);
+  const auto region = register_region();
+  EXPECT_EQ(rails_in_use(*region), std::set{2});
+
+  verbs_.fail_next("mlx5_0", "ibv_reg_mr", 0, 0);
+  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }))
+      << "tried again with the keeper's next round";
+}
+
+TEST_F(DcFabricTest, FailsWithTheReasonWhereNoRailCouldRegisterARegion) {
+  static_cast<void>(fabric());
+  verbs_.fail_next("mlx5_0", "ibv_reg_mr", ENOMEM);
+  verbs_.fail_next("mlx5_1", "ibv_reg_mr", ENOMEM);
+  const auto region = fabric().register_memory({.bytes = memory_}, Access::kRemoteWrite);
+  ASSERT_FALSE(region);
+  EXPECT_EQ(region.error().code, ErrorCode::kNoMemory);
+  EXPECT_THAT(region.error().detail, HasSubstr("locked"));
+}
+
+// --- The fence ---
+
+TEST_F(DcFabricTest, RenewKillsEveryKeyBeforeItMakesNewOnes) {
+  const auto region = register_region();
+  const auto old = verbs_.registrations();
+  const std::size_t calls = verbs_.calls().size();
+  ASSERT_TRUE(region->renew());
+
+  std::vector<std::string> order;
+  const auto all = verbs_.calls();
+  for (std::size_t i = calls; i < all.size(); ++i) order.push_back(all[i].function);
+  EXPECT_THAT(order, ElementsAre("ibv_dereg_mr", "ibv_dereg_mr", "ibv_reg_mr", "ibv_reg_mr"));
+  const auto seen = verbs_.registrations();
+  ASSERT_EQ(seen.size(), 4U);
+  EXPECT_FALSE(seen[0].is_alive || seen[1].is_alive);
+  EXPECT_TRUE(seen[2].is_alive && seen[3].is_alive);
+  for (int i = 0; i < 4; ++i) {
+    const std::uint32_t key = next(*region).rkey;
+    EXPECT_TRUE(key != old[0].rkey && key != old[1].rkey);
+  }
+}
+
+// A key that cannot be taken back dies with the device's descriptor.
+TEST_F(DcFabricTest, RenewClosesARailThatDoesNotLetGoOfAKey) {
+  const auto region = register_region();
+  verbs_.fail_next("mlx5_0", "ibv_dereg_mr", EIO);
+  ASSERT_TRUE(region->renew());
+  EXPECT_EQ(verbs_.count("ibv_close_device"), 1U);
+  EXPECT_EQ(rails_in_use(*region), std::set{2});
+  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }))
+      << "and is opened again";
+}
+
+TEST_F(DcFabricTest, RenewIsNoFenceWhereNothingCanBeRegisteredAfterwards) {
+  const auto region = register_region();
+  verbs_.fail_next("mlx5_0", "ibv_reg_mr", ENOMEM);
+  verbs_.fail_next("mlx5_1", "ibv_reg_mr", ENOMEM);
+  EXPECT_FALSE(region->renew());
+  EXPECT_TRUE(region->renew()) << "and later works";
+}
+
+// --- Beginning and end ---
+
+TEST_F(DcFabricTest, StartsWithoutARailThatIsDownAndTakesItInLater) {
+  verbs_.change_port("mlx5_0", 1, [](FakePort& port) { port.state = IBV_PORT_DOWN; });
+  const auto region = register_region();
+  EXPECT_EQ(rails_in_use(*region), std::set{2});
+
+  verbs_.change_port("mlx5_0", 1, [](FakePort& port) { port.state = IBV_PORT_ACTIVE; });
+  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }));
+}
+
+TEST_F(DcFabricTest, DoesNotStartWithARailThatCanNeverWork) {
+  options_.rails.push_back({.device = "rxe0", .port = 1, .gid_index = 0});
+  const auto fabric = make_dc_fabric(options_, clock_);
+  ASSERT_FALSE(fabric);
+  EXPECT_EQ(fabric.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(fabric.error().detail, HasSubstr("rxe0"));
+  EXPECT_EQ(verbs_.live_objects(), 0);
+}
+
+TEST_F(DcFabricTest, EndsEverythingInReverseOrderOfDependency) {
+  auto region = register_region();
+  region.reset();
+  fabric_.reset();
+  EXPECT_EQ(verbs_.live_objects(), 0);
+  EXPECT_EQ(verbs_.busy_destructions(), 0);
+  EXPECT_EQ(verbs_.count("ibv_dereg_mr"), 2U);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::rdma::mlx5

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rdma/mlx5/find_rails.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fakes/recording_verbs.h"
+
+namespace s3rdmafs::rdma::mlx5 {
+namespace {
+
+using fakes::FakeGid;
+using fakes::FakePort;
+using testing::HasSubstr;
+
+const FakeGid kLinkLocal{.raw = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
+const FakeGid kIpv6{.raw = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}};
+
+FakeGid ipv4(std::uint8_t last, ibv_gid_type type = IBV_GID_TYPE_ROCE_V2) {
+  return {.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, last}, .type = type};
+}
+
+class FindRailsTest : public ::testing::Test {
+ protected:
+  /// "mlx5_0:1/3 mlx5_1:1", with the index of the GID behind the "/", or the error.
+  static std::string rails(std::string_view text, std::optional<unsigned> gid_index = {}) {
+    const auto found = find_rails(text, gid_index);
+    if (!found) return found.error().detail;
+    std::string names;
+    for (const RailPort& rail : *found) {
+      names += (names.empty() ? "" : " ") + rail.name();
+      if (rail.gid_index) names += "/" + std::to_string(*rail.gid_index);
+    }
+    return names;
+  }
+
+  // As the kernel lays it out: each address as RoCE v1 and then as v2.
+  fakes::RecordingVerbs verbs_{
+      {{.name = "mlx5_0",
+        .ports = {{.gids = {kLinkLocal, kIpv6, ipv4(1, IBV_GID_TYPE_ROCE_V1), ipv4(1)}},
+                  {.gids = {kLinkLocal, kIpv6}}}},
+       {.name = "mlx5_1",
+        .ports = {{.lid = 7, .link_layer = IBV_LINK_LAYER_INFINIBAND, .gids = {kLinkLocal}}}},
+       {.name = "mlx5_2", .ports = {{.state = IBV_PORT_DOWN, .gids = {ipv4(2)}}}},
+       {.name = "mlx5_3", .ports = {FakePort{}}},
+       {.name = "rxe0", .ports = {{.gids = {ipv4(3)}}}, .is_mlx5 = false}}};
+};
+
+TEST_F(FindRailsTest, TakesEveryActivePortOfEveryConnectXByItself) {
+  EXPECT_EQ(rails("auto"), "mlx5_0:1/3 mlx5_0:2/1 mlx5_1:1")
+      << "neither a port that is down, nor RoCE without a GID, nor another maker's device";
+}
+
+TEST_F(FindRailsTest, TakesDevicesPortsAndAddressesInTheOrderGiven) {
+  EXPECT_EQ(rails("mlx5_1,mlx5_0:2,192.0.2.1"), "mlx5_1:1 mlx5_0:2/1 mlx5_0:1/3");
+  EXPECT_EQ(rails("mlx5_2"), "mlx5_2:1/0") << "down, but asked for: it may come up";
+  EXPECT_EQ(rails("2001:db8::7"), "mlx5_0:1/1");
+}
+
+TEST_F(FindRailsTest, TakesTheGidThatIsConfiguredOnInfiniBandToo) {
+  EXPECT_EQ(rails("mlx5_0,mlx5_1", 0), "mlx5_0:1/0 mlx5_1:1/0");
+}
+
+TEST_F(FindRailsTest, NamesWhatIsNotThere) {
+  EXPECT_THAT(rails("mlx5_0,mlx5_9"), HasSubstr("there is no 'mlx5_9'"));
+  EXPECT_THAT(rails("mlx5_0:3"), HasSubstr("ConnectX are mlx5_0:1, mlx5_0:2, mlx5_1:1"));
+  EXPECT_THAT(rails("mlx5_0:x"), HasSubstr("there is no 'mlx5_0:x'"));
+  EXPECT_THAT(rails("rxe0"), HasSubstr("there is no 'rxe0'"));
+  EXPECT_THAT(rails("192.0.2.9"), HasSubstr("has the address 192.0.2.9"));
+  EXPECT_THAT(rails("192.0.2.3"), HasSubstr("has the address 192.0.2.3")) << "of no ConnectX";
+}
+
+TEST_F(FindRailsTest, LeavesNoDeviceOpen) {
+  static_cast<void>(rails("auto"));
+  static_cast<void>(rails("mlx5_9"));
+  EXPECT_EQ(verbs_.live_objects(), 0);
+}
+
+TEST(FindRails, SaysSoWhereThereIsNoConnectX) {
+  const fakes::RecordingVerbs verbs({});
+  const auto found = find_rails("auto", std::nullopt);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::rdma::mlx5

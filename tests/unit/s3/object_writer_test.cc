@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client's write side against a server that does as it is told.
+#include <algorithm>
+#include <cstring>
+#include <future>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fakes/down_region.h"
+#include "fakes/fake_clock.h"
+#include "fakes/fake_region.h"
+#include "fakes/scripted_http_server.h"
+#include "s3/complete_upload_exchange.h"
+#include "s3/http_object_store.h"
+#include "s3rdmafs/base/checksum.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+using namespace std::chrono_literals;
+using fakes::ScriptedAnswer;
+using fakes::SeenRequest;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::size_t kWindowBytes = 4096;
+constexpr std::size_t kOffset = 64;
+const std::string kPartEtag = "\"p1\"";
+
+ScriptedAnswer ok(const std::string& etag = "\"new\"") { return {.headers = {{"ETag", etag}}}; }
+
+ScriptedAnswer rdma_ok(const std::string& count = "4096", const std::string& etag = "\"new\"") {
+  return {.headers = {{"ETag", etag},
+                      {"x-amz-rdma-reply", "200"},
+                      {"x-amz-rdma-bytes-transferred", count}}};
+}
+
+ScriptedAnswer error_answer(unsigned status, const std::string& code,
+                            const std::string& message = "") {
+  return {.status = status,
+          .body = "<Error><Code>" + code + "</Code><Message>" + message + "</Message></Error>"};
+}
+
+ScriptedAnswer upload_created() {
+  return {.body =
+              "<InitiateMultipartUploadResult><UploadId>up/1</UploadId>"
+              "</InitiateMultipartUploadResult>"};
+}
+
+ScriptedAnswer upload_completed(const std::string& etag = "\"whole\"") {
+  return {.body = "<CompleteMultipartUploadResult><ETag>" + etag +
+                  "</ETag></CompleteMultipartUploadResult>"};
+}
+
+/// "PUT /train/k partNumber=1&uploadId=up/1 token body"
+std::string summary(const SeenRequest& request) {
+  std::string text = request.method + " " + request.url;
+  if (!request.query.empty()) text += "?" + request.query;
+  if (request.headers.contains("x-amz-rdma-token")) text += " token";
+  if (!request.body.empty()) text += " body";
+  return text;
+}
+
+class ObjectWriterTest : public ::testing::Test {
+ protected:
+  ObjectWriterTest() {
+    options_.bucket.name = "train";
+    options_.endpoint = {.url = server_.url(), .region = "us-east-1", .ca_file = ""};
+    options_.rdma = {.mode = config::RdmaMode::kPrefer, .threshold_bytes = 1024, .shm_socket = ""};
+    options_.http = {
+        .event_threads = 2, .connections_max = 8, .connect_timeout = 2s, .request_timeout = 5s};
+    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms, .deadline = {}};
+    const auto bytes = region_.bytes();
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);
+  }
+
+  HttpObjectStore& store() {
+    if (!store_) store_.emplace(options_, credentials_, clock_, metrics_);
+    return *store_;
+  }
+
+  PutBody body(rdma::MemoryRegion& region, std::size_t length = kWindowBytes) {
+    return {.window = {.region = &region, .offset = kOffset, .length = length},
+            .crc64nvme = crc64nvme(0, region.bytes().subspan(kOffset, length))};
+  }
+
+  PutOutcome put(bool only_if_absent = false) {
+    std::promise<PutOutcome> promise;
+    store().put("k", body(region_), only_if_absent, in_10s(),
+                [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
+    return promise.get_future().get();
+  }
+  PutOutcome put_part(std::size_t length = kWindowBytes) {
+    std::promise<PutOutcome> promise;
+    store().upload_part("k", "up/1", 7, body(region_, length), in_10s(),
+                        [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
+    return promise.get_future().get();
+  }
+  Result<std::string> complete(std::vector<UploadedPart> parts = {{1, kPartEtag, 0}}) {
+    std::promise<Result<std::string>> promise;
+    store().complete_upload("k", "up/1", std::move(parts), in_10s(),
+                            [&](Result<std::string> etag) { promise.set_value(std::move(etag)); });
+    return promise.get_future().get();
+  }
+
+  /// Lets the store learn that the endpoint reads parts by RDMA, with one request; what comes then
+  /// is answered as given.
+  void learn_that_it_reads(const std::vector<ScriptedAnswer>& then) {
+    server_.then(rdma_ok());
+    for (const ScriptedAnswer& answer : then) server_.then(answer);
+    ASSERT_TRUE(put_part().etag);
+  }
+
+  std::vector<std::string> summaries() const {
+    std::vector<std::string> result;
+    for (const SeenRequest& request : server_.seen()) result.push_back(summary(request));
+    return result;
+  }
+  std::string window() const {
+    const auto bytes = region_.bytes().subspan(kOffset, kWindowBytes);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  static Deadline in_10s() { return std::chrono::steady_clock::now() + 10s; }
+  std::uint64_t counted(const std::string& name, const std::string& labels = {}) {
+    return metrics_.counter(name, "", labels).value();
+  }
+
+  fakes::ScriptedHttpServer server_;
+  const SystemClock clock_;
+  metrics::Registry metrics_;
+  StaticCredentials credentials_{
+      {.access_key_id = "key", .secret_access_key = "secret", .session_token = ""}};
+  HttpObjectStore::Options options_;
+  fakes::FakeRegion region_{kOffset + kWindowBytes + 64};
+  std::optional<HttpObjectStore> store_;  // last: gone before what it borrows
+};
+
+// --- By HTTP ---
+
+TEST_F(ObjectWriterTest, SendsTheWindowAndItsChecksumInOnePut) {
+  options_.rdma.mode = config::RdmaMode::kOff;
+  server_.then(ok());
+  const PutOutcome outcome = put();
+  EXPECT_EQ(outcome.etag.value(), "\"new\"");
+  EXPECT_EQ(outcome.path, Path::kHttp);
+  EXPECT_FALSE(outcome.late_read_possible);
+  const SeenRequest seen = server_.seen().at(0);
+  EXPECT_EQ(summary(seen), "PUT /train/k body");
+  EXPECT_EQ(seen.body, window());
+  EXPECT_EQ(seen.headers.at("content-length"), "4096");
+  EXPECT_FALSE(seen.headers.contains("transfer-encoding"));
+  EXPECT_FALSE(seen.headers.contains("expect"));
+  EXPECT_EQ(seen.headers.at("x-amz-checksum-crc64nvme"),
+            checksum_text(crc64nvme(0, region_.bytes().subspan(kOffset, kWindowBytes))));
+  EXPECT_THAT(seen.headers.at("authorization"), HasSubstr("x-amz-checksum-crc64nvme"))
+      << "the signature covers the checksum, and so the bytes";
+  EXPECT_EQ(counted("put_bytes_total", R"(path="http")"), kWindowBytes);
+}
+
+TEST_F(ObjectWriterTest, StoresAnEmptyObjectByPlainHttp) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  server_.then(ok());
+  std::promise<PutOutcome> promise;
+  store().put("k", {}, false, in_10s(), [&](PutOutcome o) { promise.set_value(std::move(o)); });
+  EXPECT_TRUE(promise.get_future().get().etag);
+  EXPECT_THAT(summaries(), ElementsAre("PUT /train/k"));
+  EXPECT_EQ(server_.seen().at(0).headers.at("content-length"), "0");
+}
+
+TEST_F(ObjectWriterTest, SendsAPutAgainThatFailed) {
+  options_.rdma.mode = config::RdmaMode::kOff;
+  server_.then(error_answer(503, "SlowDown"));
+  server_.then({.cut = true});
+  server_.then(ok());
+  EXPECT_TRUE(put().etag);
+  EXPECT_EQ(server_.seen().size(), 3U);
+  EXPECT_EQ(server_.seen().at(2).body, window());
+}
+
+TEST_F(ObjectWriterTest, SendsAgainBytesThatArrivedDamaged) {
+  options_.rdma.mode = config::RdmaMode::kOff;
+  server_.then(error_answer(400, "BadDigest", "The CRC64NVME checksum did not match"));
+  server_.then(ok());
+  EXPECT_TRUE(put().etag);
+  EXPECT_TRUE(server_.seen().at(1).headers.contains("x-amz-checksum-crc64nvme"))
+      << "a mismatch is no refusal of checksums";
+}
+
+TEST_F(ObjectWriterTest, GoesOnWithoutAChecksumThatTheServerRefuses) {
+  options_.rdma.mode = config::RdmaMode::kOff;
+  server_.then(error_answer(501, "NotImplemented", "x-amz-checksum-crc64nvme is not implemented"));
+  server_.then(ok());
+  EXPECT_TRUE(put().etag);
+  EXPECT_FALSE(server_.seen().at(1).headers.contains("x-amz-checksum-crc64nvme"));
+  EXPECT_TRUE(put().etag);
+  EXPECT_EQ(server_.seen().size(), 3U) << "the refusal is remembered";
+  EXPECT_FALSE(server_.seen().at(2).headers.contains("x-amz-checksum-crc64nvme"));
+}
+
+// --- By token ---
+
+TEST_F(ObjectWriterTest, SendsAPartByTokenWithoutABody) {
+  server_.then(rdma_ok());
+  const PutOutcome outcome = put_part();
+  EXPECT_TRUE(outcome.etag);
+  EXPECT_EQ(outcome.path, Path::kRdma);
+  const SeenRequest seen = server_.seen().at(0);
+  EXPECT_EQ(summary(seen), "PUT /train/k?partNumber=7&uploadId=up%2F1 token");
+  EXPECT_EQ(seen.headers.at("x-amz-rdma-token"), "fake:0:64:4096");
+  EXPECT_EQ(seen.headers.at("content-length"), "0");
+  EXPECT_EQ(seen.headers.at("x-amz-content-sha256"), "UNSIGNED-PAYLOAD");
+  EXPECT_TRUE(seen.headers.contains("x-amz-checksum-crc64nvme"));
+  EXPECT_EQ(region_.last_fate(), rdma::TokenFate::kAnswered);
+  EXPECT_EQ(counted("put_bytes_total", R"(path="rdma")"), kWindowBytes);
+}
+
+TEST_F(ObjectWriterTest, SendsAPartWithABodyIfTheServerIgnoresTheToken) {
+  server_.then(ok());
+  const PutOutcome outcome = put_part();
+  EXPECT_TRUE(outcome.etag);
+  EXPECT_EQ(outcome.path, Path::kHttp);
+  EXPECT_THAT(summaries(), ElementsAre("PUT /train/k?partNumber=7&uploadId=up%2F1 token",
+                                       "PUT /train/k?partNumber=7&uploadId=up%2F1 body"));
+  EXPECT_TRUE(put_part().etag);
+  EXPECT_EQ(server_.seen().size(), 3U) << "the no is paid for once";
+}
+
+TEST_F(ObjectWriterTest, SendsAPartAgainFromTheSameWindowAndTellsOfALateRead) {
+  server_.then({.cut = true});
+  server_.then(rdma_ok());
+  const PutOutcome outcome = put_part();
+  EXPECT_TRUE(outcome.etag);
+  EXPECT_TRUE(outcome.late_read_possible);
+  EXPECT_EQ(server_.seen().at(1).headers.at("x-amz-rdma-token"), "fake:0:64:4096");
+}
+
+TEST_F(ObjectWriterTest, TellsOfNoLateReadIfEveryTokenWasAnswered) {
+  server_.then(error_answer(500, "RDMATransferFailed"));
+  server_.then(ok());
+  const PutOutcome outcome = put_part();
+  EXPECT_TRUE(outcome.etag);
+  EXPECT_EQ(outcome.path, Path::kHttp);
+  EXPECT_FALSE(outcome.late_read_possible);
+  EXPECT_EQ(region_.last_fate(), rdma::TokenFate::kTransferFailed);
+}
+
+TEST_F(ObjectWriterTest, TakesAChecksumMismatchAfterATokenForAFailedTransfer) {
+  server_.then(error_answer(400, "BadDigest", "The CRC64NVME checksum did not match"));
+  server_.then(ok());
+  EXPECT_EQ(put_part().path, Path::kHttp);
+  EXPECT_EQ(region_.last_fate(), rdma::TokenFate::kTransferFailed);
+  EXPECT_EQ(counted("rdma_fallbacks_total", R"(reason="checksum_mismatch")"), 1U);
+}
+
+TEST_F(ObjectWriterTest, FailsAPartThatCannotGoByRdmaIfThatIsRequired) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  server_.then(ok());
+  const PutOutcome outcome = put_part();
+  ASSERT_FALSE(outcome.etag);
+  EXPECT_EQ(outcome.etag.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(server_.seen().size(), 1U);
+}
+
+// --- The zero-byte hazard ---
+
+TEST_F(ObjectWriterTest, ProbesWithAPartBeforeTheFirstPutByToken) {
+  server_.then(upload_created());
+  server_.then(rdma_ok());
+  server_.then({.status = 204});
+  server_.then(rdma_ok());
+  EXPECT_EQ(put().path, Path::kRdma);
+  EXPECT_EQ(put().path, Path::kRdma);
+  EXPECT_THAT(
+      summaries(),
+      ElementsAre("POST /train/k?uploads", "PUT /train/k?partNumber=1&uploadId=up%2F1 token",
+                  "DELETE /train/k?uploadId=up%2F1", "PUT /train/k token", "PUT /train/k token"));
+  EXPECT_EQ(counted("put_bytes_total", R"(path="rdma")"), 2 * kWindowBytes) << "not the probe's";
+}
+
+TEST_F(ObjectWriterTest, NeverSendsAWholeObjectByTokenToAServerThatIgnoresThem) {
+  server_.then(upload_created());
+  server_.then(ok());
+  server_.then({.status = 204});
+  server_.then(ok());
+  EXPECT_EQ(put().path, Path::kHttp);
+  EXPECT_EQ(put().path, Path::kHttp);
+  EXPECT_THAT(
+      summaries(),
+      ElementsAre("POST /train/k?uploads", "PUT /train/k?partNumber=1&uploadId=up%2F1 token",
+                  "DELETE /train/k?uploadId=up%2F1", "PUT /train/k body", "PUT /train/k body"));
+}
+
+TEST_F(ObjectWriterTest, DoesNotProbeWithoutAFabricNorBelowTheThreshold) {
+  server_.then(ok());
+  fakes::DownRegion region(kOffset + kWindowBytes);
+  std::promise<PutOutcome> promise;
+  store().put("k", body(region), false, in_10s(),
+              [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
+  EXPECT_TRUE(promise.get_future().get().etag);
+  store_.reset();
+  options_.rdma.threshold_bytes = kWindowBytes + 1;
+  EXPECT_TRUE(put().etag);
+  EXPECT_THAT(summaries(), ElementsAre("PUT /train/k body", "PUT /train/k body"));
+}
+
+TEST_F(ObjectWriterTest, ProbesOnceTheFabricIsBackIfRdmaIsRequired) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  server_.then(upload_created());
+  server_.then(rdma_ok());
+  server_.then({.status = 204});
+  server_.then(rdma_ok());
+  fakes::DownRegion region(kOffset + kWindowBytes, /*tokens_refused=*/1);
+  std::promise<PutOutcome> promise;
+  store().put("k", body(region), false, in_10s(),
+              [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
+  EXPECT_EQ(promise.get_future().get().path, Path::kRdma);
+}
+
+TEST_F(ObjectWriterTest, StoresAgainWithABodyWhatAServerStoredEmpty) {
+  learn_that_it_reads({ok("\"empty\""), ok()});
+  const PutOutcome outcome = put();
+  EXPECT_EQ(outcome.etag.value(), "\"new\"");
+  EXPECT_EQ(outcome.path, Path::kHttp);
+  EXPECT_EQ(server_.seen().at(2).body, window());
+  EXPECT_EQ(counted("rdma_puts_stored_wrong_total"), 1U);
+  EXPECT_TRUE(put().etag);
+  EXPECT_EQ(summaries().at(3), "PUT /train/k body") << "it is not believed any more";
+}
+
+TEST_F(ObjectWriterTest, StoresAgainWhatAServerReadOnlyPartOf) {
+  learn_that_it_reads({rdma_ok("4000"), ok()});
+  EXPECT_EQ(put().path, Path::kHttp);
+  EXPECT_EQ(server_.seen().at(2).body, window());
+}
+
+TEST_F(ObjectWriterTest, ReplacesItsOwnEmptyObjectOnlyIfItIsStillThat) {
+  learn_that_it_reads({ok("\"empty\""), ok()});
+  EXPECT_TRUE(put(/*only_if_absent=*/true).etag);
+  EXPECT_EQ(server_.seen().at(1).headers.at("if-none-match"), "*");
+  EXPECT_FALSE(server_.seen().at(2).headers.contains("if-none-match"));
+  EXPECT_EQ(server_.seen().at(2).headers.at("if-match"), "\"empty\"");
+}
+
+TEST_F(ObjectWriterTest, RemovesAnEmptyObjectThatItCannotReplace) {
+  learn_that_it_reads({ok("\"empty\""),
+                       error_answer(403, "AccessDenied"),
+                       /*HEAD*/ ok("\"empty\""),
+                       {.status = 204}});
+  EXPECT_EQ(put().etag.error().code, ErrorCode::kAccessDenied);
+  const auto seen = server_.seen();
+  ASSERT_EQ(seen.size(), 5U);
+  EXPECT_EQ(summary(seen.at(3)), "HEAD /train/k");
+  EXPECT_EQ(summary(seen.at(4)), "DELETE /train/k");
+  EXPECT_EQ(seen.at(4).headers.at("if-match"), "\"empty\"");
+}
+
+TEST_F(ObjectWriterTest, LeavesAloneWhatOthersStoredMeanwhile) {
+  learn_that_it_reads(
+      {ok("\"empty\""), error_answer(403, "AccessDenied"), /*HEAD*/ ok("\"theirs\"")});
+  EXPECT_FALSE(put().etag);
+  EXPECT_EQ(server_.seen().size(), 4U) << "no DELETE";
+}
+
+TEST_F(ObjectWriterTest, RepairsAnEmptyObjectEvenIfRdmaIsRequiredAndThenFails) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  learn_that_it_reads({ok("\"empty\""), ok()});
+  EXPECT_EQ(put().etag.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(server_.seen().at(2).body, window());
+}
+
+// --- If-None-Match ---
+
+TEST_F(ObjectWriterTest, TellsThatTheKeyIsThere) {
+  options_.rdma.mode = config::RdmaMode::kOff;
+  server_.then(error_answer(412, "PreconditionFailed"));
+  EXPECT_EQ(put(/*only_if_absent=*/true).etag.error().code, ErrorCode::kExists);
+  EXPECT_EQ(server_.seen().size(), 1U);
+}
+
+TEST_F(ObjectWriterTest, RecognisesItsOwnObjectAfterALostAnswer) {
+  options_.rdma.mode = config::RdmaMode::kOff;
+  const std::string checksum =
+      checksum_text(crc64nvme(0, region_.bytes().subspan(kOffset, kWindowBytes)));
+  server_.then({.cut = true});
+  server_.then(error_answer(412, "PreconditionFailed"));
+  server_.then({.headers = {{"ETag", "\"ours\""}, {"x-amz-checksum-crc64nvme", checksum}},
+                .body = window()});
+  EXPECT_EQ(put(/*only_if_absent=*/true).etag.value(), "\"ours\"");
+  EXPECT_EQ(summaries().at(2), "HEAD /train/k");
+}
+
+TEST_F(ObjectWriterTest, DoesNotTakeAnothersObjectForItsOwnAfterALostAnswer) {
+  options_.rdma.mode = config::RdmaMode::kOff;
+  server_.then({.cut = true});
+  server_.then(error_answer(412, "PreconditionFailed"));
+  server_.then({.headers = {{"ETag", "\"theirs\""}, {"x-amz-checksum-crc64nvme", "AAAAAAAAAAA="}},
+                .body = window()});
+  EXPECT_EQ(put(/*only_if_absent=*/true).etag.error().code, ErrorCode::kExists);
+}
+
+// --- Uploads ---
+
+TEST_F(ObjectWriterTest, BeginsAnUploadWithItsChecksum) {
+  server_.then(upload_created());
+  std::promise<Result<std::string>> promise;
+  store().create_upload("k", in_10s(), [&](auto id) { promise.set_value(std::move(id)); });
+  EXPECT_EQ(promise.get_future().get().value(), "up/1");
+  EXPECT_THAT(summaries(), ElementsAre("POST /train/k?uploads"));
+  EXPECT_EQ(server_.seen().at(0).headers.at("x-amz-checksum-algorithm"), "CRC64NVME");
+}
+
+TEST_F(ObjectWriterTest, BeginsAnUploadWithoutAChecksumThatIsRefused) {
+  server_.then(error_answer(400, "InvalidRequest", "Checksum algorithm provided is unsupported"));
+  server_.then(upload_created());
+  std::promise<Result<std::string>> promise;
+  store().create_upload("k", in_10s(), [&](auto id) { promise.set_value(std::move(id)); });
+  EXPECT_TRUE(promise.get_future().get());
+  EXPECT_FALSE(server_.seen().at(1).headers.contains("x-amz-checksum-algorithm"));
+}
+
+TEST_F(ObjectWriterTest, CompletesAnUploadWithItsPartsAndTheirChecksums) {
+  server_.then(upload_completed());
+  EXPECT_EQ(complete({{1, "\"a\"", 0}, {3, "\"b\"", 1}}).value(), "\"whole\"");
+  const SeenRequest seen = server_.seen().at(0);
+  EXPECT_EQ(summary(seen), "POST /train/k?uploadId=up%2F1 body");
+  EXPECT_THAT(seen.body, HasSubstr("<PartNumber>3</PartNumber><ETag>\"b\"</ETag>"
+                                   "<ChecksumCRC64NVME>AAAAAAAAAAE=</ChecksumCRC64NVME>"));
+}
+
+TEST_F(ObjectWriterTest, FindsTheErrorInsideA200) {
+  server_.then({.body = " <?xml version=\"1.0\"?><Error><Code>InternalError</Code></Error>"});
+  server_.then({.body = "<Error><Code>InvalidPart</Code><Message>part 1</Message></Error>"});
+  const Result<std::string> etag = complete();
+  ASSERT_FALSE(etag);
+  EXPECT_THAT(etag.error().detail, HasSubstr("InvalidPart"));
+  EXPECT_EQ(server_.seen().size(), 2U) << "the first is worth another attempt, the second not";
+}
+
+TEST_F(ObjectWriterTest, FindsOutByHeadWhetherALostCompletionTookEffect) {
+  server_.then({.cut = true});
+  server_.then(error_answer(404, "NoSuchUpload"));
+  server_.then(ok("\"whole\""));
+  EXPECT_EQ(complete().value(), "\"whole\"");
+  EXPECT_EQ(summaries().at(2), "HEAD /train/k");
+}
+
+TEST_F(ObjectWriterTest, TellsThatALostCompletionTookNoEffect) {
+  server_.then({.cut = true});
+  server_.then(error_answer(404, "NoSuchUpload"));
+  server_.then({.status = 404});
+  EXPECT_EQ(complete().error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(ObjectWriterTest, TellsThatAnUploadIsGoneIfNoCompletionWasLost) {
+  server_.then(error_answer(404, "NoSuchUpload"));
+  EXPECT_EQ(complete().error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(server_.seen().size(), 1U);
+}
+
+TEST(CompletedUpload, IsToldFromAnotherObjectByTheFormOfItsEtag) {
+  const std::string md5(32, 'a');
+  const std::vector<UploadedPart> parts = {{1, "\"" + md5 + "\"", 0}, {2, md5, 0}};
+  EXPECT_TRUE(may_be_made_of("\"" + md5 + "-2\"", parts));
+  EXPECT_FALSE(may_be_made_of("\"" + md5 + "-3\"", parts));
+  EXPECT_FALSE(may_be_made_of("\"" + md5 + "\"", parts)) << "one PUT";
+  EXPECT_TRUE(may_be_made_of("\"anything\"", {{1, "\"opaque\"", 0}}));
+}
+
+TEST_F(ObjectWriterTest, TakesWhatIsGoneForRemoved) {
+  server_.then(error_answer(404, "NoSuchUpload"));
+  std::promise<Result<void>> aborted;
+  store().abort_upload("k", "up/1", in_10s(), [&](auto r) { aborted.set_value(std::move(r)); });
+  EXPECT_TRUE(aborted.get_future().get());
+  std::promise<Result<void>> removed;
+  store().remove("k", in_10s(), [&](auto r) { removed.set_value(std::move(r)); });
+  EXPECT_TRUE(removed.get_future().get());
+  EXPECT_THAT(summaries(), ElementsAre("DELETE /train/k?uploadId=up%2F1", "DELETE /train/k"));
+}
+
+TEST_F(ObjectWriterTest, TellsThatTheBucketIsGoneWhereThereIsNothingToRemove) {
+  server_.then(error_answer(404, "NoSuchBucket"));
+  std::promise<Result<void>> removed;
+  store().remove("k", in_10s(), [&](auto r) { removed.set_value(std::move(r)); });
+  EXPECT_EQ(removed.get_future().get().error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(ObjectWriterTest, EndsWritesUnderWayWhenShutDown) {
+  server_.then({.hold = true});
+  std::promise<PutOutcome> promise;
+  store().upload_part("k", "up/1", 7, body(region_), in_10s(),
+                      [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
+  ASSERT_TRUE(server_.wait_for_requests(1));
+  store().shut_down();
+  const PutOutcome outcome = promise.get_future().get();
+  EXPECT_EQ(outcome.etag.error().code, ErrorCode::kCancelled);
+  EXPECT_TRUE(outcome.late_read_possible);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::s3

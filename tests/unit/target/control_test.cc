@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rdma_requests.h"
+
+namespace s3rdmafs::target {
+namespace {
+
+class ControlTest : public RdmaTargetTest {
+ protected:
+  Response set_faults(const std::string& lines, bool from_loopback = true) {
+    Request asked =
+        make_request({.method = "POST", .target = "/.s3rdma-target/faults", .sign = false});
+    asked.from_loopback = from_loopback;
+    return send(std::move(asked), lines);
+  }
+};
+
+TEST_F(ControlTest, ChangesTheFaultsOfARunningServer) {
+  services_->has_fault_control = true;
+  service_.windows[kToken] = "..........";
+  EXPECT_EQ(set_faults("no-reply\n").status, 204);
+  EXPECT_EQ(reply(get(kToken)), "");
+  EXPECT_EQ(set_faults("").status, 204);
+  EXPECT_EQ(reply(get(kToken)), "200");
+}
+
+TEST_F(ControlTest, SaysWhatIsWrong) {
+  services_->has_fault_control = true;
+  const Response refused = set_faults("nonsense");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_NE(body(refused).find("nonsense"), std::string::npos);
+  EXPECT_EQ(set_faults(std::string(100'000, '\n')).status, 400);
+}
+
+TEST_F(ControlTest, IsThereOnlyIfAllowedAndOnlyForThisHost) {
+  EXPECT_EQ(set_faults("no-reply").status, 405) << "not allowed: no request of S3";
+  services_->has_fault_control = true;
+  EXPECT_EQ(set_faults("no-reply", /*from_loopback=*/false).status, 405);
+  EXPECT_EQ(set_faults("no-reply").status, 204) << "control";
+}
+
+}  // namespace
+}  // namespace s3rdmafs::target

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each fault, as the client and its memory see it.
+#include <chrono>
+
+#include "rdma_requests.h"
+
+namespace s3rdmafs::target {
+namespace {
+
+class FaultyRequestsTest : public RdmaTargetTest {
+ protected:
+  FaultyRequestsTest() { service_.windows[kToken] = "wwwwwwwwww"; }
+  void inject(std::string_view lines) { ASSERT_TRUE(faults_.replace_by_text(lines)); }
+  std::string& window() { return service_.windows[kToken]; }
+  std::uint64_t late_transfers(const std::string& result) {
+    return registry_.counter("target_late_transfers_total", "", "result=\"" + result + "\"")
+        .value();
+  }
+};
+
+TEST_F(FaultyRequestsTest, WithoutAFaultNothingIsCut) {
+  EXPECT_EQ(reply(get(kToken)), "200");
+  EXPECT_EQ(hang_ups_, 0);
+}
+
+TEST_F(FaultyRequestsTest, CutBeforeMovesNothing) {
+  inject("cut-before");
+  (void)get(kToken);
+  (void)put(kToken);
+  EXPECT_EQ(hang_ups_, 2);
+  EXPECT_EQ(window(), "wwwwwwwwww");
+  EXPECT_FALSE(is_stored());
+}
+
+TEST_F(FaultyRequestsTest, CutAfterHasDoneEverything) {
+  inject("cut-after");
+  (void)put(kToken);
+  (void)get(kToken);
+  EXPECT_EQ(hang_ups_, 2);
+  EXPECT_EQ(read_file(folder("bucket/new")), "wwwwwwwwww");
+  EXPECT_EQ(window(), "0123456789");
+}
+
+TEST_F(FaultyRequestsTest, LateWriteMovesAfterTheCut) {
+  inject("late-write:1ms");
+  (void)get(kToken);
+  EXPECT_EQ(hang_ups_, 1);
+  EXPECT_EQ(window(), "0123456789");
+  EXPECT_EQ(late_transfers("done"), 1U);
+}
+
+TEST_F(FaultyRequestsTest, LateReadStoresAfterTheCut) {
+  inject("late-write:1ms");
+  (void)put(kToken);
+  EXPECT_EQ(hang_ups_, 1);
+  EXPECT_EQ(read_file(folder("bucket/new")), "wwwwwwwwww");
+}
+
+TEST_F(FaultyRequestsTest, LateReadOfMemoryThatIsGoneStoresNothing) {
+  inject("late-write:1ms");
+  service_.fail_transfers = true;
+  (void)put(kToken);
+  EXPECT_FALSE(is_stored());
+  EXPECT_EQ(late_transfers("refused"), 1U);
+}
+
+TEST_F(FaultyRequestsTest, DuplicateWriteMovesTwice) {
+  inject("duplicate-write:1ms");
+  (void)get(kToken);
+  EXPECT_EQ(service_.transfers, 2);
+  EXPECT_EQ(hang_ups_, 1);
+  EXPECT_EQ(late_transfers("done"), 1U);
+}
+
+TEST_F(FaultyRequestsTest, DeclineSendsTheObjectAndStoresNothing) {
+  inject("decline");
+  behave_as("aistor");  // whose own way is another
+  EXPECT_EQ(body(get(kToken)), "0123456789");
+  EXPECT_EQ(reply(put(kToken)), "501");
+  EXPECT_FALSE(is_stored());
+}
+
+TEST_F(FaultyRequestsTest, DeclineWithoutDataSendsNothing) {
+  inject("decline-without-data");
+  const Response got = get(kToken);
+  EXPECT_EQ(got.status, 200);
+  EXPECT_EQ(reply(got), "501");
+  EXPECT_EQ(got.body_bytes(), 0U);
+  EXPECT_EQ(reply(put(kToken)), "501");
+  EXPECT_FALSE(is_stored());
+}
+
+TEST_F(FaultyRequestsTest, Error501IsAnErrorWithAReply) {
+  inject("error-501");
+  for (const Response& refused : {get(kToken), put(kToken)}) {
+    EXPECT_EQ(refused.status, 501);
+    EXPECT_EQ(reply(refused), "501");
+    EXPECT_EQ(code(refused), "NotImplemented");
+  }
+  EXPECT_FALSE(is_stored());
+}
+
+TEST_F(FaultyRequestsTest, TruncateMovesLessAndSaysSo) {
+  inject("truncate:3");
+  const Response got = get(kToken);
+  EXPECT_EQ(reply(got), "200");
+  EXPECT_EQ(count(got), "3");
+  EXPECT_EQ(window(), "012wwwwwww");
+}
+
+TEST_F(FaultyRequestsTest, WrongCountIsOnlyAWord) {
+  inject("wrong-count:-2");
+  EXPECT_EQ(count(get(kToken)), "8");
+  EXPECT_EQ(window(), "0123456789");
+  EXPECT_EQ(count(put(kToken)), "8");
+  EXPECT_EQ(read_file(folder("bucket/new")), "0123456789");
+}
+
+TEST_F(FaultyRequestsTest, SuccessWithBodyIsBoth) {
+  inject("success-with-body");
+  const Response got = get(kToken);
+  EXPECT_EQ(reply(got), "200");
+  EXPECT_EQ(count(got), "10");
+  EXPECT_EQ(body(got), "0123456789");
+}
+
+TEST_F(FaultyRequestsTest, NoReplyHasDoneEverythingAndSaysNothing) {
+  inject("no-reply");
+  const Response got = get(kToken);
+  EXPECT_EQ(got.status, 200);
+  EXPECT_EQ(reply(got), "");
+  EXPECT_EQ(count(got), "");
+  EXPECT_EQ(window(), "0123456789");
+  EXPECT_EQ(reply(put(kToken)), "");
+  EXPECT_EQ(read_file(folder("bucket/new")), "0123456789");
+}
+
+TEST_F(FaultyRequestsTest, ZeroStoreStoresTheEmptyObject) {
+  inject("zero-store");
+  const Response stored = put(kToken);
+  EXPECT_EQ(stored.status, 200);
+  EXPECT_EQ(reply(stored), "");
+  EXPECT_TRUE(is_stored());
+  EXPECT_EQ(read_file(folder("bucket/new")), "");
+}
+
+TEST_F(FaultyRequestsTest, GarbageTokenStandsInTheReply) {
+  inject("garbage-token");
+  EXPECT_EQ(reply(get(kToken)), "200:" + std::string(88, '7'));
+}
+
+TEST_F(FaultyRequestsTest, DelaysAreWaitedForAtTheirStage) {
+  using std::chrono::milliseconds;
+  for (const char* kind : {"delay-request", "delay-transfer", "delay-answer"}) {
+    inject(std::string(kind) + ":20ms");
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(reply(get(kToken)), "200");
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(20)) << kind;
+  }
+}
+
+TEST_F(FaultyRequestsTest, RequestsWithoutATokenAreLeftAlone) {
+  inject("decline\ncut-before\ndelay-request:1h");
+  const Response got = send({.method = "GET", .target = "/bucket/key"});
+  EXPECT_EQ(got.status, 200);
+  EXPECT_EQ(body(got), "0123456789");
+}
+
+}  // namespace
+}  // namespace s3rdmafs::target

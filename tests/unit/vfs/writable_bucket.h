@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "fakes/fake_clock.h"
+#include "fakes/fake_fabric.h"
+#include "fakes/fake_object_store.h"
+#include "fakes/fake_read_cache.h"
+#include "mounted_bucket.h"
+#include "s3rdmafs/metrics/registry.h"
+#include "upload/uploads.h"
+#include "vfs/file_system.h"
+
+namespace s3rdmafs::vfs {
+
+/// A file system over a fake bucket that may write, with calls that wait, and the kernel's way to
+/// open a file for writing. Parts are 4 KiB, so that a few writes make a multipart upload.
+struct WritableBucket {
+  static constexpr std::size_t kPart = 4096;
+  static constexpr ProcessId kProcess = 42;
+
+  explicit WritableBucket(std::chrono::milliseconds ttl = std::chrono::seconds(30))
+      : uploads(upload::Uploads::create(store, fabric, clock, metrics,
+                                        {.part_bytes = kPart,
+                                         .buffer_bytes = 16 * kPart,
+                                         .parallel_parts = 2,
+                                         .request_timeout = std::chrono::seconds(30),
+                                         .lock = cache::Arena::Lock::kOff})
+                    .value()),
+        fs(store, cache, clock, metrics, {.prefix = "", .ttl = ttl, .negative_ttl = ttl},
+           FileSystem::Writing{store, *uploads}) {}
+  ~WritableBucket() { store.shut_down(); }
+
+  template <class T, class Call>
+  static Result<T> wait(Call call) {
+    Answer<T> answer;
+    call(answer.done());
+    return answer.get();
+  }
+
+  Result<Entry> lookup(Ino parent, std::string_view name) {
+    return wait<Entry>([&](auto done) { fs.lookup(parent, name, {}, std::move(done)); });
+  }
+  Result<CreatedFile> create(Ino parent, std::string_view name, bool exclusive = false) {
+    return wait<CreatedFile>(
+        [&](auto done) { fs.create(parent, name, exclusive, kProcess, {}, std::move(done)); });
+  }
+  /// As open(2) with O_WRONLY | O_CREAT | O_TRUNC: with ESTALE the kernel looks again, once.
+  Result<std::uint64_t> open_anew(Ino parent, std::string_view name) {
+    for (int attempt = 0;; ++attempt) {
+      const auto found = lookup(parent, name);
+      if (!found) {
+        const auto created = create(parent, name);
+        if (created) return created->file.handle;
+        return std::unexpected(created.error());
+      }
+      const auto opened = fs.open_to_write(found->attributes.ino, /*truncate=*/true, kProcess);
+      if (opened) return opened->handle;
+      if (attempt == 1 || opened.error().code != ErrorCode::kStale) {
+        return std::unexpected(opened.error());
+      }
+    }
+  }
+  Result<void> write(std::uint64_t handle, std::uint64_t offset, std::string_view text) {
+    return wait<void>([&](auto done) {
+      fs.write(handle, offset, std::as_bytes(std::span(text)), clock.now() + std::chrono::hours(1),
+               std::move(done));
+    });
+  }
+  Result<void> sync(std::uint64_t handle) {
+    return wait<void>([&](auto done) { fs.sync(handle, std::move(done)); });
+  }
+  Result<void> truncate(Ino ino, std::uint64_t size) {
+    return wait<void>([&](auto done) { fs.truncate(ino, size, {}, std::move(done)); });
+  }
+  Result<void> unlink(Ino parent, std::string_view name) {
+    return wait<void>([&](auto done) { fs.unlink(parent, name, {}, std::move(done)); });
+  }
+  Result<Entry> mkdir(Ino parent, std::string_view name) {
+    return wait<Entry>([&](auto done) { fs.make_directory(parent, name, {}, std::move(done)); });
+  }
+  Result<void> rmdir(Ino parent, std::string_view name) {
+    return wait<void>([&](auto done) { fs.remove_directory(parent, name, {}, std::move(done)); });
+  }
+
+  fakes::FakeClock clock;
+  metrics::Registry metrics;
+  fakes::FakeFabric fabric;
+  fakes::FakeObjectStore store{clock};
+  fakes::FakeReadCache cache{store};
+  std::unique_ptr<upload::Uploads> uploads;
+  FileSystem fs;
+};
+
+}  // namespace s3rdmafs::vfs

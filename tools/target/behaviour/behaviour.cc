@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/behaviour/behaviour.h"
+
+#include <algorithm>
+#include <array>
+
+namespace s3rdmafs::target {
+namespace {
+
+// NooBaa's own codes; source: protocol.md section 1.3.
+constexpr S3Code kNoobaaInvalidToken{"S3InvalidRdmaToken", 400, kInvalidRdmaToken.message};
+constexpr S3Code kNoobaaNotSupported{"S3RdmaNotSupported", 501, kNotImplemented.message};
+constexpr S3Code kNoobaaIoError{"S3RdmaIoError", 500, kRdmaTransferFailed.message};
+
+// AIStor answers 500 to a token of another length, with both lengths in its message.
+constexpr S3Code kAistorInvalidToken{"InternalError", 500, kInvalidRdmaToken.message};
+
+// NooBaa keeps objects of this size in its database and never opens a buffer for them.
+constexpr std::uint64_t kNoobaaInBodyBytesMax = 4 * kKiB;
+
+constexpr std::array kBehaviours = std::to_array<Behaviour>({
+    // The draft specification of October 2025.
+    {.name = "spec"},
+    // MinIO AIStor from RELEASE.2026-08-07T18-34-35Z on.
+    {.name = "aistor",
+     .has_bytes_on_put = false,
+     .needs_part_checksum = true,
+     .token_form = TokenForm::kLength81,
+     .decline = DeclineStyle::kReply501WithError,
+     .bad_token = kAistorInvalidToken},
+    {.name = "noobaa",
+     .agent = "cuobj",
+     .sends_empty_by_rdma = true,
+     .in_body_bytes_max = kNoobaaInBodyBytesMax,
+     .oversize = Oversize::kTruncated,
+     .token_form = TokenForm::kWidths,
+     .decline = DeclineStyle::kError,
+     .declined = kNoobaaNotSupported,
+     .bad_token = kNoobaaInvalidToken,
+     .transfer_failed = kNoobaaIoError},
+    // Its limit is libcuobjserver's for one operation.
+    {.name = "versitygw",
+     .always_replies_200 = true,
+     .takes_parts = false,
+     .transfer_bytes_max = kGiB,
+     .token_form = TokenForm::kTwoHexFields,
+     .decline = DeclineStyle::kError,
+     .bad_token = kInvalidRequest,
+     .too_long = kInternalError,
+     .transfer_failed = kInternalError},
+    // Dell ObjectScale: whatever fails is HTTP 500 without a word about RDMA.
+    {.name = "ecs",
+     .token_header = "x-rdma-info",
+     .has_bytes_on_get = false,
+     .has_bytes_on_put = false,
+     .always_replies_200 = true,
+     .decline = DeclineStyle::kError,
+     .declined = kInternalError,
+     .bad_token = kInternalError,
+     .too_long = kInternalError,
+     .transfer_failed = kInternalError},
+    // HyperStore: its own client requires the count of a GET only.
+    {.name = "cloudian", .has_bytes_on_put = false},
+    {.name = "scality", .token_header = "x-scal-rdma"},
+    // Any S3 server without RDMA: the object in the body of a GET, an empty object for a PUT.
+    {.name = "plain", .ignores_tokens = true},
+});
+
+}  // namespace
+
+std::span<const Behaviour> behaviours() { return kBehaviours; }
+
+std::optional<Behaviour> find_behaviour(std::string_view name) {
+  const auto* found = std::ranges::find(kBehaviours, name, &Behaviour::name);
+  if (found == kBehaviours.end()) return std::nullopt;
+  return *found;
+}
+
+std::string behaviour_names() {
+  std::string names;
+  for (const Behaviour& behaviour : kBehaviours) {
+    if (!names.empty()) names += ", ";
+    names += behaviour.name;
+  }
+  return names;
+}
+
+}  // namespace s3rdmafs::target

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "target/behaviour/behaviour.h"
+
+namespace s3rdmafs::target {
+
+/// Whose token it is.
+enum class TokenKind {
+  kOwn,        ///< of a fabric that this target has or may have: "shm:...", "rc:..."
+  kCuObject,   ///< of a ConnectX: two or more hexadecimal fields. Cannot be served here
+  kHipObject,  ///< 88 hexadecimal digits (rc-dialects.md section 1). Cannot be served here
+  kUnknown,
+};
+
+/// In the order of rc-dialects.md section 2.5.
+[[nodiscard]] TokenKind token_kind(std::string_view token);
+
+/// Empty, or what a server that demands `form` finds wrong. Tokens of kind kOwn are not for it.
+[[nodiscard]] std::string token_fault(TokenForm form, std::string_view token);
+
+}  // namespace s3rdmafs::target
