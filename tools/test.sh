@@ -158,7 +158,7 @@ guest_suite() {
     skip "rdma, $folder: this machine runs no virtual machine (see above)"
     return
   fi
-  count $status "$out/$folder.xml"
+  count $status "$out/$folder".*.xml
 }
 
 run_rdma() { with_build rdma guest_suites; }

@@ -10,5 +10,10 @@ shift
 if [ "$HOST" = 2 ]; then
   exec /usr/bin/python3 -B "$here/peer/agent.py"
 fi
-exec /usr/bin/python3 -B -m pytest -q -p no:cacheprovider --durations=8 --color=no \
-  --junit-xml="$OUT/$folder.xml" "$here/$folder" "$@"
+# A process for each file: pyverbs crashes where its objects are collected late and out of order.
+status=0
+for file in "$here/$folder"/*_test.py; do
+  /usr/bin/python3 -B -m pytest -q -p no:cacheprovider --durations=8 --color=no \
+    --junit-xml="$OUT/$folder.$(basename "$file" .py).xml" "$file" "$@" || status=$?
+done
+exit $status

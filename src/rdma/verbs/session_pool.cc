@@ -6,7 +6,8 @@
 //
 // Broken sessions. The server destroys its side after any failed transfer, and after a request that
 // was never answered it may still be writing: such a session is destroyed by the thread, and the
-// next waiter gets a new one.
+// next waiter gets a new one. The idle ones go with it: the likely reason is a server that was
+// restarted, which has forgotten them all, and each would cost a request its RDMA to find out.
 //
 // Locks. mutex_ is a leaf: continuations, the maker and the destruction of sessions are left until
 // it has been released.
@@ -77,7 +78,10 @@ void SessionPool::give_back(Lease lease, TokenFate fate) {
   {
     const MutexLock lock(mutex_);
     if (!is_good || shut_down_ || lease.generation != generation_) {
-      if (!is_good) broken_.add();
+      if (!is_good) {
+        broken_.add();
+        retire_idle();
+      }
       retired_.push_back(std::move(lease.session));
       wake_.notify_one();
       return;
@@ -95,8 +99,7 @@ void SessionPool::restart(bool enabled) {
     const MutexLock lock(mutex_);
     enabled_ = enabled;
     ++generation_;
-    for (Idle& idle : idle_) retired_.push_back(std::move(idle.session));
-    idle_.clear();
+    retire_idle();
     problem_.reset();
     if (!enabled) fail_waiters(work, {ErrorCode::kUnreachable, "the RDMA port is down"});
     update_is_up();
@@ -223,6 +226,11 @@ void SessionPool::carry_out(Work work) {
 void SessionPool::fail_waiters(Work& work, const Error& error) {
   for (Waiter& waiter : waiters_) work.failures.emplace_back(std::move(waiter.done), error);
   waiters_.clear();
+}
+
+void SessionPool::retire_idle() {
+  for (Idle& idle : idle_) retired_.push_back(std::move(idle.session));
+  idle_.clear();
 }
 
 void SessionPool::put_idle(Lease lease) {

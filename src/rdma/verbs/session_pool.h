@@ -113,6 +113,7 @@ class SessionPool {
   void carry_out(Work work) EXCLUDES(mutex_);
   void fail_waiters(Work& work, const Error& error) REQUIRES(mutex_);
   void put_idle(Lease lease) REQUIRES(mutex_);
+  void retire_idle() REQUIRES(mutex_);
   void count_open(int change) REQUIRES(mutex_);
   void update_is_up() REQUIRES(mutex_);
 

@@ -14,7 +14,7 @@ MIB = 1 << 20
 BUCKET = "dialect"
 # Three staging buffers and a bit, and an odd length.
 LARGE = 13 * MIB + 77
-HUGE = 64 * MIB
+HUGE = 192 * MIB
 CANARY = b"\xa5"
 
 
