@@ -133,7 +133,7 @@ Finding judge_kernel(const std::string& release) {
     return {Level::kFail, seen + " is older than 5.4", "use a newer kernel"};
   }
   if (version < std::pair(6U, 6U)) {
-    return {Level::kDegraded, seen + ": large files go through the page cache, a copy more",
+    return {Level::kNote, seen + ": large files go through the page cache, a copy more",
             "Linux 6.6 reads large files without it"};
   }
   if (version < std::pair(6U, 9U)) return {Level::kNote, seen + ": no FUSE passthrough", {}};

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
+#include <cerrno>
+
 #include "s3rdmafs/base/log.h"
 #include "target/s3/conditions.h"
 #include "target/s3/rdma.h"
@@ -75,7 +79,13 @@ S3Result<void> publish_object(const Request& request, const Bucket& bucket, cons
     return bucket.put_folder(key, metadata);
   }
   if (auto saved = save_metadata(file.fd(), metadata); !saved) return saved;
-  return bucket.put(key, file, only_if_absent);
+  if (auto put = bucket.put(key, file, only_if_absent); !put) return put;
+  // A file system without extended attributes keeps no ETag: then it is made of what identifies the
+  // file, and the rename that published it has just changed that.
+  struct stat status{};
+  if (::fstat(file.fd(), &status) != 0) return refuse_errno("fstat", errno);
+  metadata.etag = load_metadata(file.fd(), status).etag;
+  return {};
 }
 
 S3Result<std::unique_ptr<Upload>> start_put_object(const Services& services, const Call& call) {
