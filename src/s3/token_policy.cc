@@ -47,8 +47,11 @@ bool TokenPolicy::add_token(RequestSpec& spec) const {
 void TokenPolicy::on_unsent() { end_token(rdma::TokenFate::kUnsent); }
 
 void TokenPolicy::on_no_answer(const HttpFailure& failure) {
-  end_token(failure.may_have_reached_server ? rdma::TokenFate::kUnanswered
-                                            : rdma::TokenFate::kUnsent);
+  if (!failure.may_have_reached_server) return end_token(rdma::TokenFate::kUnsent);
+  end_token(rdma::TokenFate::kUnanswered);
+  // A server that loses the answers to tokens alone is seen by nothing else. With "require" there
+  // is no other way to go, and to stop asking would make an outage longer.
+  if (!is_required()) shared_.capabilities.of(kind_).on_transfer_failed();
 }
 
 void TokenPolicy::on_answer(const rdma::Decision& decision) {

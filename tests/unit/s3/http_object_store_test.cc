@@ -156,6 +156,26 @@ TEST_F(HttpObjectStoreTest, TakesBytesThatCameByRdma) {
   EXPECT_EQ(counted("get_bytes_total", R"(path="http")"), 0U);
 }
 
+// A server that loses the answers to tokens, and only those, must not fail reads for ever.
+TEST_F(HttpObjectStoreTest, GoesByHttpAfterTheAnswersToThreeTokensWereLost) {
+  for (unsigned i = 0; i < Capability::kFailuresMax; ++i) server_.then({.cut = true});
+  server_.then(body_answer());
+  for (unsigned i = 0; i < Capability::kFailuresMax; ++i) {
+    EXPECT_TRUE(get().error().late_write_possible);
+    EXPECT_TRUE(has_token(i));
+  }
+  EXPECT_EQ(get().value(), Path::kHttp);
+  EXPECT_FALSE(has_token(Capability::kFailuresMax));
+}
+
+TEST_F(HttpObjectStoreTest, KeepsAskingByTokenIfRdmaIsRequired) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  for (unsigned i = 0; i < Capability::kFailuresMax; ++i) server_.then({.cut = true});
+  server_.then(rdma_answer());
+  for (unsigned i = 0; i < Capability::kFailuresMax; ++i) EXPECT_FALSE(get());
+  EXPECT_EQ(get().value(), Path::kRdma) << "an outage ends when the server is back";
+}
+
 // An RC session that a failed transfer broke, or a server that may still write, must not serve the
 // next request; a session that a good answer left in peace should.
 TEST_F(HttpObjectStoreTest, TellsTheFabricWhatBecameOfEachToken) {
