@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who gets which session, and what becomes of those that broke. The pool's thread runs; time is the
+// test's.
+#include "rdma/verbs/session_pool.h"
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fakes/fake_clock.h"
+#include "fakes/fake_session_maker.h"
+
+namespace s3rdmafs::rdma::verbs {
+namespace {
+
+using namespace std::chrono_literals;
+using Lease = SessionPool::Lease;
+
+bool eventually(const std::function<bool()>& condition) {
+  for (int attempt = 0; attempt < 2000; ++attempt) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(5ms);
+  }
+  return false;
+}
+
+/// One request's wait.
+class Wait {
+ public:
+  Done<Lease> done() {
+    return [this](Result<Lease> lease) {
+      result_ = std::move(lease);
+      is_over_ = true;
+    };
+  }
+  [[nodiscard]] bool is_over() const { return is_over_; }
+  Lease lease() {
+    EXPECT_TRUE(eventually([this] { return is_over(); }));
+    return std::move(result_).value();
+  }
+  ErrorCode error() {
+    EXPECT_TRUE(eventually([this] { return is_over(); }));
+    return result_.error().code;
+  }
+
+ private:
+  Result<Lease> result_ = fail(ErrorCode::kSystem, "");
+  std::atomic<bool> is_over_{false};
+};
+
+class SessionPoolTest : public ::testing::Test {
+ protected:
+  SessionPool& pool(unsigned sessions_max = 2) {
+    if (!pool_) pool_.emplace(maker_, sessions_max, clock_, metrics_);
+    return *pool_;
+  }
+  void acquire(Wait& wait) { pool().acquire(clock_.now() + 1h, wait.done()); }
+  Lease take() {
+    Wait wait;
+    acquire(wait);
+    return wait.lease();
+  }
+  bool has_alive(int count) {
+    return eventually([&] { return maker_.alive() == count; });
+  }
+
+  fakes::FakeClock clock_;
+  metrics::Registry metrics_;
+  fakes::FakeSessionMaker maker_;
+  std::optional<SessionPool> pool_;  // last: its thread uses the others
+};
+
+TEST_F(SessionPoolTest, HasOneSessionFromTheStartAndLendsItAtOnce) {
+  EXPECT_TRUE(pool().is_up());
+  Wait wait;
+  acquire(wait);
+  ASSERT_TRUE(wait.is_over()) << "on the caller's thread";
+  Lease lease = wait.lease();
+  EXPECT_EQ(lease.session->id(), "1");
+  pool().give_back(std::move(lease), TokenFate::kAnswered);
+  Lease again = take();
+  EXPECT_EQ(again.session->id(), "1");
+  pool().give_back(std::move(again), TokenFate::kUnsent);
+  EXPECT_EQ(maker_.attempts(), 1);
+}
+
+TEST_F(SessionPoolTest, MakesAnotherWhenNoneIsIdleUpToItsLimit) {
+  Lease first = take();
+  Lease second = take();
+  EXPECT_EQ(maker_.alive(), 2);
+  Wait third;
+  acquire(third);
+  std::this_thread::sleep_for(150ms);  // a few turns of the pool's thread
+  EXPECT_FALSE(third.is_over());
+  EXPECT_EQ(maker_.attempts(), 2) << "two are the limit";
+  pool().give_back(std::move(second), TokenFate::kAnswered);
+  ASSERT_TRUE(third.is_over());
+  pool().give_back(third.lease(), TokenFate::kAnswered);
+  pool().give_back(std::move(first), TokenFate::kAnswered);
+}
+
+TEST_F(SessionPoolTest, ServesWhoCameFirst) {
+  Lease only = (pool(1), take());
+  Wait early;
+  Wait late;
+  acquire(early);
+  acquire(late);
+  pool().give_back(std::move(only), TokenFate::kAnswered);
+  ASSERT_TRUE(early.is_over());
+  EXPECT_FALSE(late.is_over());
+  pool().give_back(early.lease(), TokenFate::kAnswered);
+  ASSERT_TRUE(late.is_over());
+  pool().give_back(late.lease(), TokenFate::kAnswered);
+}
+
+// The server has destroyed its side, or may still be writing: never again through this one.
+TEST_F(SessionPoolTest, DestroysWhatBrokeAndTheIdleOnesWithIt) {
+  for (const TokenFate fate : {TokenFate::kTransferFailed, TokenFate::kUnanswered}) {
+    Lease broken = take();
+    const std::string id = broken.session->id();
+    Lease other = take();
+    pool().give_back(std::move(other), TokenFate::kAnswered);
+    pool().give_back(std::move(broken), fate);
+    EXPECT_TRUE(has_alive(0)) << "a restarted server has forgotten the idle one too";
+    Lease fresh = take();
+    EXPECT_NE(fresh.session->id(), id);
+    pool().give_back(std::move(fresh), TokenFate::kAnswered);
+  }
+  EXPECT_EQ(metrics_.counter("rdma_rc_sessions_broken_total", "").value(), 2U);
+}
+
+TEST_F(SessionPoolTest, BoundsAWait) {
+  Lease only = (pool(1), take());
+  Wait wait;
+  acquire(wait);
+  clock_.advance(SessionPool::kPatience - 1ms);
+  std::this_thread::sleep_for(150ms);
+  EXPECT_FALSE(wait.is_over());
+  clock_.advance(1ms);
+  EXPECT_EQ(wait.error(), ErrorCode::kUnreachable);
+  pool().give_back(std::move(only), TokenFate::kAnswered);
+}
+
+TEST_F(SessionPoolTest, IsDownWhileTheServerIsAndComesBackByItself) {
+  maker_.refuse(Error{ErrorCode::kUnreachable, "connection refused"});
+  EXPECT_FALSE(pool().is_up());
+  Wait wait;
+  acquire(wait);
+  ASSERT_TRUE(wait.is_over()) << "no request waits for a server that is down";
+  EXPECT_EQ(wait.error(), ErrorCode::kUnreachable);
+  maker_.refuse(std::nullopt);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_FALSE(pool().is_up()) << "not before the interval is over";
+  clock_.advance(SessionPool::kRetryInterval);
+  EXPECT_TRUE(eventually([this] { return pool().is_up(); }));
+}
+
+TEST_F(SessionPoolTest, AsksAServerWithoutRcSeldom) {
+  maker_.refuse(Error{ErrorCode::kUnsupported, "404"});
+  EXPECT_FALSE(pool().is_up());
+  clock_.advance(SessionPool::kUnsupportedInterval - 1ms);
+  std::this_thread::sleep_for(1100ms);  // more than a quiet turn of the thread
+  EXPECT_EQ(maker_.attempts(), 1);
+  clock_.advance(1ms);
+  EXPECT_TRUE(eventually([this] { return maker_.attempts() == 2; }));
+}
+
+TEST_F(SessionPoolTest, LetsGoOfWhatWasIdleForLong) {
+  EXPECT_TRUE(pool().is_up());
+  clock_.advance(SessionPool::kIdleMax);
+  EXPECT_TRUE(has_alive(0));
+  EXPECT_TRUE(eventually([this] { return !maker_.disconnected().empty(); }));
+  EXPECT_THAT(maker_.disconnected(), testing::ElementsAre("1"));
+}
+
+TEST_F(SessionPoolTest, StartsAnewWithAnotherDevice) {
+  Lease of_the_old = take();
+  pool().restart(/*enabled=*/false);
+  EXPECT_FALSE(pool().is_up());
+  Wait wait;
+  acquire(wait);
+  EXPECT_EQ(wait.error(), ErrorCode::kUnreachable);
+  pool().restart(/*enabled=*/true);
+  EXPECT_TRUE(pool().is_up());
+  pool().give_back(std::move(of_the_old), TokenFate::kAnswered);
+  EXPECT_TRUE(has_alive(0)) << "its queue pair is of a protection domain that is gone";
+  Lease fresh = take();
+  EXPECT_EQ(fresh.session->id(), "2");
+  pool().give_back(std::move(fresh), TokenFate::kAnswered);
+}
+
+TEST_F(SessionPoolTest, EndsWaitsWhenItIsShutDown) {
+  Lease only = (pool(1), take());
+  Wait wait;
+  acquire(wait);
+  pool().shut_down();
+  ASSERT_TRUE(wait.is_over());
+  EXPECT_EQ(wait.error(), ErrorCode::kCancelled);
+  Wait late;
+  acquire(late);
+  EXPECT_EQ(late.error(), ErrorCode::kCancelled);
+  pool().give_back(std::move(only), TokenFate::kAnswered);
+}
+
+TEST_F(SessionPoolTest, ServesManyThreadsAtOnceOverFewSessions) {
+  constexpr int kThreads = 32;
+  constexpr int kTurns = 50;
+  pool(8);
+  std::atomic<int> in_use{0};
+  std::atomic<int> most{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
+        for (int turn = 0; turn < kTurns; ++turn) {
+          Lease lease = take();
+          int seen = ++in_use;
+          for (int old = most; seen > old && !most.compare_exchange_weak(old, seen);) {
+          }
+          std::this_thread::sleep_for(100us);  // the request
+          --in_use;
+          pool().give_back(std::move(lease),
+                           turn % 10 == i % 10 ? TokenFate::kTransferFailed : TokenFate::kAnswered);
+        }
+      });
+    }
+  }
+  EXPECT_LE(most, 8);
+  EXPECT_GT(most, 1);
+  EXPECT_LE(maker_.alive(), 8);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::rdma::verbs
