@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client's side of the rc dialect over recorded verbs, with a server that only answers
+// connects.
+#include "rdma/verbs/rc_fabric.h"
+
+#include <functional>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fakes/allocation_count.h"
+#include "fakes/recording_verbs.h"
+#include "fakes/scripted_http_server.h"
+#include "s3rdmafs/rdma/rc_wire.h"
+
+namespace s3rdmafs::rdma::verbs {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kSession = "ba6288ffa254eeaa9c2deff497aae8c0";
+
+bool eventually(const std::function<bool()>& condition) {
+  for (int attempt = 0; attempt < 2000; ++attempt) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+class RcFabricTest : public ::testing::Test {
+ protected:
+  RcFabricTest() {
+    server_.then({.headers = {{"x-amz-rdma-session", kSession},
+                              {"x-amz-rdma-psn", "2239bc"},
+                              {"x-amz-rdma-reply",
+                               rc::format_reply({.queue_pair_number = 0x15,
+                                                 .gid = gid_of_address("192.0.2.9").value()})}}});
+  }
+
+  Fabric& fabric() {
+    if (!fabric_) {
+      const std::string url = server_.url();
+      const auto port = static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
+      auto made = make_rc_fabric({.port = {},
+                                  .endpoint_url = url,
+                                  .endpoint_host = "127.0.0.1",
+                                  .endpoint_port = port,
+                                  .ca_file = {},
+                                  .sessions_max = 4},
+                                 clock_, metrics_);
+      if (!made) throw std::runtime_error(made.error().detail);
+      fabric_ = std::move(*made);
+    }
+    return *fabric_;
+  }
+  std::unique_ptr<MemoryRegion> region(Access access = Access::kRemoteWrite) {
+    return fabric()
+        .register_memory({.fd = -1, .offset_bytes = 0, .bytes = memory_}, access)
+        .value();
+  }
+  static Result<std::string> token(MemoryRegion& of, std::size_t offset = 0) {
+    std::promise<Result<std::string>> promise;
+    of.token(offset, 64, Deadline::max(), [&promise](Result<Token> token) {
+      if (!token) return promise.set_value(std::unexpected(token.error()));
+      const std::string text = token->text();
+      token->end(TokenFate::kAnswered);
+      promise.set_value(text);
+    });
+    return promise.get_future().get();  // bounded by the pool's patience
+  }
+  void set_port(ibv_port_state state, ibv_event_type event) {
+    verbs_.change_port("rxe0", 1, [state](fakes::FakePort& port) { port.state = state; });
+    verbs_.send_event("rxe0", event);
+  }
+
+  fakes::RecordingVerbs verbs_{
+      {{.name = "rxe0",
+        .ports = {{.active_mtu = IBV_MTU_1024,
+                   .gids = {{.raw = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}},
+                            {.raw = gid_of_address("192.0.2.1").value()}}}},
+        .is_mlx5 = false}}};
+  fakes::ScriptedHttpServer server_;
+  const SystemClock clock_;
+  metrics::Registry metrics_;
+  std::vector<std::byte> memory_{4096};
+  std::unique_ptr<Fabric> fabric_;  // before its regions, which tests hold
+};
+
+TEST_F(RcFabricTest, AsksTheServerForASessionAsTheDialectSays) {
+  EXPECT_TRUE(fabric().is_up());
+  const auto seen = server_.seen().at(0);
+  EXPECT_EQ(seen.method, "POST");
+  EXPECT_EQ(seen.url, rc::kConnectPath);
+  EXPECT_EQ(seen.headers.at("content-length"), "0");
+  EXPECT_TRUE(rc::parse_psn(seen.headers.at("x-amz-rdma-psn")));
+  const auto ours = rc::parse_endpoint(seen.headers.at("x-amz-rdma-token"));
+  ASSERT_TRUE(ours);
+  EXPECT_EQ(ours->gid, gid_of_address("192.0.2.1")) << "an IP address before a link-local one";
+}
+
+TEST_F(RcFabricTest, BringsAQueuePairToReadyToReceiveAndNoFurther) {
+  EXPECT_TRUE(fabric().is_up());
+  const auto pairs = verbs_.queue_pairs();
+  ASSERT_EQ(pairs.size(), 1U);
+  const auto& steps = pairs[0].modifications;
+  ASSERT_EQ(steps.size(), 2U) << "who is only written to and read from never sends";
+  const ibv_qp_attr& init = steps[0].first;
+  EXPECT_EQ(init.qp_state, IBV_QPS_INIT);
+  EXPECT_EQ(init.qp_access_flags,
+            static_cast<unsigned>(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ));
+  const ibv_qp_attr& ready = steps[1].first;
+  EXPECT_EQ(ready.qp_state, IBV_QPS_RTR);
+  EXPECT_EQ(ready.path_mtu, IBV_MTU_1024);
+  EXPECT_EQ(ready.dest_qp_num, 0x15U);
+  EXPECT_EQ(ready.rq_psn, 0x2239bcU);
+  EXPECT_EQ(ready.max_dest_rd_atomic, 1);
+  EXPECT_EQ(ready.min_rnr_timer, 12);
+  EXPECT_EQ(ready.ah_attr.is_global, 1);
+  EXPECT_EQ(ready.ah_attr.grh.sgid_index, 1);
+  EXPECT_EQ(ready.ah_attr.grh.hop_limit, 64);
+  EXPECT_EQ(ready.ah_attr.grh.dgid.raw[15], 9);
+}
+
+TEST_F(RcFabricTest, RegistersWithTheLeastAccessOfEachDirection) {
+  const auto for_get = region(Access::kRemoteWrite);
+  const auto for_put = region(Access::kRemoteRead);
+  const auto seen = verbs_.registrations();
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[0].access,
+            static_cast<unsigned>(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
+  EXPECT_EQ(seen[1].access, static_cast<unsigned>(IBV_ACCESS_REMOTE_READ));
+}
+
+TEST_F(RcFabricTest, NamesExactlyTheWindowInItsTokens) {
+  const auto of = region();
+  const auto read = rc::parse_object_token(token(*of, 100).value());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->session_id, kSession);
+  EXPECT_EQ(read->address, reinterpret_cast<std::uintptr_t>(memory_.data()) + 100);
+  EXPECT_EQ(read->size_bytes, 64U);
+  EXPECT_EQ(read->rkey, verbs_.registrations()[0].rkey);
+}
+
+TEST_F(RcFabricTest, CallsNoVerbsAndAsksForNoSessionForATokenInSteadyState) {
+  constexpr std::size_t kTokens = 1000;
+  const auto of = region();
+  ASSERT_TRUE(token(*of));
+  const std::size_t calls_before = verbs_.calls().size();
+  const std::size_t before = fakes::allocations_of_this_thread();
+  for (std::size_t i = 0; i < kTokens; ++i) {
+    of->token(i, 64, Deadline::max(), [](Result<Token> made) { made->end(TokenFate::kAnswered); });
+  }
+  EXPECT_LE(fakes::allocations_of_this_thread() - before, 4 * kTokens)
+      << "the text, the wait and the way back";
+  EXPECT_EQ(verbs_.calls().size(), calls_before);
+  EXPECT_EQ(server_.seen().size(), 1U);
+  // The control: a registration would have been seen.
+  const auto another = region();
+  EXPECT_GT(verbs_.calls().size(), calls_before);
+}
+
+TEST_F(RcFabricTest, FencesByTakingTheKeyBackBeforeItMakesAnother) {
+  const auto of = region();
+  const std::uint32_t old_key = verbs_.registrations()[0].rkey;
+  ASSERT_TRUE(of->renew());
+  const auto seen = verbs_.registrations();
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_FALSE(seen[0].is_alive);
+  EXPECT_NE(rc::parse_object_token(token(*of).value())->rkey, old_key);
+}
+
+TEST_F(RcFabricTest, GoesDownWithItsPortAndComesBackWithIt) {
+  const auto of = region();
+  ASSERT_TRUE(token(*of));
+  set_port(IBV_PORT_DOWN, IBV_EVENT_PORT_ERR);
+  EXPECT_TRUE(eventually([&] { return !fabric().is_up(); }));
+  EXPECT_EQ(token(*of).error().code, ErrorCode::kUnreachable);
+  set_port(IBV_PORT_ACTIVE, IBV_EVENT_PORT_ACTIVE);
+  EXPECT_TRUE(eventually([&] { return fabric().is_up() && token(*of).has_value(); }));
+}
+
+TEST_F(RcFabricTest, OpensADeviceThatFailedAgainWithAllItsMemory) {
+  const auto of = region();
+  const std::uint32_t old_key = verbs_.registrations()[0].rkey;
+  verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
+  EXPECT_TRUE(eventually([&] { return verbs_.registrations().size() == 2; }));
+  EXPECT_FALSE(verbs_.registrations()[0].is_alive);
+  EXPECT_TRUE(eventually([&] {
+    const auto text = token(*of);
+    return text && rc::parse_object_token(*text)->rkey != old_key;
+  }));
+}
+
+TEST_F(RcFabricTest, ExplainsTheLimitOnLockedMemory) {
+  static_cast<void>(fabric());
+  verbs_.fail_next("rxe0", "ibv_reg_mr", ENOMEM);
+  const auto refused = fabric().register_memory({.fd = -1, .offset_bytes = 0, .bytes = memory_},
+                                                Access::kRemoteWrite);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kNoMemory);
+}
+
+TEST_F(RcFabricTest, LeavesNothingBehind) {
+  {
+    const auto of = region();
+    ASSERT_TRUE(token(*of));
+  }
+  fabric_.reset();
+  EXPECT_EQ(verbs_.live_objects(), 0);
+  EXPECT_EQ(verbs_.busy_destructions(), 0) << "in order of dependency";
+}
+
+}  // namespace
+}  // namespace s3rdmafs::rdma::verbs
