@@ -30,7 +30,7 @@ build=(
 # The tests: S3 clients and an S3 server that others wrote, and the runner of the mount tests.
 tests=(
   python3-pytest
-  awscli s3cmd rclone s3fs
+  awscli s3cmd rclone s3fs rsync
   ceph-mon ceph-osd radosgw ceph-common
   fio systemd
   qemu-system-x86 busybox-static cpio kmod         # virtual machines with soft-RoCE (tools/vm/run.sh)

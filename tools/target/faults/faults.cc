@@ -5,7 +5,7 @@
 
 namespace s3rdmafs::target {
 
-void Faults::replace(std::vector<Fault> faults) {
+void Faults::replace(const std::vector<Fault>& faults) {
   const MutexLock lock(mutex_);
   active_.clear();
   for (const Fault& fault : faults) active_.push_back({.fault = fault});
@@ -21,7 +21,7 @@ Result<void> Faults::replace_by_text(std::string_view lines) {
     if (!fault) return std::unexpected(fault.error());
     faults.push_back(*fault);
   }
-  replace(std::move(faults));
+  replace(faults);
   return {};
 }
 

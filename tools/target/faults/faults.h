@@ -37,7 +37,7 @@ class Faults {
   explicit Faults(metrics::Registry& registry) : registry_(registry) {}
 
   /// In place of what was switched on; counting begins anew.
-  void replace(std::vector<Fault> faults) EXCLUDES(mutex_);
+  void replace(const std::vector<Fault>& faults) EXCLUDES(mutex_);
   /// The same from one text, a fault a line. Errors: as parse_fault; then nothing changes.
   [[nodiscard]] Result<void> replace_by_text(std::string_view lines) EXCLUDES(mutex_);
 

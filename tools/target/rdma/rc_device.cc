@@ -250,6 +250,7 @@ class VerbsDevice final : public RcDevice, RcConnector {
       return fail_errno("ibv_reg_mr", errno);
     }
     std::vector<StagingBuffer> buffers;
+    buffers.reserve(kStagingBuffers);
     for (std::size_t i = 0; i < kStagingBuffers; ++i) {
       buffers.push_back({.bytes = memory_.bytes().subspan(i * kStagingBytes, kStagingBytes),
                          .lkey = region_->lkey});
