@@ -7,7 +7,7 @@
 // The fence. renew() deregisters before it registers anew: a key that is gone makes a server's
 // access fail in our device.
 //
-// Locks. memory_mutex_ (order 6) is held over registrations and guards the device. token() reads
+// Locks. memory_mutex_ (order 7a) is held over registrations and guards the device. token() reads
 // atomics only; the pool has a leaf lock of its own.
 //
 // Cost of a token: the pool's lock, an atomic load, and two allocations: its text, and the session
@@ -52,7 +52,7 @@ class CurrentDevice {
   }
 
  private:
-  mutable Mutex mutex_;  // leaf
+  mutable Mutex mutex_;  // lock order 7b: leaf
   std::shared_ptr<RcDevice> device_ GUARDED_BY(mutex_);
 };
 
@@ -196,7 +196,7 @@ class RcFabric final : public Fabric {
   std::optional<SessionPool> pool_;
   bool port_is_down_ = false;  // the watcher's
 
-  Mutex memory_mutex_;  // lock order 6
+  Mutex memory_mutex_;  // lock order 7a
   std::vector<RcRegion*> regions_ GUARDED_BY(memory_mutex_);
 
   UniqueFd wake_;         // an eventfd: the end is near
