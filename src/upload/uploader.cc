@@ -312,7 +312,7 @@ void Uploader::send_create() {
                                 });
 }
 
-void Uploader::send_part(std::shared_ptr<Part> part) {
+void Uploader::send_part(const std::shared_ptr<Part>& part) {
   std::string upload_id;
   {
     const MutexLock lock(mutex_);

@@ -111,7 +111,7 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   [[nodiscard]] Deadline request_deadline() const;
   void send_take(std::size_t size_bytes, Deadline deadline);
   void send_create();
-  void send_part(std::shared_ptr<Part> part);
+  void send_part(const std::shared_ptr<Part>& part);
   void send_put(s3::PutBody body);
   void send_complete(std::vector<s3::UploadedPart> parts);
 

@@ -172,7 +172,7 @@ class RcFabric final : public Fabric {
 
   void remove(RcRegion& region) {
     const MutexLock lock(memory_mutex_);
-    (void)deregister(region);
+    if (auto gone = deregister(region); !gone) spdlog::warn("rc: {}", gone.error().detail);
     std::erase(regions_, &region);
   }
 
@@ -230,11 +230,12 @@ Result<void> RcFabric::register_region(RcRegion& region) {
 
 Result<void> RcFabric::deregister(RcRegion& region) {
   region.key_.store(RcRegion::kNoKey, std::memory_order_release);
-  if (!region.registration_) return {};
-  if (const int error = ibv_dereg_mr(region.registration_.get()); error != 0) {
+  ibv_mr* const registration = region.registration_.release();
+  if (registration == nullptr) return {};
+  if (const int error = ibv_dereg_mr(registration); error != 0) {
+    region.registration_.reset(registration);  // the key may be alive: to be tried again
     return fail_errno("deregister memory", error);
   }
-  (void)region.registration_.release();
   region.device_.reset();
   return {};
 }

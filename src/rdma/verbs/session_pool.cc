@@ -17,6 +17,7 @@
 #include "rdma/verbs/session_pool.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
@@ -183,20 +184,21 @@ void SessionPool::make_one() {
   }
   Result<std::unique_ptr<Session>> made = maker_.connect();
   Work work;
-  Done<Lease> next;
-  Lease lease;
+  std::move_only_function<void()> next;
   {
     const MutexLock lock(mutex_);
     if (made) {
       made_.add();
       problem_.reset();
-      lease = {.session = std::move(*made), .generation = generation};
+      Lease lease{.session = std::move(*made), .generation = generation};
       if (generation != generation_ || shut_down_) {
         retired_.push_back(std::move(lease.session));
       } else if (waiters_.empty()) {
         put_idle(std::move(lease));
       } else {
-        next = std::move(waiters_.front().done);
+        next = [done = std::move(waiters_.front().done), lent = std::move(lease)]() mutable {
+          done(std::move(lent));
+        };
         waiters_.pop_front();
       }
     } else {
@@ -213,7 +215,7 @@ void SessionPool::make_one() {
     }
     update_is_up();
   }
-  if (next) next(std::move(lease));
+  if (next) next();
   carry_out(std::move(work));
 }
 
