@@ -204,7 +204,7 @@ Uploader::Action Uploader::next_for_parts() {
   auto part = std::move(ready_.front());
   ready_.pop_front();
   return [self = shared_from_this(), part = std::move(part)]() mutable {
-    self->send_part(std::move(part));
+    self->send_part(part);
   };
 }
 
