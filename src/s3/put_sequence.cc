@@ -130,7 +130,7 @@ void PutSequence::store(PutExchange::Put put, bool late_read_possible, Deadline 
 }
 
 /// Removes what a server stored in place of our object, if it is still that.
-void PutSequence::undo(std::string key, std::string spoiled_etag, Done<void> done) {
+void PutSequence::undo(std::string key, const std::string& spoiled_etag, Done<void> done) {
   const Deadline deadline = clock_.now() + kUndoTime;
   auto on_removed = [key, done = std::move(done)](Result<void> removed) mutable {
     if (!removed) {

@@ -36,7 +36,7 @@ class PutSequence {
   void send_probe(std::string key, std::string upload_id, PutBody body, Deadline deadline,
                   ProbedDone done);
   void store(PutExchange::Put put, bool late_read_possible, Deadline deadline, PutDone done);
-  void undo(std::string key, std::string spoiled_etag, Done<void> done);
+  void undo(std::string key, const std::string& spoiled_etag, Done<void> done);
 
   TransferShared& shared_;
   RetryRunner& runner_;

@@ -152,7 +152,9 @@ Finding judge_devices(const std::vector<rdma::verbs::DeviceInfo>& devices) {
       const std::string name = fmt::format("{} port {}", device.name, port.number);
       const std::string fault = hindrance(port);
       has_good_one = has_good_one || fault.empty();
-      if (!fault.empty()) faults += (faults.empty() ? "" : "; ") + name + " " + fault;
+      if (!fault.empty()) {
+        faults += fmt::format("{}{} {}", faults.empty() ? "" : "; ", name, fault);
+      }
       seen += fmt::format("{}{}: {}", seen.empty() ? "" : "; ", name, describe(port));
     }
   }
