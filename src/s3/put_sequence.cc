@@ -120,7 +120,7 @@ void PutSequence::store(PutExchange::Put put, bool late_read_possible, Deadline 
     PutOutcome outcome = std::move(ended.outcome);
     outcome.late_read_possible = outcome.late_read_possible || late_read_possible;
     if (!ended.spoiled_etag) return done(std::move(outcome));
-    undo(std::move(key), std::move(*ended.spoiled_etag),
+    undo(std::move(key), *ended.spoiled_etag,
          [done = std::move(done), outcome = std::move(outcome)](Result<void>) mutable {
            done(std::move(outcome));
          });
