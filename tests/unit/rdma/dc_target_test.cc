@@ -121,7 +121,7 @@ TEST(DcTarget, IsReachedByItsLidAloneOnInfiniBand) {
   EXPECT_EQ(target->address().lid, 0x2a);
   EXPECT_FALSE(target->address().has_gid);
   EXPECT_EQ(target->address().gid, DcAddress{}.gid);
-  const auto& ready = verbs.queue_pairs().at(0).modifications.at(1).first;
+  const auto ready = verbs.queue_pairs().at(0).modifications.at(1).first;
   EXPECT_EQ(ready.ah_attr.is_global, 0);
   EXPECT_EQ(ready.ah_attr.port_num, 2);
 }
