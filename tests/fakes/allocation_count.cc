@@ -15,6 +15,8 @@ std::size_t allocations_of_this_thread() noexcept { return allocations; }
 
 }  // namespace s3rdmafs::fakes
 
+#ifndef S3RDMAFS_NO_ALLOCATION_COUNT
+
 void* operator new(std::size_t size) {
   ++s3rdmafs::fakes::allocations;
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
@@ -23,3 +25,5 @@ void* operator new(std::size_t size) {
 
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+#endif
