@@ -106,7 +106,7 @@ Exchange::Next GetExchange::on_rdma_answer(const HttpResponse& response) {
     case rdma::Verdict::kS3Error:
       return s3_error(response);
     case rdma::Verdict::kCorrupt:
-      shared_.metrics.on_fallback(decision.reason, shared_.requests.endpoint_url(), policy_.what());
+      if (!policy_.is_required()) return fall_back(decision, response);
       return {.step = Step::kFailed,
               .error = {ErrorCode::kCorrupt,
                         fmt::format("{}: the answer about RDMA contradicts itself: {}",

@@ -39,6 +39,7 @@ PutExchange::PutExchange(TransferShared& shared, Put put, EndedDone done)
       done_(std::move(done)),
       ended_{.outcome = {.etag = s3rdmafs::fail(ErrorCode::kCancelled, "")}, .spoiled_etag = {}} {
   if (put_.is_probe) policy_.ignore_threshold();
+  if (put_.is_by_http) policy_.use_http();
 }
 
 void PutExchange::next_request(Deadline deadline, Done<HttpRequest> ready) {

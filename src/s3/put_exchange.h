@@ -25,6 +25,8 @@ class PutExchange final : public Exchange {
     bool only_if_absent = false;
     /// Only to find out whether the server reads by RDMA: never by HTTP instead.
     bool is_probe = false;
+    /// There is no fabric, which has been counted.
+    bool is_by_http = false;
   };
 
   /// What is known at the end, beyond what a caller of ObjectWriter needs.

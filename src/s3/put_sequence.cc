@@ -41,6 +41,11 @@ void PutSequence::run(std::string key, PutBody body, bool only_if_absent, Deadli
             return done({.etag = std::unexpected(std::move(probed.result.error())),
                          .late_read_possible = probed.late_read_possible});
           }
+          if (!probed.has_fabric) {
+            shared_.metrics.on_fallback("fabric_down", shared_.requests.endpoint_url(),
+                                        probed.result.error().detail);
+            put.is_by_http = true;
+          }
           store(std::move(put), probed.late_read_possible, deadline, std::move(done));
         });
 }
@@ -65,8 +70,10 @@ void PutSequence::probe(std::string key, PutBody body, Deadline deadline, Probed
   body.window.region->token(body.window.offset, body.window.length, deadline,
                             [this, key = std::move(key), body, deadline,
                              done = std::move(done)](Result<rdma::Token> token) mutable {
-                              if (!token)
-                                return done({.result = std::unexpected(std::move(token.error()))});
+                              if (!token) {
+                                return done({.result = std::unexpected(std::move(token.error())),
+                                             .has_fabric = false});
+                              }
                               token->end(rdma::TokenFate::kUnsent);
                               create_probe(std::move(key), body, deadline, std::move(done));
                             });

@@ -27,6 +27,7 @@ class PutSequence {
   struct Probed {
     Result<void> result;
     bool late_read_possible = false;
+    bool has_fabric = true;
   };
   using ProbedDone = std::move_only_function<void(Probed)>;
 

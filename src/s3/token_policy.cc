@@ -11,6 +11,9 @@ namespace {
 /// (protocol.md section 4, "Sizes").
 constexpr std::size_t kRdmaTransferBytesMax = kGiB;
 
+/// By token, before HTTP: one more try finds a session that works, if the fabric does.
+constexpr unsigned kTransfersMax = 2;
+
 std::optional<std::string_view> view(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   return std::string_view(*text);
@@ -90,10 +93,19 @@ Result<void> TokenPolicy::fall_back(const rdma::Decision& decision, int http_sta
                             "HTTP {}, {}",
                             what_, http_status, decision.reason));
   }
+  if (may_fail_again(decision)) return {};
   shared_.metrics.on_fallback(decision.reason, shared_.requests.endpoint_url(),
                               fmt::format("{}: HTTP {}", what_, http_status));
   use_http();
   return {};
+}
+
+// A packet lost once too often breaks an RC session and says nothing about the next one. From an
+// endpoint that was never seen to do RDMA a 500 more likely means that it cannot.
+bool TokenPolicy::may_fail_again(const rdma::Decision& decision) {
+  if (decision.reason != "transfer_failed") return false;
+  return ++transfers_failed_ < kTransfersMax &&
+         shared_.capabilities.of(kind_).state() == Capability::State::kWorks;
 }
 
 bool TokenPolicy::is_required() const { return shared_.rdma.mode == config::RdmaMode::kRequire; }

@@ -63,8 +63,9 @@ class TokenPolicy {
   /// The transfer has ended well.
   void on_done(Path path);
 
-  /// After an answer that is neither success nor an S3 error: from now on by HTTP, counted. With
-  /// rdma.mode "require" a failed transfer is worth another by RDMA, and all else is an error.
+  /// After an answer that is neither success nor an S3 error: from now on by HTTP, counted. A first
+  /// failed transfer is worth another by RDMA where that has worked before; with rdma.mode
+  /// "require" each one is, and all else is an error.
   [[nodiscard]] Result<void> fall_back(const rdma::Decision& decision, int http_status);
   /// RDMA for this transfer however short it is.
   void ignore_threshold() { ignores_threshold_ = true; }
@@ -81,6 +82,7 @@ class TokenPolicy {
   [[nodiscard]] bool is_worth_a_token();
   [[nodiscard]] PathModel& paths();
   [[nodiscard]] Result<void> without_rdma(std::string_view reason, Error why);
+  [[nodiscard]] bool may_fail_again(const rdma::Decision& decision);
   void end_token(rdma::TokenFate fate);
 
   TransferShared& shared_;
@@ -91,6 +93,7 @@ class TokenPolicy {
   bool ignores_threshold_ = false;
   std::optional<bool> is_worth_it_;  // decided once: attempts should not differ by chance
   std::chrono::steady_clock::time_point began_at_;
+  unsigned transfers_failed_ = 0;
   bool may_use_token_ = true;  // this transfer may still try RDMA
 };
 

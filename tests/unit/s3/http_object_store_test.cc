@@ -180,7 +180,7 @@ TEST_F(HttpObjectStoreTest, KeepsAskingByTokenIfRdmaIsRequired) {
 // next request; a session that a good answer left in peace should.
 TEST_F(HttpObjectStoreTest, TellsTheFabricWhatBecameOfEachToken) {
   server_.then(rdma_answer());
-  server_.then(error_answer(500, "RDMATransferFailed"));
+  for (int i = 0; i < 2; ++i) server_.then(error_answer(500, "RDMATransferFailed"));
   server_.then(body_answer());
   server_.then({.cut = true});
   ASSERT_TRUE(get());
@@ -237,7 +237,19 @@ TEST_F(HttpObjectStoreTest, AsksAgainWithoutTheTokenIfFewerBytesCame) {
   EXPECT_EQ(counted("rdma_fallbacks_total", R"(reason="truncated")"), 1U);
 }
 
-TEST_F(HttpObjectStoreTest, RefusesSuccessWithABodyAsCorrupt) {
+TEST_F(HttpObjectStoreTest, TakesNoByteFromSuccessWithABodyButAsksByHttp) {
+  ScriptedAnswer answer = rdma_answer();
+  answer.body = std::string(kWindowBytes, 'x');
+  server_.then(answer);
+  server_.then(body_answer());
+  EXPECT_EQ(get().value(), Path::kHttp);
+  EXPECT_FALSE(has_token(1));
+  EXPECT_EQ(window(), data_bytes());
+  EXPECT_EQ(counted("rdma_fallbacks_total", R"(reason="success_with_body")"), 1U);
+}
+
+TEST_F(HttpObjectStoreTest, RefusesSuccessWithABodyAsCorruptIfRdmaIsRequired) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
   ScriptedAnswer answer = rdma_answer();
   answer.body = data_bytes();
   server_.then(answer);
@@ -411,12 +423,32 @@ TEST_F(HttpObjectStoreTest, TriesAgainAfter503) {
   EXPECT_EQ(counted("s3_attempts_failed_total", R"(kind="Throttled")"), 1U);
 }
 
-TEST_F(HttpObjectStoreTest, DropsTheTokenAfter500) {
+TEST_F(HttpObjectStoreTest, DropsTheTokenAfter500FromAServerThatNeverDidRdma) {
   server_.then(error_answer(500, "RDMATransferFailed"));
   server_.then(body_answer());
   EXPECT_EQ(get().value(), Path::kHttp);
   EXPECT_FALSE(has_token(1));
   EXPECT_EQ(counted("s3_retries_total"), 1U);
+}
+
+TEST_F(HttpObjectStoreTest, TriesAFailedTransferOnceMoreByTokenWhereRdmaHasWorked) {
+  server_.then(rdma_answer());
+  server_.then(error_answer(500, "RDMATransferFailed"));
+  server_.then(rdma_answer());
+  ASSERT_TRUE(get());
+  EXPECT_EQ(get().value(), Path::kRdma);
+  EXPECT_EQ(counted("rdma_fallbacks_total", R"(reason="transfer_failed")"), 0U);
+}
+
+TEST_F(HttpObjectStoreTest, GoesByHttpAfterTheSecondFailedTransfer) {
+  server_.then(rdma_answer());
+  for (int i = 0; i < 2; ++i) server_.then(error_answer(500, "RDMATransferFailed"));
+  server_.then(body_answer());
+  ASSERT_TRUE(get());
+  EXPECT_EQ(get().value(), Path::kHttp);
+  EXPECT_TRUE(has_token(2));
+  EXPECT_FALSE(has_token(3));
+  EXPECT_EQ(counted("rdma_fallbacks_total", R"(reason="transfer_failed")"), 1U);
 }
 
 TEST_F(HttpObjectStoreTest, GivesUpWhenAttemptsAreSpent) {

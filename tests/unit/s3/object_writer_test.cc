@@ -299,6 +299,8 @@ TEST_F(ObjectWriterTest, DoesNotProbeWithoutAFabricNorBelowTheThreshold) {
   store().put("k", body(region), false, in_10s(),
               [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
   EXPECT_TRUE(promise.get_future().get().etag);
+  EXPECT_EQ(counted("rdma_fallbacks_total", R"(reason="fabric_down")"), 1U);
+  EXPECT_EQ(counted("rdma_fallbacks_total", R"(reason="not_known_to_read")"), 0U);
   store_.reset();
   options_.rdma.threshold_bytes = kWindowBytes + 1;
   EXPECT_TRUE(put().etag);

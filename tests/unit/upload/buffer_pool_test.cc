@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "upload/buffer_pool.h"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -25,17 +26,30 @@ constexpr std::size_t kSlab = 4 * kChunk;
 // Two slabs of four chunks.
 class BufferPoolTest : public testing::Test {
  protected:
-  struct Taken {
-    std::optional<Result<PartBuffer>> answer;
-    [[nodiscard]] bool has_come() const { return answer.has_value(); }
-    PartBuffer& buffer() { return answer->value(); }
-    void give_back() { answer.reset(); }
+  /// Answered by the test's thread or the pool's.
+  class Taken {
+   public:
+    void set(Result<PartBuffer> answer) {
+      answer_ = std::move(answer);
+      has_come_ = true;
+    }
+    [[nodiscard]] bool has_come() const { return has_come_; }
+    Result<PartBuffer>& answer() { return *answer_; }
+    PartBuffer& buffer() { return answer_->value(); }
+    void give_back() {
+      has_come_ = false;
+      answer_.reset();
+    }
+
+   private:
+    std::optional<Result<PartBuffer>> answer_;
+    std::atomic<bool> has_come_{false};
   };
 
   std::shared_ptr<Taken> take(std::size_t chunks, std::chrono::seconds patience = 60s) {
     auto taken = std::make_shared<Taken>();
     pool_.take(chunks * kChunk, clock_.now() + patience,
-               [taken](Result<PartBuffer> buffer) { taken->answer = std::move(buffer); });
+               [taken](Result<PartBuffer> buffer) { taken->set(std::move(buffer)); });
     return taken;
   }
   std::int64_t gauge(std::string_view name) { return metrics_.gauge(name, "").value(); }
@@ -108,7 +122,7 @@ TEST_F(BufferPoolTest, TellsWhoWaitedTooLongThatThereIsNoMemory) {
   clock_.advance(6s);
   eventually([&] { return gauge("upload_writes_waiting") == 0; });
   eventually([&] { return late->has_come(); });
-  EXPECT_EQ(late->answer->error().code, ErrorCode::kNoMemory);
+  EXPECT_EQ(late->answer().error().code, ErrorCode::kNoMemory);
 }
 
 TEST_F(BufferPoolTest, ReusesWhatMayStillBeReadOnlyAfterItsRegionWasRenewed) {
@@ -159,8 +173,8 @@ TEST_F(BufferPoolTest, EndsAllWaitingWhenTheMountDoes) {
   const auto waiting = take(1);
   pool_.shut_down();
   ASSERT_TRUE(waiting->has_come());
-  EXPECT_EQ(waiting->answer->error().code, ErrorCode::kCancelled);
-  EXPECT_EQ(take(1)->answer->error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(waiting->answer().error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(take(1)->answer().error().code, ErrorCode::kCancelled);
 }
 
 }  // namespace
