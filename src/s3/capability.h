@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <limits>
 
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
@@ -19,36 +21,44 @@ class Capability {
   /// How long a "no" is believed. Short enough that a server restarted with RDMA is found while its
   /// administrator still watches; one request in half a minute costs nothing.
   static constexpr std::chrono::seconds kProbeInterval{30};
-  /// A server that works may still answer some requests in the body (cached, staged or small
-  /// objects). So many in a row mean that it has stopped.
+  /// A server that works may still answer some requests in the body (cached or staged objects). So
+  /// many in a row mean that it has stopped. Shorter ones than ever went by RDMA do not count: some
+  /// servers keep small objects where their NIC does not reach.
   static constexpr unsigned kBodyAnswersMax = 8;
   /// So many failed transfers in a row mean a broken fabric, not a lost request.
   static constexpr unsigned kFailuresMax = 3;
 
   explicit Capability(const Clock& clock) : clock_(clock) {}
 
-  /// Whether this request should carry a token. True also for the one request in kProbeInterval
-  /// that finds out whether a "no" still holds.
-  [[nodiscard]] bool should_try();
+  /// Whether this request, for `bytes`, should carry a token. True also for the one request in
+  /// kProbeInterval that finds out whether a "no" still holds.
+  [[nodiscard]] bool should_try(std::uint64_t bytes);
 
   /// Whether should_try() would say yes; takes nobody's turn.
-  [[nodiscard]] bool is_worth_trying() const;
+  [[nodiscard]] bool is_worth_trying(std::uint64_t bytes) const;
 
-  void on_rdma_done();
-  void on_body_answer();      ///< the data came by HTTP, at no extra cost
+  void on_rdma_done(std::uint64_t bytes);
+  /// The data came by HTTP, at no extra cost. Says nothing about longer transfers.
+  void on_body_answer(std::uint64_t bytes);
   void on_declined();         ///< the request has to be sent again without a token
   void on_transfer_failed();  ///< the server tried; the fabric failed, or the server did
   void on_token_rejected();   ///< configuration fault
   [[nodiscard]] State state() const;
 
  private:
-  void give_up(State state) REQUIRES(mutex_);
+  static constexpr std::uint64_t kAnyLength = std::numeric_limits<std::uint64_t>::max();
+
+  [[nodiscard]] bool is_believed(std::uint64_t bytes) const REQUIRES(mutex_);
+  /// @param up_to_bytes  the longest transfer for which that is known
+  void give_up(State state, std::uint64_t up_to_bytes = kAnyLength) REQUIRES(mutex_);
 
   const Clock& clock_;
   mutable Mutex mutex_;  // leaf
   State state_ GUARDED_BY(mutex_) = State::kUnknown;
-  unsigned body_answers_ GUARDED_BY(mutex_) = 0;  // in a row
-  unsigned failures_ GUARDED_BY(mutex_) = 0;      // in a row
+  std::uint64_t no_up_to_bytes_ GUARDED_BY(mutex_) = kAnyLength;  // the "no" of state_
+  std::uint64_t rdma_bytes_min_ GUARDED_BY(mutex_) = kAnyLength;  // the shortest by RDMA
+  unsigned body_answers_ GUARDED_BY(mutex_) = 0;                  // in a row
+  unsigned failures_ GUARDED_BY(mutex_) = 0;                      // in a row
   std::chrono::steady_clock::time_point probe_at_ GUARDED_BY(mutex_);
 };
 

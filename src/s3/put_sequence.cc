@@ -53,7 +53,10 @@ void PutSequence::run(std::string key, PutBody body, bool only_if_absent, Deadli
 bool PutSequence::needs_probe(const PutBody& body) {
   if (shared_.rdma.mode == config::RdmaMode::kOff || body.window.length == 0) return false;
   if (shared_.capabilities.is_known_to_read() || shared_.capabilities.has_spoiled()) return false;
-  if (!shared_.capabilities.of(TransferKind::kUploadPart).is_worth_trying()) return false;
+  const std::size_t probe_bytes = std::min(body.window.length, kProbeBytesMax);
+  if (!shared_.capabilities.of(TransferKind::kUploadPart).is_worth_trying(probe_bytes)) {
+    return false;
+  }
   if (shared_.rdma.mode == config::RdmaMode::kRequire) return true;
   if (shared_.rdma.threshold_bytes) return body.window.length >= *shared_.rdma.threshold_bytes;
   return shared_.write_paths.better(body.window.length) == Path::kRdma;
@@ -67,16 +70,16 @@ void PutSequence::probe(std::string key, PutBody body, Deadline deadline, Probed
     return create_probe(std::move(key), body, deadline, std::move(done));
   }
   // Without a fabric there is nothing to be learned, and no request to be made for it.
-  body.window.region->token(body.window.offset, body.window.length, deadline,
-                            [this, key = std::move(key), body, deadline,
-                             done = std::move(done)](Result<rdma::Token> token) mutable {
-                              if (!token) {
-                                return done({.result = std::unexpected(std::move(token.error())),
-                                             .has_fabric = false});
-                              }
-                              token->end(rdma::TokenFate::kUnsent);
-                              create_probe(std::move(key), body, deadline, std::move(done));
-                            });
+  body.window.region->token(
+      body.window.offset, body.window.length, deadline,
+      [this, key = std::move(key), body, deadline,
+       done = std::move(done)](Result<rdma::Token> token) mutable {
+        if (!token) {
+          return done({.result = std::unexpected(std::move(token.error())), .has_fabric = false});
+        }
+        token->end(rdma::TokenFate::kUnsent);
+        create_probe(std::move(key), body, deadline, std::move(done));
+      });
 }
 
 void PutSequence::create_probe(std::string key, PutBody body, Deadline deadline, ProbedDone done) {

@@ -64,11 +64,11 @@ void TokenPolicy::on_answer(const rdma::Decision& decision) {
   Capability& capability = shared_.capabilities.of(kind_);
   switch (decision.verdict) {
     case Verdict::kDoneByRdma:
-      return capability.on_rdma_done();
+      return capability.on_rdma_done(window_.length);
     case Verdict::kS3Error:
       return;
     case Verdict::kBodyCarriesData:
-      return capability.on_body_answer();
+      return capability.on_body_answer(window_.length);
     case Verdict::kTokenRejected:
       return capability.on_token_rejected();
     case Verdict::kRetryWithoutToken:
@@ -141,7 +141,7 @@ Result<bool> TokenPolicy::wants_token() {
     why = shared_.capabilities.has_spoiled()
               ? "the endpoint has stored an object wrong that was to go by RDMA"
               : "the endpoint has not been seen to store a part by RDMA";
-  } else if (!capability.should_try()) {
+  } else if (!capability.should_try(window_.length)) {
     const bool rejects = capability.state() == Capability::State::kRejectsTokens;
     reason = rejects ? "endpoint_rejects_tokens" : "endpoint_declines";
     why = rejects ? "the endpoint rejected our tokens" : "the endpoint does no RDMA at present";

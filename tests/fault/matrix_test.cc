@@ -301,13 +301,12 @@ class MatrixTest : public testing::Test {
 };
 
 /// Which columns go by RDMA ("r") where the client may use it; for each behaviour, so that a row of
-/// nothing but fallbacks is no success. NooBaa's first answer, of a small object, comes in the
-/// body, and the client then takes it for a server without RDMA for a while; versitygw takes no
+/// nothing but fallbacks is no success. NooBaa's small objects come in the body; versitygw takes no
 /// parts, by which the client finds out whether a server reads by RDMA.
 constexpr std::array kByRdma = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"spec", "rrr  rrr"},
     {"aistor", "rrr  rrr"},
-    {"noobaa", "     rrr"},
+    {"noobaa", " r   rrr"},
     {"versitygw", "rrr     "},
     {"ecs", "rrr  rrr"},
     {"cloudian", "rrr  rrr"},
