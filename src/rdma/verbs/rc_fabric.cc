@@ -187,6 +187,8 @@ class RcFabric final : public Fabric {
   void on_state(RcDevice::State state);
   void give_up_device(std::string_view why);
   void bring_back_device();
+  /// Where that failed, the memory goes by HTTP and the watcher tries again.
+  void register_missing();
 
   const RcOptions options_;
   const Clock& clock_;
@@ -195,6 +197,7 @@ class RcFabric final : public Fabric {
   RcSessionMaker maker_;
   std::optional<SessionPool> pool_;
   bool port_is_down_ = false;  // the watcher's
+  unsigned missing_ = 0;       // the watcher's: regions that could not be registered
 
   Mutex memory_mutex_;  // lock order 7a
   std::vector<RcRegion*> regions_ GUARDED_BY(memory_mutex_);
@@ -250,6 +253,7 @@ void RcFabric::watch(const std::stop_token& stop) {
     if (stop.stop_requested()) return;
     if (device) {
       take_events();
+      register_missing();
     } else {
       bring_back_device();
     }
@@ -292,16 +296,27 @@ void RcFabric::bring_back_device() {
     spdlog::debug("rc: {}", opened.error().detail);
     return;
   }
-  {
-    const MutexLock lock(memory_mutex_);
-    for (RcRegion* region : regions_) {
-      if (auto registered = register_region(*region); !registered) {
-        spdlog::warn("rc: {}", registered.error().detail);
-      }
-    }
-  }
+  register_missing();
   port_is_down_ = false;
   pool_->restart(true);
+}
+
+void RcFabric::register_missing() {
+  const MutexLock lock(memory_mutex_);
+  unsigned missing = 0;
+  std::string why;
+  for (RcRegion* region : regions_) {
+    if (region->key_.load() != RcRegion::kNoKey) continue;
+    Result<void> registered = deregister(*region);  // what a device that failed did not let go of
+    if (registered) registered = register_region(*region);
+    if (registered) continue;
+    ++missing;
+    why = registered.error().detail;
+  }
+  if (missing > 0 && missing != missing_) {
+    spdlog::warn("rc: {} pieces of memory are not registered, and go by HTTP: {}", missing, why);
+  }
+  missing_ = missing;
 }
 
 RcRegion::~RcRegion() { fabric_.remove(*this); }

@@ -81,7 +81,7 @@ void SessionPool::give_back(Lease lease, TokenFate fate) {
     if (!is_good || shut_down_ || lease.generation != generation_) {
       if (!is_good) {
         broken_.add();
-        retire_idle();
+        if (lease.generation == generation_) retire_idle();
       }
       retired_.push_back(std::move(lease.session));
       wake_.notify_one();
@@ -150,12 +150,15 @@ SessionPool::Work SessionPool::wait_for_work(const std::stop_token& stop) {
 
 void SessionPool::collect(Work& work) {
   const auto now = clock_.now();
-  while (!waiters_.empty() && waiters_.front().until <= now) {
+  // Each has a deadline of its own, so not from the front.
+  const auto expired = std::ranges::stable_partition(
+      waiters_, [now](const Waiter& waiter) { return waiter.until > now; });
+  for (Waiter& waiter : expired) {
     work.failures.emplace_back(
-        std::move(waiters_.front().done),
+        std::move(waiter.done),
         Error{ErrorCode::kUnreachable, "no RC session came free in time (rdma.sessions_max)"});
-    waiters_.pop_front();
   }
+  waiters_.erase(expired.begin(), expired.end());
   // From the front: what was not used for longest.
   while (!idle_.empty() && now - idle_.front().since >= kIdleMax) {
     work.disconnected.push_back(idle_.front().session->id());

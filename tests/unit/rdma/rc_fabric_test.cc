@@ -195,6 +195,25 @@ TEST_F(RcFabricTest, OpensADeviceThatFailedAgainWithAllItsMemory) {
   }));
 }
 
+TEST_F(RcFabricTest, TriesAgainToRegisterWhatADeviceRefusedWhenItCameBack) {
+  const auto of = region();
+  verbs_.fail_next("rxe0", "ibv_reg_mr", ENOMEM, 2);
+  verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
+  EXPECT_TRUE(eventually([&] { return verbs_.count("ibv_reg_mr") >= 3; }));
+  EXPECT_TRUE(eventually([&] { return token(*of).has_value(); }));
+}
+
+// A key that could not be taken back may still let a server write.
+TEST_F(RcFabricTest, TakesBackAKeyLeftFromADeviceThatFailedBeforeItRegistersAnew) {
+  const auto of = region();
+  verbs_.fail_next("rxe0", "ibv_dereg_mr", EBUSY, 2);
+  verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
+  EXPECT_TRUE(eventually([&] { return verbs_.registrations().size() == 2; }));
+  EXPECT_FALSE(verbs_.registrations()[0].is_alive);
+  EXPECT_TRUE(eventually([&] { return token(*of).has_value(); }));
+  EXPECT_EQ(verbs_.busy_destructions(), 0) << "the old device outlives what is registered with it";
+}
+
 TEST_F(RcFabricTest, ExplainsTheLimitOnLockedMemory) {
   static_cast<void>(fabric());
   verbs_.fail_next("rxe0", "ibv_reg_mr", ENOMEM);

@@ -145,6 +145,19 @@ TEST_F(SessionPoolTest, BoundsAWait) {
   pool().give_back(std::move(only), TokenFate::kAnswered);
 }
 
+TEST_F(SessionPoolTest, EndsAWaitAtItsOwnDeadlineBehindOneThatWaitsLonger) {
+  Lease only = (pool(1), take());
+  Wait patient;
+  acquire(patient);
+  Wait hurried;
+  pool().acquire(clock_.now() + 10ms, hurried.done());
+  clock_.advance(10ms);
+  EXPECT_EQ(hurried.error(), ErrorCode::kUnreachable);
+  EXPECT_FALSE(patient.is_over());
+  pool().give_back(std::move(only), TokenFate::kAnswered);
+  pool().give_back(patient.lease(), TokenFate::kAnswered);
+}
+
 TEST_F(SessionPoolTest, IsDownWhileTheServerIsAndComesBackByItself) {
   maker_.refuse(Error{ErrorCode::kUnreachable, "connection refused"});
   EXPECT_FALSE(pool().is_up());
@@ -191,6 +204,18 @@ TEST_F(SessionPoolTest, StartsAnewWithAnotherDevice) {
   Lease fresh = take();
   EXPECT_EQ(fresh.session->id(), "2");
   pool().give_back(std::move(fresh), TokenFate::kAnswered);
+}
+
+TEST_F(SessionPoolTest, KeepsItsNewSessionsWhenAnOldOneTurnsOutToBeBroken) {
+  Lease of_the_old = take();
+  pool().restart(/*enabled=*/true);
+  Lease fresh = take();
+  pool().give_back(std::move(fresh), TokenFate::kAnswered);
+  pool().give_back(std::move(of_the_old), TokenFate::kTransferFailed);
+  EXPECT_TRUE(has_alive(1)) << "that the old device failed says nothing about the new one";
+  Lease same = take();
+  EXPECT_EQ(same.session->id(), "2");
+  pool().give_back(std::move(same), TokenFate::kAnswered);
 }
 
 TEST_F(SessionPoolTest, EndsWaitsWhenItIsShutDown) {
