@@ -47,8 +47,9 @@ class SessionMaker {
 class SessionPool {
  public:
   /// The longest wait for a session. Making one takes two round trips and a request that holds one
-  /// some milliseconds; where two seconds are not enough HTTP is faster.
-  static constexpr std::chrono::milliseconds kPatience{2000};
+  /// some milliseconds, but a handshake that loses its SYN and then the answer to it takes TCP 3 s
+  /// more (RFC 6298 section 2); where that is not enough HTTP is faster.
+  static constexpr std::chrono::milliseconds kPatience{4000};
   /// Servers drop what was idle for 300 s (rc-dialects.md section 2.9): let go well before.
   static constexpr std::chrono::seconds kIdleMax{240};
   /// How soon a server that could not be reached is tried again...
