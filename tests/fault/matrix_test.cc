@@ -292,10 +292,13 @@ class MatrixTest : public testing::Test {
                          kind.kind == target::FaultKind::kDuplicateWrite;
     const std::string name(kind.name);
     const std::string argument = is_delay ? kLongDelay : (is_late ? kLateness : "");
+    config::MountConfig::Rdma rdma = rdma_config(mode.mode, target::behaviours().front());
+    // Nothing else can tell.
+    if (kind.kind == target::FaultKind::kCorrupt) rdma.verify = config::Verify::kAlways;
     return {.name = name + when,
             .mode = mode,
             .options = {"--fault", name + argument + when},
-            .rdma = rdma_config(mode.mode, target::behaviours().front()),
+            .rdma = rdma,
             .patience = is_delay ? kImpatience : kPatience};
   }
 };
@@ -379,6 +382,15 @@ TEST_F(MatrixTest, SeesLateWritesIntoMemoryThatIsInUseAgain) {
   Case without_fence = fault_case(*late, kPrefer);
   without_fence.fence = Client::Fence::kLies;
   EXPECT_THAT(Row(without_fence).run().problems, testing::Contains(testing::HasSubstr("memory")));
+}
+
+TEST_F(MatrixTest, SeesWrongBytesThatNobodyVerified) {
+  const auto kinds = target::fault_descriptions();
+  const auto corrupt =
+      std::ranges::find(kinds, target::FaultKind::kCorrupt, &target::FaultDescription::kind);
+  Case unverified = fault_case(*corrupt, kPrefer);
+  unverified.rdma.verify = config::Verify::kOff;
+  EXPECT_THAT(Row(unverified).run().problems, testing::Contains(testing::HasSubstr("wrong bytes")));
 }
 
 TEST_F(MatrixTest, SeesAnObjectThatIsNeitherOldNorNew) {

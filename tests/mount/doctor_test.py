@@ -42,7 +42,7 @@ def assert_names(result, status, *words):
 
 def test_a_mount_over_shm_passes(site, server, doctor):
     result = doctor(site.mount_file(server, BUCKET, write={"mode": "sequential"}))
-    assert not [line for line in findings(result) if line.startswith("fail")], result.stdout
+    assert result.returncode == 0 and not findings(result), result.stdout
     assert "pass      RDMA write" in result.stdout, result.stdout
     assert "pass      RDMA sizes and MTU" in result.stdout, result.stdout
     left = server.root / BUCKET / ".s3rdmafs-doctor"
@@ -101,6 +101,14 @@ def test_names_a_server_without_rdma(site, doctor, mode, status):
     result = doctor(site.mount_file(deaf, BUCKET, rdma={"mode": mode}))
     assert result.returncode == status, result.stdout
     assert any("RDMA fabric" in line for line in findings(result)), result.stdout
+
+
+@pytest.mark.parametrize(("when", "check"), [("@get", "RDMA read"), ("@get@2+", "RDMA sizes and MTU")])
+def test_names_wrong_bytes(site, doctor, when, check):
+    corrupt = site.target("--fault", "corrupt" + when)
+    (corrupt.root / BUCKET).mkdir(exist_ok=True)
+    result = doctor(site.mount_file(corrupt, BUCKET, write={"mode": "sequential"}))
+    assert_names(result, 2, check, "WRONG BYTES")
 
 
 @pytest.mark.needs_root

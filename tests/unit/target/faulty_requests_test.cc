@@ -100,6 +100,21 @@ TEST_F(FaultyRequestsTest, Error501IsAnErrorWithAReply) {
   EXPECT_FALSE(is_stored());
 }
 
+TEST_F(FaultyRequestsTest, CorruptTurnsOneByteOverAndSaysNothing) {
+  inject("corrupt");
+  const Response got = get(kToken);
+  EXPECT_EQ(reply(got), "200");
+  EXPECT_EQ(count(got), "10");
+  EXPECT_EQ(window(),
+            "01234\xca"
+            "6789");
+  window() = "wwwwwwwwww";
+  EXPECT_EQ(reply(put(kToken)), "200");
+  EXPECT_EQ(read_file(folder("bucket/new")),
+            "wwwww\x88"
+            "wwww");
+}
+
 TEST_F(FaultyRequestsTest, TruncateMovesLessAndSaysSo) {
   inject("truncate:3");
   const Response got = get(kToken);

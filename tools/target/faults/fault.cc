@@ -30,6 +30,7 @@ constexpr std::array kDescriptions = std::to_array<FaultDescription>({
     {FaultKind::kDecline, "decline", Argument::kNone, 0},
     {FaultKind::kDeclineWithoutData, "decline-without-data", Argument::kNone, 0},
     {FaultKind::kError501, "error-501", Argument::kNone, 0},
+    {FaultKind::kCorrupt, "corrupt", Argument::kNone, 0},
     {FaultKind::kTruncate, "truncate", Argument::kSize, kTruncatedBytes},
     {FaultKind::kWrongCount, "wrong-count", Argument::kDifference, -1},
     {FaultKind::kSuccessWithBody, "success-with-body", Argument::kNone, 0},

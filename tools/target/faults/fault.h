@@ -24,6 +24,7 @@ enum class FaultKind {
   kDecline,             ///< reply 501, and a GET's body is the object
   kDeclineWithoutData,  ///< reply 501, and no body
   kError501,            ///< reply 501 beside the S3 error NotImplemented
+  kCorrupt,             ///< one byte is another on the way, and nothing in the answer says so
   kTruncate,            ///< GET: fewer bytes, and the reply says so
   kWrongCount,          ///< the reply's byte count is not what was moved
   kSuccessWithBody,     ///< GET: a successful reply and a body as well
@@ -31,7 +32,7 @@ enum class FaultKind {
   kZeroStore,           ///< PUT: an empty object is stored and the answer says nothing of RDMA
   kGarbageToken,        ///< the reply has a token in it, hipObject's way, and a senseless one
 };
-inline constexpr std::size_t kFaultKinds = 16;
+inline constexpr std::size_t kFaultKinds = 17;
 
 /// Which requests there are to go wrong.
 enum class FaultOperation { kGet, kPut, kPart };

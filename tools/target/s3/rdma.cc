@@ -4,9 +4,15 @@
 // answer: that is what a real server does whose client has gone, and it makes late transfers real.
 #include "target/s3/rdma.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <vector>
 
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/unique_fd.h"
 #include "target/behaviour/token_form.h"
 
 namespace s3rdmafs::target {
@@ -17,6 +23,30 @@ constexpr const char* kDeclined = "501";
 
 // An endpoint in hipObject's form that leads nowhere (rc-dialects.md section 1).
 const std::string kGarbage = "200:" + std::string(88, '7');
+
+/// A copy of part of a file with one wrong byte in the middle.
+Result<UniqueFd> wrong_copy(int fd, std::uint64_t offset, std::uint64_t length) {
+  std::vector<char> bytes(length);
+  if (::pread(fd, bytes.data(), length, static_cast<off_t>(offset)) !=
+      static_cast<ssize_t>(length)) {
+    return fail_errno("read the object", errno);
+  }
+  bytes[length / 2] = static_cast<char>(~bytes[length / 2]);
+  UniqueFd copy(::memfd_create("corrupt", MFD_CLOEXEC));
+  if (!copy || ::pwrite(copy.get(), bytes.data(), length, 0) != static_cast<ssize_t>(length)) {
+    return fail_errno("copy the object", errno);
+  }
+  return copy;
+}
+
+Result<void> turn_one_byte_over(int fd, std::uint64_t length) {
+  const auto middle = static_cast<off_t>(length / 2);
+  char byte = 0;
+  if (::pread(fd, &byte, 1, middle) != 1) return fail_errno("read the upload", errno);
+  byte = static_cast<char>(~byte);
+  if (::pwrite(fd, &byte, 1, middle) != 1) return fail_errno("write the upload", errno);
+  return {};
+}
 
 S3Result<void> check_request(const Behaviour& behaviour, const Call& call) {
   const std::string token_header(behaviour.token_header);
@@ -97,8 +127,13 @@ S3Result<Response> RdmaProposal::get(OpenObject object, ByteRange range, Respons
   if (const auto bytes_max = plan_.argument(FaultKind::kTruncate)) {
     length = std::min(length, static_cast<std::uint64_t>(*bytes_max));
   }
-  const auto write = [&] {
-    return services_.rdma->write_window(token_, object.fd.get(), range.offset_bytes, length);
+  const auto write = [&]() -> Result<void> {
+    if (!plan_.has(FaultKind::kCorrupt)) {
+      return services_.rdma->write_window(token_, object.fd.get(), range.offset_bytes, length);
+    }
+    const auto copy = wrong_copy(object.fd.get(), range.offset_bytes, length);
+    if (!copy) return std::unexpected(copy.error());
+    return services_.rdma->write_window(token_, copy->get(), 0, length);
   };
   if (auto moved = transfer(write); !moved) return pass_on(moved);
   services_.traffic.rdma_written_bytes.add(length);
@@ -116,7 +151,11 @@ S3Result<std::optional<Response>> RdmaProposal::receive(UploadBody& body) {
   }
   const auto size = window_size();
   if (!size) return std::unexpected(size.error());
-  const auto read = [&] { return services_.rdma->read_window(token_, body.file().fd(), 0, *size); };
+  const auto read = [&]() -> Result<void> {
+    auto done = services_.rdma->read_window(token_, body.file().fd(), 0, *size);
+    if (!done || !plan_.has(FaultKind::kCorrupt)) return done;
+    return turn_one_byte_over(body.file().fd(), *size);
+  };
   if (auto moved = transfer(read); !moved) return pass_on(moved);
   services_.traffic.rdma_read_bytes.add(*size);
   if (auto hashed = body.hash_file(*size); !hashed) return pass_on(hashed);
