@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import subprocess
-import threading
 
 import pytest
 from harness import content
@@ -17,11 +16,11 @@ from harness.mount import total
 from harness.processes import eventually
 from harness.s3_clients import Awscli
 from harness.settings import STRESS_SECONDS
+from harness.writing import PART, client_of, kill_in_mid_write, uploads_of
 
 pytestmark = pytest.mark.needs_fuse
 
 MIB = 1 << 20
-PART = 8 * MIB
 BUCKET = "written"
 WRITE_BYTES = "upload_bytes_total"
 
@@ -66,12 +65,6 @@ def fails_with(number):
             assert error.errno == number, errno.errorcode[error.errno]
             return True
     return Expectation()
-
-
-def uploads_of(client):
-    out = client.run("s3api", "list-multipart-uploads", "--bucket", client.bucket, "--query", "Uploads[].Key",
-                     "--output", "text").decode()
-    return [key for key in out.split() if key != "None"]
 
 
 def bytes_by_path(mounted):
@@ -396,54 +389,8 @@ def outage(request, site):
     return target, made
 
 
-def leftovers(target):
-    """Files below the server's folder that are no object, and uploads."""
-    client = Awscli(target, BUCKET, target.root.parent / f"aws{len(os.listdir(target.root.parent))}")
-    return uploads_of(client)
-
-
 def test_a_server_killed_in_mid_write_gives_an_error_at_close_and_no_half_object(outage):
-    target, mounted = outage
-    (mounted / "before").write_bytes(b"whole")
-    (mounted / "replaced").write_bytes(b"old version")
-    errors = []
-
-    def write_until_told(name):
-        file = os.open(mounted / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        written = 0
-        try:
-            while not stopping.is_set():
-                written += os.write(file, content.expected(1, written, MIB))
-                begun[name].set() if written > 3 * PART else None
-        except OSError:
-            pass
-        try:
-            os.close(file)
-        except OSError as error:
-            errors.append((name, error.errno))
-
-    stopping = threading.Event()
-    begun = {name: threading.Event() for name in ("new", "replaced")}
-    writers = [threading.Thread(target=write_until_told, args=(name,)) for name in begun]
-    for writer in writers:
-        writer.start()
-    for event in begun.values():
-        assert event.wait(60)
-    target.kill()
-    stopping.set()
-    for writer in writers:
-        writer.join(60)
-        assert not writer.is_alive(), "a writer hangs"
-    assert sorted(errors) == [("new", errno.EIO), ("replaced", errno.EIO)]
-
-    target.start()
-    eventually(lambda: not leftovers(target), 30, "the mount aborts its uploads when the server is back")
-    assert not (target.root / BUCKET / "new").exists()
-    assert (target.root / BUCKET / "replaced").read_bytes() == b"old version"
-    eventually(lambda: total(mounted.stats(), "upload_quarantined_bytes") == 0, 30, "the buffers are safe again")
-    assert sorted(os.listdir(mounted.point)) == ["before", "replaced"]
-    (mounted / "new").write_bytes(content.expected(5, 0, 3 * PART))
-    assert not content.difference((target.root / BUCKET / "new").read_bytes(), 5, 0, 3 * PART)
+    kill_in_mid_write(*outage, BUCKET)
 
 
 def test_unmounting_waits_for_what_was_closed(outage):
@@ -465,5 +412,5 @@ def test_ending_the_daemon_gives_up_what_is_open(outage):
         os.close(file)
     except OSError:
         pass
-    eventually(lambda: not leftovers(target), 10, "the upload is aborted")
+    eventually(lambda: not uploads_of(client_of(target, BUCKET)), 10, "the upload is aborted")
     assert not (target.root / BUCKET / "file").exists()

@@ -9,9 +9,9 @@ from harness import content
 from harness.mount import total
 from harness.processes import eventually
 from harness.s3_clients import Awscli
+from harness.writing import PART, kill_in_mid_write
 
 MIB = 1 << 20
-PART = 8 * MIB
 BUCKET = "written"
 WRITERS = 8
 WRITE_BYTES = "upload_bytes_total"
@@ -46,9 +46,19 @@ def server(site):
     return started
 
 
+def mount_rc(site, server, deadline):
+    return site.mount(server, BUCKET, rdma={"mode": "prefer", "fabric": "rc", "threshold": "0"},
+                      retry={"deadline": deadline}, write={"mode": "sequential", "buffer_size": "64MiB"})
+
+
+def test_a_server_killed_in_mid_write_gives_an_error_at_close_and_no_half_object(site, server):
+    mounted = mount_rc(site, server, "4s")
+    kill_in_mid_write(server, mounted, BUCKET)
+    assert bytes_by(mounted, "rdma") > 3 * PART, "what was interrupted went by RDMA"
+
+
 def test_files_of_eight_writers_are_what_another_client_reads(site, server, tmp_path):
-    mounted = site.mount(server, BUCKET, rdma={"mode": "prefer", "fabric": "rc", "threshold": "0"},
-                         retry={"deadline": "120s"}, write={"mode": "sequential", "buffer_size": "64MiB"})
+    mounted = mount_rc(site, server, "120s")
     context = multiprocessing.get_context("fork")
     writers = [context.Process(target=write_files, args=(mounted.point, first)) for first in range(WRITERS)]
     for writer in writers:

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What writers and their server go through, whatever the fabric."""
+
+import errno
+import os
+import threading
+
+from harness import content
+from harness.mount import total
+from harness.processes import eventually
+from harness.s3_clients import Awscli
+
+MIB = 1 << 20
+PART = 8 * MIB
+
+
+def client_of(target, bucket):
+    return Awscli(target, bucket, target.root.parent / f"aws{len(os.listdir(target.root.parent))}")
+
+
+def uploads_of(client):
+    """The keys of uploads that were begun and not ended."""
+    out = client.run("s3api", "list-multipart-uploads", "--bucket", client.bucket, "--query", "Uploads[].Key",
+                     "--output", "text").decode()
+    return [key for key in out.split() if key != "None"]
+
+
+def kill_in_mid_write(target, mounted, bucket):
+    """Kills the target while a new file and an overwrite are under way: both writers hear of it at close,
+    and once it is back nothing of either is left. The mount's retry.deadline should be short."""
+    stored = target.root / bucket
+    (mounted / "before").write_bytes(b"whole")
+    (mounted / "replaced").write_bytes(b"old version")
+    errors = []
+
+    def write_until_told(name):
+        file = os.open(mounted / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        written = 0
+        try:
+            while not stopping.is_set():
+                written += os.write(file, content.expected(1, written, MIB))
+                begun[name].set() if written > 3 * PART else None
+        except OSError:
+            pass
+        try:
+            os.close(file)
+        except OSError as error:
+            errors.append((name, error.errno))
+
+    stopping = threading.Event()
+    begun = {name: threading.Event() for name in ("new", "replaced")}
+    writers = [threading.Thread(target=write_until_told, args=(name,)) for name in begun]
+    for writer in writers:
+        writer.start()
+    for event in begun.values():
+        assert event.wait(60)
+    target.kill()
+    stopping.set()
+    for writer in writers:
+        writer.join(60)
+        assert not writer.is_alive(), "a writer hangs"
+    assert sorted(errors) == [("new", errno.EIO), ("replaced", errno.EIO)]
+
+    target.start()
+    client = client_of(target, bucket)
+    eventually(lambda: not uploads_of(client), 30, "the mount aborts its uploads when the server is back")
+    assert not (stored / "new").exists()
+    assert (stored / "replaced").read_bytes() == b"old version"
+    eventually(lambda: total(mounted.stats(), "upload_quarantined_bytes") == 0, 30, "the buffers are safe again")
+    assert sorted(os.listdir(mounted.point)) == ["before", "replaced"]
+    (mounted / "new").write_bytes(content.expected(5, 0, 3 * PART))
+    assert not content.difference((stored / "new").read_bytes(), 5, 0, 3 * PART)
