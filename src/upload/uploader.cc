@@ -203,9 +203,7 @@ Uploader::Action Uploader::next_for_parts() {
   ++requests_;
   auto part = std::move(ready_.front());
   ready_.pop_front();
-  return [self = shared_from_this(), part = std::move(part)]() mutable {
-    self->send_part(part);
-  };
+  return [self = shared_from_this(), part = std::move(part)]() mutable { self->send_part(part); };
 }
 
 Uploader::Action Uploader::next_for_finish() {
