@@ -188,7 +188,8 @@ run_lint() {
 # sanitized configure|build FOLDER SANITIZERS
 sanitized() {
   # -O1: sanitizers are meant to be run at it; without any optimization the properties take minutes.
-  "$1" "$2" clang++-19 "-Db_sanitize=$3" -Db_lundef=false -Doptimization=1 -Ddebug=true
+  # Line tables are all that their reports need of the debug information, a tenth of the build's time.
+  "$1" "$2" clang++-19 "-Db_sanitize=$3" -Db_lundef=false -Doptimization=1 -Ddebug=false -Dcpp_args=-gline-tables-only
 }
 
 # test_sanitized FOLDER SANITIZERS
