@@ -151,14 +151,16 @@ SessionPool::Work SessionPool::wait_for_work(const std::stop_token& stop) {
 void SessionPool::collect(Work& work) {
   const auto now = clock_.now();
   // Each has a deadline of its own, so not from the front.
-  const auto expired = std::ranges::stable_partition(
-      waiters_, [now](const Waiter& waiter) { return waiter.until > now; });
-  for (Waiter& waiter : expired) {
+  for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
+    if (waiter->until > now) {
+      ++waiter;
+      continue;
+    }
     work.failures.emplace_back(
-        std::move(waiter.done),
+        std::move(waiter->done),
         Error{ErrorCode::kUnreachable, "no RC session came free in time (rdma.sessions_max)"});
+    waiter = waiters_.erase(waiter);
   }
-  waiters_.erase(expired.begin(), expired.end());
   // From the front: what was not used for longest.
   while (!idle_.empty() && now - idle_.front().since >= kIdleMax) {
     work.disconnected.push_back(idle_.front().session->id());
