@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -54,8 +55,11 @@ struct Block {
   std::shared_ptr<CachedObject> object;
   std::uint64_t number = 0;  ///< offset in the object is number * block_bytes(class)
   BlockPlace place;
-  UnitMask valid = 0;    ///< bytes are there
-  UnitMask filling = 0;  ///< a fill is under way; never overlaps valid
+  UnitMask valid = 0;         ///< bytes are there
+  UnitMask filling = 0;       ///< a fill is under way; never overlaps valid
+  UnitMask read = 0;          ///< somebody has read it
+  std::uint64_t read_to = 0;  ///< where the last read of it ended, in the object
+  std::chrono::steady_clock::time_point first_read;
   std::vector<std::shared_ptr<PendingRead>> waiters;
 
   [[nodiscard]] std::uint64_t object_offset() const {

@@ -35,6 +35,14 @@ namespace {
 // the time; this bounds the memory one unlucky read can send into quarantine.
 constexpr unsigned kRestartsMax = 2;
 
+// Objects of one block of at most this class are fetched whole by the first read: it takes no
+// longer than the round trip that a second read would cost.
+constexpr BlockClass kWholeUpTo = BlockClass::k512KiB;
+
+// What is read again later than this was not read twice by one pass over it: processes that go
+// through a file together are closer to each other.
+constexpr std::chrono::milliseconds kPassTime{1000};
+
 // A NUL cannot be part of a key.
 std::string index_key(const ObjectVersion& version) { return version.key + '\0' + version.etag; }
 
@@ -167,7 +175,7 @@ bool BlockCache::start(const std::shared_ptr<PendingRead>& read, Actions& action
   const std::shared_ptr<CachedObject>& object = read->object;
   const std::uint64_t size = block_bytes(object->block_class);
   // An object of one small block is fetched whole: its other reads follow at once.
-  const bool is_small = object->block_class != BlockClass::k4MiB;
+  const bool is_small = object->block_class <= kWholeUpTo;
   const ByteRange wanted =
       is_small ? ByteRange{.begin = 0, .end = object->version.size_bytes} : read->range;
 
@@ -179,8 +187,9 @@ bool BlockCache::start(const std::shared_ptr<PendingRead>& read, Actions& action
     }
     add_user(block->place.slab);
     pins_.add(1);
-    read->parts.at(read->part_count++) = {.block = block,
-                                          .needed = units_of(*object, number, read->range)};
+    const UnitMask needed = units_of(*object, number, read->range);
+    note_read(*block, needed, read->range);
+    read->parts.at(read->part_count++) = {.block = block, .needed = needed};
   }
 
   bool complete = true;
@@ -200,6 +209,22 @@ bool BlockCache::start(const std::shared_ptr<PendingRead>& read, Actions& action
     reads_waiting_.add(1);
   }
   return true;
+}
+
+// A second read of the same bytes, later and not as the next step of the first, is what tells data
+// that is used again from data that streams by.
+void BlockCache::note_read(Block& block, UnitMask needed, ByteRange range) {
+  const bool is_next = range.begin == block.read_to;
+  block.read_to = range.end;
+  const bool is_again = (needed & block.read) != 0;
+  if (block.read != 0 && (is_next || !is_again)) {
+    block.read |= needed;
+    return;
+  }
+  const auto now = clock_.now();
+  if (block.read == 0) block.first_read = now;
+  block.read |= needed;
+  if (is_again && now - block.first_read >= kPassTime) pool_.keep(block.place.slab);
 }
 
 void BlockCache::plan_fills(const std::shared_ptr<Block>& block, UnitMask wanted, Deadline deadline,

@@ -72,6 +72,7 @@ class BlockCache final : public ReadCache {
   [[nodiscard]] bool start(const std::shared_ptr<PendingRead>& read, Actions& actions)
       REQUIRES(mutex_);
   void start_or_queue(const std::shared_ptr<PendingRead>& read, Actions& actions) REQUIRES(mutex_);
+  void note_read(Block& block, UnitMask needed, ByteRange range) REQUIRES(mutex_);
   void retry_starved(Actions& actions) REQUIRES(mutex_);
   void plan_fills(const std::shared_ptr<Block>& block, UnitMask wanted, Deadline deadline,
                   metrics::Counter& cause, Actions& actions) REQUIRES(mutex_);

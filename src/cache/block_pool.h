@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,20 +11,13 @@
 
 namespace s3rdmafs::cache {
 
-/// The sizes blocks come in. An object is cut into blocks of the smallest class that holds it
-/// whole, or of the largest: a small file costs 64 KiB, not a slab.
-enum class BlockClass : std::uint8_t { k64KiB, k512KiB, k4MiB };
+/// The sizes blocks come in, doubling. An object is cut into blocks of the smallest class that
+/// holds it whole, or of the largest: no file costs more than twice its size, nor less than 64 KiB.
+enum class BlockClass : std::uint8_t { k64KiB, k128KiB, k256KiB, k512KiB, k1MiB, k2MiB, k4MiB };
+inline constexpr std::size_t kBlockClasses = 7;
 
 [[nodiscard]] constexpr std::size_t block_bytes(BlockClass block_class) noexcept {
-  switch (block_class) {
-    case BlockClass::k64KiB:
-      return 64 * kKiB;
-    case BlockClass::k512KiB:
-      return 512 * kKiB;
-    case BlockClass::k4MiB:
-      break;
-  }
-  return 4 * kMiB;
+  return 64 * kKiB << static_cast<unsigned>(block_class);
 }
 
 [[nodiscard]] BlockClass block_class_for(std::uint64_t object_bytes) noexcept;
@@ -38,8 +32,12 @@ struct BlockPlace {
 /// over slab numbers; no memory is touched. Thread-bound: BlockCache's lock guards it.
 ///
 /// A slab is free, or holds blocks of one class, or is in quarantine. Users are the pins and fills
-/// on its blocks. A slab is evicted as a whole, least recently used first, once it has no users:
-/// coarse, but one decision an 8 MiB instead of one a block.
+/// on its blocks. A slab is evicted as a whole, once it has no users: coarse, but one decision an
+/// 8 MiB instead of one a block.
+///
+/// What goes first is what was read once only, least recently used first: data that streams by once
+/// makes room for itself. Slabs that were read again are *kept*, up to three quarters of the cache,
+/// until four times the cache's size has come in without their being read.
 class BlockPool {
  public:
   explicit BlockPool(std::size_t slab_count);
@@ -56,6 +54,10 @@ class BlockPool {
   void remove_user(std::uint32_t slab);
   [[nodiscard]] bool has_users(std::uint32_t slab) const { return slabs_.at(slab).users > 0; }
 
+  /// Something in the slab was read a second time.
+  void keep(std::uint32_t slab);
+  [[nodiscard]] bool is_kept(std::uint32_t slab) const;
+
   /// No slot of the slab is given out, and it is no victim, until release().
   void quarantine(std::uint32_t slab);
   [[nodiscard]] bool is_quarantined(std::uint32_t slab) const;
@@ -70,13 +72,19 @@ class BlockPool {
     BlockClass block_class = BlockClass::k4MiB;
     std::uint32_t next_slot = 0;  // slots are handed out in order and come back all at once
     std::uint32_t users = 0;
-    std::uint64_t last_use = 0;
+    std::uint64_t last_use = 0;        // of uses_
+    std::uint64_t last_use_taken = 0;  // of taken_
+    bool is_kept = false;
   };
+
+  void touch(Slab& slab);
 
   std::vector<Slab> slabs_;
   std::vector<std::uint32_t> free_;
-  std::optional<std::uint32_t> open_[3];  // per class: the slab that still has slots
-  std::uint64_t uses_ = 0;                // the clock of last_use
+  std::array<std::optional<std::uint32_t>, kBlockClasses> open_;  // the slab that still has slots
+  std::uint64_t uses_ = 0;                                        // the clock of last_use
+  std::uint64_t taken_ = 0;     // slabs taken so far: how much has come in
+  std::size_t kept_count_ = 0;  // aged ones included
   std::size_t quarantined_count_ = 0;
 };
 

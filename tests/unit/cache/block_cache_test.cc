@@ -197,6 +197,42 @@ TEST_F(BlockCacheTest, EvictsTheLeastRecentlyReadWhenFull) {
   EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), fetched + 1) << "the oldest is not";
 }
 
+// A training set that is read every epoch, and a checkpoint that passes by once.
+TEST_F(BlockCacheTest, KeepsWhatIsReadEveryEpochWhileALargerObjectStreamsBy) {
+  start(/*slabs=*/4);
+  const auto epoch = put_and_open("set", pattern(8 * kMiB));
+  const auto passing = put_and_open("passing", pattern(96 * kMiB));
+  const auto read_all = [&](ObjectReader& reader, std::uint64_t size) {
+    for (std::uint64_t at = 0; at < size; at += kMiB) std::ignore = read_now(reader, at, kMiB);
+  };
+  const auto gets_of_an_epoch = [&] {
+    const std::size_t before = store_.count(FakeObjectStore::Operation::kGet);
+    read_all(*epoch, 8 * kMiB);
+    return store_.count(FakeObjectStore::Operation::kGet) - before;
+  };
+  EXPECT_GT(gets_of_an_epoch(), 0U);
+  read_all(*passing, 96 * kMiB);
+  EXPECT_GT(gets_of_an_epoch(), 0U) << "the control: read once, it went with the stream";
+  clock_.advance(seconds(60));
+  EXPECT_EQ(gets_of_an_epoch(), 0U);
+  read_all(*passing, 96 * kMiB);
+  EXPECT_EQ(gets_of_an_epoch(), 0U);
+}
+
+TEST_F(BlockCacheTest, DoesNotTakeOnePassInSmallStepsOrByManyAtOnceForUseAgain) {
+  start(/*slabs=*/4);
+  const auto passing = put_and_open("passing", pattern(8 * kMiB));
+  for (std::uint64_t at = 0; at < 8 * kMiB; at += 16 * kKiB) {
+    for (int process = 0; process < 2; ++process) std::ignore = read_now(*passing, at, 16 * kKiB);
+    clock_.advance(std::chrono::milliseconds(1));
+  }
+  const auto next = put_and_open("next", pattern(96 * kMiB));
+  for (std::uint64_t at = 0; at < 96 * kMiB; at += kMiB) std::ignore = read_now(*next, at, kMiB);
+  const std::size_t before = store_.count(FakeObjectStore::Operation::kGet);
+  std::ignore = read_now(*passing, 0, 1000);
+  EXPECT_GT(store_.count(FakeObjectStore::Operation::kGet), before);
+}
+
 TEST_F(BlockCacheTest, NeverTakesMemoryFromAReplyUnderWay) {
   start(/*slabs=*/1);
   const std::string bytes = pattern(64 * kMiB);

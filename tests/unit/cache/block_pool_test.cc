@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/block_pool.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace s3rdmafs::cache {
@@ -53,11 +55,70 @@ TEST(BlockPool, LetsAQuarantinedSlabRestUntilItsRelease) {
   EXPECT_TRUE(pool.take(BlockClass::k64KiB));
 }
 
+// --- What is read again outlives what streams by ---
+
+class BlockPoolKeepTest : public ::testing::Test {
+ protected:
+  /// Takes a slab, by evicting where it must.
+  std::uint32_t take_slab() {
+    auto place = pool_.take(BlockClass::k4MiB);
+    if (!place) {
+      const auto victim = pool_.victim();
+      pool_.release(*victim);
+      place = pool_.take(BlockClass::k4MiB);
+    }
+    EXPECT_TRUE(pool_.take(BlockClass::k4MiB)) << "its other half";
+    return place->slab;
+  }
+  void stream_by(std::size_t slabs) {
+    for (std::size_t i = 0; i < slabs; ++i) take_slab();
+  }
+
+  BlockPool pool_{8};
+};
+
+TEST_F(BlockPoolKeepTest, EvictsWhatWasReadOnceBeforeWhatWasReadAgain) {
+  const std::uint32_t hot = take_slab();
+  pool_.keep(hot);
+  const std::uint32_t cold = take_slab();
+  stream_by(6);
+  EXPECT_EQ(pool_.victim(), cold);
+  stream_by(20);
+  EXPECT_TRUE(pool_.is_kept(hot));
+  EXPECT_NE(pool_.victim(), hot);
+}
+
+TEST_F(BlockPoolKeepTest, LetsGoOfWhatNobodyReadsAnyMore) {
+  const std::uint32_t hot = take_slab();
+  pool_.keep(hot);
+  stream_by(4 * 8 + 1);
+  EXPECT_FALSE(pool_.is_kept(hot)) << "four times the cache has come in since";
+}
+
+TEST_F(BlockPoolKeepTest, KeepsThreeQuartersAtMostAndTheLatestOfThem) {
+  std::vector<std::uint32_t> hot;
+  for (int i = 0; i < 7; ++i) {
+    hot.push_back(take_slab());
+    pool_.keep(hot.back());
+  }
+  EXPECT_FALSE(pool_.is_kept(hot.front()));
+  EXPECT_TRUE(pool_.is_kept(hot.at(1)));
+  EXPECT_TRUE(pool_.is_kept(hot.back()));
+}
+
+TEST_F(BlockPoolKeepTest, GivesAwayEvenWhatItKeepsRatherThanNothing) {
+  BlockPool small(1);
+  const auto place = small.take(BlockClass::k4MiB);
+  small.keep(place->slab);
+  EXPECT_EQ(small.victim(), place->slab);
+}
+
 TEST(BlockClassFor, IsTheSmallestThatHoldsTheObject) {
   EXPECT_EQ(block_class_for(1), BlockClass::k64KiB);
   EXPECT_EQ(block_class_for(64 * kKiB), BlockClass::k64KiB);
-  EXPECT_EQ(block_class_for(64 * kKiB + 1), BlockClass::k512KiB);
-  EXPECT_EQ(block_class_for(512 * kKiB + 1), BlockClass::k4MiB);
+  EXPECT_EQ(block_class_for(64 * kKiB + 1), BlockClass::k128KiB);
+  EXPECT_EQ(block_class_for(512 * kKiB), BlockClass::k512KiB);
+  EXPECT_EQ(block_class_for(2 * kMiB + 1), BlockClass::k4MiB);
   EXPECT_EQ(block_class_for(kTiB), BlockClass::k4MiB);
 }
 
