@@ -137,6 +137,20 @@ std::shared_ptr<ObjectReader> BlockCache::open(ObjectVersion version) {
   return std::make_shared<Reader>(*this, object);
 }
 
+void BlockCache::prefetch(ObjectVersion version) {
+  Actions actions;
+  {
+    const MutexLock lock(mutex_);
+    if (version.size_bytes > read_ahead_share()) return;
+    auto& entry = objects_[index_key(version)];
+    if (!entry) entry = std::make_shared<CachedObject>(std::move(version));
+    const std::shared_ptr<CachedObject> object = entry;
+    plan_read_ahead(object, {.begin = 0, .end = object->version.size_bytes}, actions);
+    drop_if_unused(object);
+  }
+  carry_out(std::move(actions));
+}
+
 void BlockCache::close(const std::shared_ptr<CachedObject>& object) {
   const MutexLock lock(mutex_);
   --object->readers;

@@ -34,6 +34,7 @@ class BlockCache final : public ReadCache {
   ~BlockCache() override;
 
   [[nodiscard]] std::shared_ptr<ObjectReader> open(ObjectVersion version) override;
+  void prefetch(ObjectVersion version) override EXCLUDES(mutex_);
 
  private:
   class Reader;

@@ -80,6 +80,10 @@ class ReadCache {
 
   /// Cheap: no network. The reader must be gone before the cache.
   [[nodiscard]] virtual std::shared_ptr<ObjectReader> open(ObjectVersion version) = 0;
+
+  /// Fetches the whole version, if there is room for it that nobody needs more. A guess: nobody
+  /// waits for it or hears of it.
+  virtual void prefetch(ObjectVersion version) = 0;
 };
 
 }  // namespace s3rdmafs::cache

@@ -87,6 +87,7 @@ void DirectoryHandle::fetch_page(Deadline deadline) {
 void DirectoryHandle::on_page(SeenAt seen_at, s3::ListPage page) {
   Names added;
   std::uint64_t hidden = 0;
+  std::size_t position = 0;
   std::vector<std::pair<Done<Names>, Names>> served;
   std::optional<Deadline> next_deadline;
   {
@@ -96,6 +97,7 @@ void DirectoryHandle::on_page(SeenAt seen_at, s3::ListPage page) {
     const std::uint64_t hidden_before = listing_.hidden();
     added = listing_.add(std::move(page), seen_at);
     hidden = listing_.hidden() - hidden_before;
+    position = names_.size() - kDots;
     names_.insert(names_.end(), added.begin(), added.end());
 
     std::deque<Reader> still_waiting;
@@ -115,6 +117,7 @@ void DirectoryHandle::on_page(SeenAt seen_at, s3::ListPage page) {
   for (const ListedName& listed : added) {
     context_.names.insert(cache_key(listed.node), {listed.node, listed.seen_at});
   }
+  context_.order.on_listed(prefix_, position, added);
   if (next_deadline) fetch_page(*next_deadline);
   for (auto& [done, names] : served) done(std::move(names));
 }

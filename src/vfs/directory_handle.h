@@ -15,6 +15,7 @@
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "vfs/directory_listing.h"
+#include "vfs/directory_order.h"
 #include "vfs/name_cache.h"
 
 namespace s3rdmafs::vfs {
@@ -27,7 +28,8 @@ class DirectoryHandle : public std::enable_shared_from_this<DirectoryHandle> {
   struct Context {
     s3::ObjectStore& store;
     const Clock& clock;
-    NameCache& names;  ///< is fed with every name listed
+    NameCache& names;       ///< is fed with every name listed
+    DirectoryOrder& order;  ///< and so is this
     metrics::Counter& hidden_keys;
   };
 

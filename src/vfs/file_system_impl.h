@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "vfs/directory_handle.h"
+#include "vfs/directory_order.h"
 #include "vfs/file_system.h"
 #include "vfs/handle_table.h"
 #include "vfs/inode_table.h"
@@ -94,6 +95,7 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   metrics::Counter& hidden_keys_;
   InodeTable inodes_;
   NameCache names_;
+  DirectoryOrder order_;
   const std::shared_ptr<NameResolver> resolver_;
   HandleTable<DirectoryHandle> directories_;
   OpenFiles files_;

@@ -33,6 +33,10 @@ std::shared_ptr<cache::ObjectReader> OpenFiles::share(const s3::ObjectInfo& obje
   return shared.reader;
 }
 
+void OpenFiles::prefetch(const s3::ObjectInfo& object) {
+  cache_.prefetch({object.key, object.etag, object.size_bytes});
+}
+
 void OpenFiles::release(std::uint64_t handle) {
   const std::shared_ptr<File> file = files_.remove(handle);
   if (!file) return;

@@ -34,6 +34,8 @@ class OpenFiles {
   /// Null for a handle that is not open.
   [[nodiscard]] std::shared_ptr<const File> find(std::uint64_t handle) const;
   void release(std::uint64_t handle);
+  /// This version will probably be opened soon.
+  void prefetch(const s3::ObjectInfo& object);
 
  private:
   using Version = std::pair<std::string, std::string>;  ///< key and ETag

@@ -60,4 +60,14 @@ std::shared_ptr<cache::ObjectReader> FakeReadCache::open(cache::ObjectVersion ve
   return std::make_shared<Reader>(store_, std::move(version), readers_);
 }
 
+void FakeReadCache::prefetch(cache::ObjectVersion version) {
+  const MutexLock lock(mutex_);
+  prefetched_.push_back(std::move(version.key));
+}
+
+std::vector<std::string> FakeReadCache::prefetched() const {
+  const MutexLock lock(mutex_);
+  return prefetched_;
+}
+
 }  // namespace s3rdmafs::fakes

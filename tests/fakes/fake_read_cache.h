@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cache/read_cache.h"
 #include "s3/object_store.h"
+#include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs::fakes {
 
@@ -16,7 +19,10 @@ class FakeReadCache final : public cache::ReadCache {
   explicit FakeReadCache(s3::ObjectStore& store) : store_(store) {}
 
   [[nodiscard]] std::shared_ptr<cache::ObjectReader> open(cache::ObjectVersion version) override;
+  void prefetch(cache::ObjectVersion version) override;
 
+  /// Keys of the versions that prefetch() was called for.
+  [[nodiscard]] std::vector<std::string> prefetched() const;
   /// Readers that live now.
   [[nodiscard]] int readers() const { return *readers_; }
   /// Calls of open() so far.
@@ -27,6 +33,8 @@ class FakeReadCache final : public cache::ReadCache {
   // Shared, so that a reader a test forgot about does not write into a cache that is gone.
   std::shared_ptr<std::atomic<int>> readers_ = std::make_shared<std::atomic<int>>(0);
   std::atomic<int> opens_{0};
+  mutable Mutex mutex_;
+  std::vector<std::string> prefetched_ GUARDED_BY(mutex_);
 };
 
 }  // namespace s3rdmafs::fakes

@@ -44,6 +44,7 @@ class BlockCacheTest : public testing::Test {
 
   // `slabs` of 8 MiB; read-ahead is off unless a test asks for it.
   void start(std::size_t slabs, std::uint64_t read_ahead_max_bytes = 0) {
+    cache_.reset();
     arena_ = Arena::create(slabs * Arena::kSlabBytes, Arena::Lock::kOff, fabric_).value();
     cache_ = std::make_unique<BlockCache>(
         *arena_, store_, clock_, metrics_,
@@ -231,6 +232,37 @@ TEST_F(BlockCacheTest, DoesNotTakeOnePassInSmallStepsOrByManyAtOnceForUseAgain) 
   const std::size_t before = store_.count(FakeObjectStore::Operation::kGet);
   std::ignore = read_now(*passing, 0, 1000);
   EXPECT_GT(store_.count(FakeObjectStore::Operation::kGet), before);
+}
+
+TEST_F(BlockCacheTest, PrefetchesAWholeObjectOnceForWhoeverOpensItNext) {
+  start(/*slabs=*/4, /*read_ahead_max_bytes=*/8 * kMiB);
+  const std::string bytes = pattern(1 * kMiB + 5);
+  const std::string etag = store_.put("k", bytes);
+  for (int i = 0; i < 2; ++i)
+    cache_->prefetch({.key = "k", .etag = etag, .size_bytes = bytes.size()});
+  EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), 1U);
+  const auto reader = cache_->open({.key = "k", .etag = etag, .size_bytes = bytes.size()});
+  EXPECT_EQ(read_now(*reader, 100'000, kMiB), bytes.substr(100'000, kMiB));
+  EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), 1U);
+  expect_all_let_go();
+}
+
+TEST_F(BlockCacheTest, PrefetchesNothingThatIsTooLargeOrSwitchedOff) {
+  start(/*slabs=*/4);
+  cache_->prefetch({.key = "k", .etag = store_.put("k", "bytes"), .size_bytes = 5});
+  start(/*slabs=*/4, /*read_ahead_max_bytes=*/4 * kMiB);
+  cache_->prefetch(
+      {.key = "l", .etag = store_.put("l", pattern(5 * kMiB)), .size_bytes = 5 * kMiB});
+  EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), 0U);
+}
+
+// A guess that proves wrong costs nobody anything.
+TEST_F(BlockCacheTest, ForgetsAPrefetchThatFailed) {
+  start(/*slabs=*/4, /*read_ahead_max_bytes=*/8 * kMiB);
+  cache_->prefetch({.key = "gone", .etag = "\"1\"", .size_bytes = 5});
+  const auto reader = put_and_open("k", "bytes");
+  EXPECT_EQ(read_now(*reader, 0, 5), "bytes");
+  expect_all_let_go();
 }
 
 TEST_F(BlockCacheTest, NeverTakesMemoryFromAReplyUnderWay) {

@@ -16,7 +16,7 @@ class DirectoryHandleTest : public testing::Test {
  protected:
   std::shared_ptr<DirectoryHandle> open(std::string prefix) {
     return std::make_shared<DirectoryHandle>(
-        DirectoryHandle::Context{store_, clock_, names_, hidden_}, std::move(prefix), "");
+        DirectoryHandle::Context{store_, clock_, names_, order_, hidden_}, std::move(prefix), "");
   }
   static Answer<Names> read(DirectoryHandle& handle, std::uint64_t offset, std::size_t max = 100) {
     Answer<Names> answer;
@@ -33,6 +33,7 @@ class DirectoryHandleTest : public testing::Test {
 
   fakes::FakeClock clock_;
   metrics::Counter hidden_;
+  DirectoryOrder order_{100};
   NameCache names_{clock_, {.ttl = seconds(30), .negative_ttl = seconds(5), .entries_max = 100}};
   fakes::FakeObjectStore store_{clock_};
 };

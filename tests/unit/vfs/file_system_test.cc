@@ -279,6 +279,17 @@ TEST_F(FileSystemTest, AnOpenAsksAgainOnlyWhenWhatIsKnownIsOld) {
   EXPECT_EQ(requests(), 1U) << "the answer counts for another ttl";
 }
 
+TEST_F(FileSystemTest, WhoOpensFilesInTheirOrderFindsTheNextOnesOnTheirWay) {
+  std::vector<std::string> names;
+  for (char c = 'a'; c <= 'z'; ++c) store_.put(names.emplace_back(1, c), "bytes");
+  ASSERT_TRUE(bucket_.list(kRootIno));
+  for (const char* name : {"a", "b"}) ASSERT_TRUE(bucket_.open(ino_of(name)));
+  EXPECT_TRUE(bucket_.cache.prefetched().empty());
+  ASSERT_TRUE(bucket_.open(ino_of("c")));
+  ASSERT_FALSE(bucket_.cache.prefetched().empty());
+  EXPECT_EQ(bucket_.cache.prefetched().front(), "d");
+}
+
 TEST_F(FileSystemTest, AnOldVersionIsStaleToOpenAndTheNextLookupFindsTheNewOne) {
   store_.put("a", "1");
   const Ino old_ino = ino_of("a");

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vfs/directory_order.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace s3rdmafs::vfs {
+namespace {
+
+class DirectoryOrderTest : public ::testing::Test {
+ protected:
+  static s3::ObjectInfo file(std::size_t number, std::uint64_t size_bytes = 100'000) {
+    char key[16];
+    std::snprintf(key, sizeof(key), "d/%06zu", number);
+    return {.key = key, .etag = "\"e\"", .size_bytes = size_bytes, .modified = {}};
+  }
+  static std::vector<ListedName> names(std::size_t count, std::uint64_t size_bytes = 100'000) {
+    std::vector<ListedName> names;
+    for (std::size_t i = 0; i < count; ++i) {
+      names.push_back({.name = "n", .node = Node::file(file(i, size_bytes)), .seen_at = {}});
+    }
+    return names;
+  }
+  void list(std::size_t count, std::uint64_t size_bytes = 100'000) {
+    order_.on_listed("d/", 0, names(count, size_bytes));
+  }
+  /// Keys that were fetched because of these opens.
+  std::vector<std::string> open(const std::vector<std::size_t>& numbers) {
+    std::vector<std::string> keys;
+    for (const std::size_t number : numbers) {
+      for (const s3::ObjectInfo& next : order_.on_open(file(number))) keys.push_back(next.key);
+    }
+    return keys;
+  }
+
+  DirectoryOrder order_{1000};
+};
+
+TEST_F(DirectoryOrderTest, FetchesNothingUntilAnOrderShows) {
+  list(100);
+  EXPECT_TRUE(open({0, 1}).empty());
+  const auto keys = open({2});
+  ASSERT_FALSE(keys.empty());
+  EXPECT_EQ(keys.front(), file(3).key);
+}
+
+TEST_F(DirectoryOrderTest, FetchesEveryFileOnceAndStaysAhead) {
+  list(100);
+  std::vector<std::string> fetched;
+  for (std::size_t i = 0; i < 100; ++i) {
+    for (const std::string& key : open({i})) fetched.push_back(key);
+    if (i >= DirectoryOrder::kRunMin && i + 1 < 100) {
+      EXPECT_GT(fetched.back(), file(i).key) << "the next one is on its way";
+    }
+  }
+  EXPECT_EQ(fetched.size(), 100 - DirectoryOrder::kRunMin);
+  EXPECT_EQ(std::ranges::adjacent_find(fetched), fetched.end());
+  EXPECT_TRUE(std::ranges::is_sorted(fetched));
+}
+
+TEST_F(DirectoryOrderTest, FetchesNothingForRandomOpens) {
+  list(1000);
+  std::mt19937 random(1);
+  std::vector<std::size_t> numbers(1000);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
+  std::ranges::shuffle(numbers, random);
+  EXPECT_LT(open(numbers).size(), 20U);
+}
+
+TEST_F(DirectoryOrderTest, TakesWorkersThatShareADirectoryForOne) {
+  list(100);
+  EXPECT_FALSE(open({3, 0, 1, 2, 7, 4}).empty());
+}
+
+TEST_F(DirectoryOrderTest, SkipsLargeAndEmptyFiles) {
+  list(100, DirectoryOrder::kFileBytesMax + 1);
+  EXPECT_TRUE(open({0, 1, 2, 3, 4}).empty());
+  list(100, 0);
+  EXPECT_TRUE(open({0, 1, 2, 3, 4}).empty());
+}
+
+TEST_F(DirectoryOrderTest, FetchesNoMoreThanItsShareOfBytes) {
+  list(1000, DirectoryOrder::kFileBytesMax);
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_LE(open({i}).size(), DirectoryOrder::kBytesMax / DirectoryOrder::kFileBytesMax);
+  }
+}
+
+TEST_F(DirectoryOrderTest, PutsPagesTogetherAndIgnoresWhatDoesNotFollow) {
+  const auto all = names(20);
+  order_.on_listed("d/", 0, std::span(all).first(3));
+  order_.on_listed("d/", 10, std::span(all).subspan(10));
+  EXPECT_TRUE(open({0, 1, 2}).empty()) << "what comes after is not known";
+  order_.on_listed("d/", 0, std::span(all).first(3));
+  order_.on_listed("d/", 3, std::span(all).subspan(3));
+  EXPECT_FALSE(open({0, 1, 2}).empty());
+}
+
+TEST_F(DirectoryOrderTest, ForgetsTheDirectoryNotUsedForLongest) {
+  list(600);
+  auto others = names(600);
+  for (ListedName& other : others) other.node.object.key[0] = 'o';
+  order_.on_listed("o/", 0, others);
+  EXPECT_TRUE(open({0, 1, 2, 3}).empty());
+}
+
+}  // namespace
+}  // namespace s3rdmafs::vfs
