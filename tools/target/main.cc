@@ -58,10 +58,16 @@ Result<void> announce(const Listener& listener, const std::string& address,
 }
 
 /// The shm fabric's server side; none for "off".
-Result<std::unique_ptr<TransferService>> start_shm(const std::string& socket, std::uint16_t port) {
-  if (socket == "off") return nullptr;
-  const std::string name = socket == "auto" ? rdma::shm::default_socket_name(port) : socket;
-  return make_shm_service(name);
+Result<std::unique_ptr<TransferService>> start_shm(const Options& options, std::uint16_t port) {
+  if (options.shm_socket == "off") return nullptr;
+  const bool is_auto = options.shm_socket == "auto";
+  const std::string name = is_auto ? rdma::shm::default_socket_name(port) : options.shm_socket;
+  if (options.dma == Dma::kNone) {
+    spdlog::warn(
+        "--dma none: NO DATA IS MOVED. Reads by RDMA token get whatever was in the client's "
+        "memory. For benchmarks alone");
+  }
+  return make_shm_service(name, options.dma);
 }
 
 /// The device of the rc fabric; none for "off", and for "auto" where there is none that works.
@@ -85,7 +91,7 @@ Result<void> serve(const Options& options) {
   auto listener = listen_on(options.listen);
   if (!listener) return std::unexpected(listener.error());
 
-  auto shm = start_shm(options.shm_socket, listener->port);
+  auto shm = start_shm(options, listener->port);
   if (!shm) return std::unexpected(shm.error());
   auto rc_device = start_rc(options, *listener);
   if (!rc_device) return fail_with_context("--rc", rc_device.error());

@@ -32,6 +32,7 @@ ParsedOptions parse_options(int argc, char** argv) {
   std::string behave_as(behaviours().front().name);
   bool takes_any_token = false;
   std::vector<std::string> faults;
+  std::string dma = "copy";
 
   CLI::App app{
       "An S3 server over a local folder, with the server side of S3 over RDMA.\n"
@@ -53,6 +54,11 @@ ParsedOptions parse_options(int argc, char** argv) {
   app.add_option("--region", options.region, "Region that signatures must name; any if not given");
   app.add_option("--shm-socket", options.shm_socket,
                  "UNIX socket of the shm fabric: a name (\"@\" in front: abstract), auto or off")
+      ->capture_default_str();
+  app.add_option("--dma", dma,
+                 "copy, or none: the shm fabric answers a GET at once and moves no byte. For "
+                 "benchmarks alone")
+      ->check(CLI::IsMember({"copy", "none"}))
       ->capture_default_str();
   app.add_option("--rc", options.rc_device,
                  "RDMA device of the rc fabric: a name, auto (if there is one) or off")
@@ -101,6 +107,7 @@ ParsedOptions parse_options(int argc, char** argv) {
         fmt::format("--behave-as: \"{}\" is none of {}", behave_as, behaviour_names()));
   }
   options.behaviour = *behaviour;
+  options.dma = dma == "none" ? Dma::kNone : Dma::kCopy;
   if (takes_any_token) options.behaviour.token_form = TokenForm::kOpaque;
   for (const std::string& text : faults) {
     const auto fault = parse_fault(text);

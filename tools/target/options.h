@@ -10,6 +10,7 @@
 #include "target/auth/keys.h"
 #include "target/behaviour/behaviour.h"
 #include "target/faults/fault.h"
+#include "target/rdma/shm_service.h"
 
 namespace s3rdmafs::target {
 
@@ -25,6 +26,7 @@ struct Options {
   std::string port_file;                     ///< empty: none
   std::string shm_socket;                    ///< a socket's name, "auto" or "off"
   std::string rc_device;                     ///< a device's name, "auto" or "off"
+  Dma dma = Dma::kCopy;                      ///< of the shm fabric
   std::optional<std::uint8_t> rc_gid_index;  ///< the best one if not given
   Behaviour behaviour;
   std::vector<Fault> faults;

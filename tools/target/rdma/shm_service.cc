@@ -76,8 +76,8 @@ std::optional<Received> receive(int socket) {
 
 class ShmService final : public TransferService {
  public:
-  ShmService(UniqueFd listener, std::string path)
-      : listener_(std::move(listener)), path_(std::move(path)) {
+  ShmService(UniqueFd listener, std::string path, Dma dma)
+      : listener_(std::move(listener)), path_(std::move(path)), dma_(dma) {
     acceptor_ = std::jthread([this](const std::stop_token& stop) { accept_clients(stop); });
   }
   ~ShmService() override {
@@ -94,6 +94,11 @@ class ShmService final : public TransferService {
 
   [[nodiscard]] Result<void> write_window(std::string_view token, int fd, std::uint64_t file_offset,
                                           std::uint64_t length) override {
+    if (dma_ == Dma::kNone) {
+      const auto checked = check(token, WireAccess::kRemoteWrite, length);
+      if (!checked) return std::unexpected(checked.error());
+      return {};
+    }
     return copy(token, WireAccess::kRemoteWrite, file_offset, length,
                 [fd](std::byte* memory, std::size_t bytes, off_t offset) {
                   return ::pread(fd, memory, bytes, offset);
@@ -102,6 +107,10 @@ class ShmService final : public TransferService {
 
   [[nodiscard]] Result<void> read_window(std::string_view token, int fd, std::uint64_t file_offset,
                                          std::uint64_t length) override {
+    if (dma_ == Dma::kNone) {
+      return fail(ErrorCode::kUnsupported,
+                  "This server moves no bytes (--dma none), so it stores nothing by RDMA token.");
+    }
     return copy(token, WireAccess::kRemoteRead, file_offset, length,
                 [fd](std::byte* memory, std::size_t bytes, off_t offset) {
                   return ::pwrite(fd, memory, bytes, offset);
@@ -115,10 +124,12 @@ class ShmService final : public TransferService {
     return *token;
   }
 
-  // Checks everything before the first byte moves; `move_some` is pread or pwrite.
-  template <class MoveSome>
-  Result<void> copy(std::string_view text, WireAccess access, std::uint64_t file_offset,
-                    std::uint64_t length, MoveSome move_some) {
+  /// A token's window, and the region it is in, kept mapped.
+  struct Destination {
+    std::shared_ptr<ShmRegion> region;
+    std::span<std::byte> window;
+  };
+  Result<Destination> check(std::string_view text, WireAccess access, std::uint64_t length) {
     const auto token = parse(text);
     if (!token) return std::unexpected(token.error());
     const auto region = sessions_.find(*token, access);
@@ -128,9 +139,18 @@ class ShmService final : public TransferService {
     if (length > window->size()) {
       return fail(ErrorCode::kInvalidArgument, "the token's window is too small");
     }
+    return Destination{.region = *region, .window = *window};
+  }
+
+  // Checks everything before the first byte moves; `move_some` is pread or pwrite.
+  template <class MoveSome>
+  Result<void> copy(std::string_view text, WireAccess access, std::uint64_t file_offset,
+                    std::uint64_t length, MoveSome move_some) {
+    const auto to = check(text, access, length);
+    if (!to) return std::unexpected(to.error());
     for (std::uint64_t done = 0; done < length;) {
-      const ssize_t moved =
-          move_some(window->data() + done, length - done, static_cast<off_t>(file_offset + done));
+      const ssize_t moved = move_some(to->window.data() + done, length - done,
+                                      static_cast<off_t>(file_offset + done));
       if (moved < 0 && errno == EINTR) continue;
       if (moved < 0) return fail_errno("moving bytes through shared memory", errno);
       if (moved == 0) return fail(ErrorCode::kSystem, "the object's file is shorter than it was");
@@ -214,13 +234,14 @@ class ShmService final : public TransferService {
 
   UniqueFd listener_;
   const std::string path_;
+  const Dma dma_;
   ShmSessions sessions_;
   std::jthread acceptor_;  // last: ends before what its clients use
 };
 
 }  // namespace
 
-Result<std::unique_ptr<TransferService>> make_shm_service(const std::string& socket_name) {
+Result<std::unique_ptr<TransferService>> make_shm_service(const std::string& socket_name, Dma dma) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (socket_name.empty() || socket_name.size() >= sizeof(address.sun_path)) {
@@ -240,7 +261,7 @@ Result<std::unique_ptr<TransferService>> make_shm_service(const std::string& soc
   }
   constexpr int kBacklog = 64;  // mounts of one host that start at the same moment
   if (::listen(listener.get(), kBacklog) != 0) return fail_errno("listen", errno);
-  return std::make_unique<ShmService>(std::move(listener), socket_name);
+  return std::make_unique<ShmService>(std::move(listener), socket_name, dma);
 }
 
 }  // namespace s3rdmafs::target

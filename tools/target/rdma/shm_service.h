@@ -8,12 +8,21 @@
 
 namespace s3rdmafs::target {
 
+/// Whether the bytes of a GET are moved at all.
+enum class Dma {
+  kCopy,
+  /// For benchmarks alone: a GET whose token and window are good is answered at once and moves no
+  /// byte, as if a NIC had done it without this host's processors. What the client then reads is
+  /// whatever its memory held. Other transfers are kUnsupported: what is stored must be real.
+  kNone,
+};
+
 /// Listens on a UNIX socket for shm clients and serves their tokens
 /// (include/s3rdmafs/rdma/shm_wire.h). Runs until destroyed.
 ///
 /// @param socket_name  a path, or "@name" in the abstract name space
 /// Errors: kExists (another server listens there), kSystem.
 [[nodiscard]] Result<std::unique_ptr<TransferService>> make_shm_service(
-    const std::string& socket_name);
+    const std::string& socket_name, Dma dma = Dma::kCopy);
 
 }  // namespace s3rdmafs::target

@@ -12,7 +12,8 @@ namespace s3rdmafs::target {
 ///
 /// Errors of all: kInvalidArgument where the token is malformed, unknown, of the wrong direction or
 /// reaches outside what was registered: then no byte was touched, and the answer is HTTP 400
-/// InvalidRDMAToken. Anything else is HTTP 500 RDMATransferFailed. Thread-safe; blocks for the
+/// InvalidRDMAToken. kUnsupported where this server does not move bytes that way: HTTP 501
+/// NotImplemented. Anything else is HTTP 500 RDMATransferFailed. Thread-safe; blocks for the
 /// copy.
 class TransferService {
  public:

@@ -226,6 +226,7 @@ S3Result<void> RdmaProposal::transfer(const std::function<Result<void>()>& move)
 }
 
 std::unexpected<S3Error> RdmaProposal::refuse_transfer(const Error& error) const {
+  if (error.code == ErrorCode::kUnsupported) return refuse(kNotImplemented, error.detail);
   const bool is_bad_token = error.code == ErrorCode::kInvalidArgument;
   return refuse(is_bad_token ? behaviour().bad_token : behaviour().transfer_failed, error.detail);
 }
