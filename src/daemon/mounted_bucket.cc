@@ -12,6 +12,7 @@
 #include "cache/arena.h"
 #include "cache/block_cache.h"
 #include "daemon/choose_fabric.h"
+#include "fuse/kernel_settings.h"
 #include "fuse/session.h"
 #include "metrics/stats_socket.h"
 #include "rdma/fabric.h"

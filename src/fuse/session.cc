@@ -2,8 +2,6 @@
 #include "fuse/session.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -110,19 +108,6 @@ Result<void> check_fuse_device() {
               reason +
                   "; load the kernel's FUSE (modprobe fuse), or in a container pass the device "
                   "in (--device /dev/fuse)");
-}
-
-// The kernel's own read-ahead decides how large its buffered reads are (128 KiB unless raised).
-// Only root may, and only after the mount; see fuse-performance on why 2 MiB.
-void raise_kernel_read_ahead(const std::string& mount_point) {
-  constexpr std::string_view kReadAheadKib = "2048";
-  struct stat status{};
-  if (::stat(mount_point.c_str(), &status) != 0) return;
-  const std::string path = fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", ::major(status.st_dev),
-                                       ::minor(status.st_dev));
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  const bool written = file && ::write(file.get(), kReadAheadKib.data(), kReadAheadKib.size()) > 0;
-  if (!written) spdlog::info("fuse: {} stays as it is: {}", path, std::strerror(errno));
 }
 
 }  // namespace s3rdmafs::fuse

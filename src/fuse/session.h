@@ -55,7 +55,4 @@ class Session {
 /// Errors: kAccessDenied, kUnsupported, each with what to do.
 [[nodiscard]] Result<void> check_fuse_device();
 
-/// Raises the kernel's read-ahead of a mount that answers; where that is not ours to do, says so.
-void raise_kernel_read_ahead(const std::string& mount_point);
-
 }  // namespace s3rdmafs::fuse

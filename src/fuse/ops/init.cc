@@ -3,13 +3,43 @@
 // splice costs more than it saves, automatic invalidation drops the page cache for nothing since an
 // inode here is one immutable version, and asynchronous reads are what read-ahead lives on. The
 // writeback cache would write in an order of its own, which an object cannot take.
-#include <algorithm>
+#include <unistd.h>
 
+#include "fuse/kernel_settings.h"
 #include "fuse/ops/ops.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::fuse::ops {
+namespace {
+
+// What was asked for and what the kernel grants, to the log and to the numbers of the mount.
+void report(MountContext& mount, const fuse_conn_info& connection) {
+  const unsigned background = background_granted(connection.max_background);
+  mount.metrics.gauge("fuse_request_bytes_max", "Largest read or write that the kernel asks for")
+      .set(connection.max_write);
+  mount.metrics
+      .gauge("fuse_background_max", "Requests that nobody waits for, at most under way at once")
+      .set(background);
+  spdlog::info("fuse: protocol {}.{}, requests up to {}, direct I/O with mmap {}",
+               connection.proto_major, connection.proto_minor, format_size(connection.max_write),
+               mount.direct_io_allows_mmap ? "yes" : "no (Linux 6.6 has it)");
+  if (connection.max_write < kRequestBytesMax) {
+    spdlog::info(
+        "fuse: large direct reads would be faster by requests of {} (sysctl "
+        "fs.fuse.max_pages_limit={}, Linux 6.13)",
+        format_size(kRequestBytesMax),
+        kRequestBytesMax / static_cast<unsigned>(::sysconf(_SC_PAGESIZE)));
+  }
+  if (background < connection.max_background) {
+    spdlog::warn(
+        "fuse: the kernel keeps at most {} of its own requests under way, not {}: mount as root, "
+        "or raise /sys/module/fuse/parameters/max_user_bgreq",
+        background, connection.max_background);
+  }
+}
+
+}  // namespace
 
 void init(void* context, fuse_conn_info* connection) noexcept {
   auto& mount = *static_cast<MountContext*>(context);
@@ -25,17 +55,10 @@ void init(void* context, fuse_conn_info* connection) noexcept {
   }
   mount.direct_io_allows_mmap = fuse_set_feature_flag(connection, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
 
-  // Read-ahead of the kernel's is background work; its default of 12 requests starves it.
-  constexpr unsigned kMaxBackground = 128;
-  connection->max_background = kMaxBackground;
-  connection->congestion_threshold = kMaxBackground * 3 / 4;
-  // Sets the largest read too. 4 MiB is the sweet spot where fs.fuse.max_pages_limit allows it, and
-  // the most that one read of the cache may be (cache::ObjectReader::read).
-  constexpr unsigned kLargestRequestBytes = 4 * kMiB;
-  connection->max_write = std::min(connection->max_write, kLargestRequestBytes);
-  spdlog::info("fuse: protocol {}.{}, requests up to {}, direct I/O with mmap {}",
-               connection->proto_major, connection->proto_minor, format_size(connection->max_write),
-               mount.direct_io_allows_mmap ? "yes" : "no (Linux 6.6 has it)");
+  connection->max_background = kBackgroundMax;
+  connection->congestion_threshold = kBackgroundMax * 3 / 4;
+  connection->max_write = request_bytes_granted();  // sets the largest read too
+  report(mount, *connection);
 }
 
 }  // namespace s3rdmafs::fuse::ops
