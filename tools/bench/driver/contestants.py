@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Those who are given work: our mount, what it is measured against, and the servers behind them.
+
+A contestant is started when the first work needs it, on names as they are then, and ends with the run. One that
+cannot be started raises Failure; works that need it say so in the report.
+"""
+
+import json
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from .data import BUCKET
+from .processes import (Failure, cpu_seconds, resident_bytes_max, run, start, start_mount,
+                        wait_until)
+
+ACCESS_KEY, SECRET_KEY = "bench", "bench-secret"
+MIB = 1 << 20
+
+# How much above its cache our daemon may ever have resident (issue: "budget + 128 MiB").
+SPARE_BYTES = 128 * MIB
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run lives."""
+    work: Path        # scratch: mount points, logs, mount files
+    programs: dict    # name -> path
+    data: object
+    cache_bytes: int  # of our mount, and of the null file system's buffer
+
+
+class Contestant:
+    """What the works see. `pid` is the daemon whose processor time counts; None: there is none."""
+    pid = None
+    point = None  # where the bucket's folders are to be found
+
+    def cpu_seconds(self):
+        return cpu_seconds(self.pid) if self.pid else 0.0
+
+    def fetched_bytes(self):
+        """Bytes it has got from the server so far; None where it does not tell."""
+        return None
+
+
+class Target(Contestant):
+    def __init__(self, stack, place, dma):
+        log, port_file = place.work / f"target-{dma}.log", place.work / f"target-{dma}.port"
+        process = start(stack, [place.programs["s3rdma-target"], "--root", place.data.root, "--listen",
+                                "127.0.0.1:0", "--port-file", port_file, "--rc", "off", "--dma", dma,
+                                "--log-level", "warn", "--key", f"{ACCESS_KEY}:{SECRET_KEY}"], log)
+        wait_until(port_file.exists, process, "s3rdma-target does not start", log)
+        self.pid, self.endpoint = process.pid, f"http://127.0.0.1:{int(port_file.read_text())}"
+
+
+class Ours(Contestant):
+    """s3rdmafs. `mode` is rdma.mode: a mount for RDMA has no second way, so that rows say what they mean."""
+
+    def __init__(self, stack, place, name, target, mode, **sections):
+        self.point, file = place.work / name, place.work / f"{name}.toml"
+        log = place.work / f"{name}.log"
+        tables = {
+            "bucket": {"name": BUCKET},
+            "endpoint": {"url": target.endpoint},
+            "credentials": {"access_key_id": ACCESS_KEY, "secret_access_key": SECRET_KEY},
+            "rdma": {"mode": mode},
+            "cache": {"size": place.cache_bytes},
+            "metadata": {"ttl": "1h"},  # as the null file system's and the rivals' names
+            "log": {"level": "warn"},
+            **sections,
+        }
+        # TOML's basic strings and integers are written as JSON writes them.
+        file.write_text("\n".join(f"[{section}]\n" + "".join(f"{key} = {json.dumps(value)}\n"
+                                                            for key, value in keys.items())
+                                  for section, keys in tables.items()))
+        file.chmod(0o600)
+        self.program = place.programs["s3rdmafs"]
+        self.budget_bytes = place.cache_bytes
+        process = start_mount(stack, [self.program, "mount", "--foreground", file, self.point], self.point, log)
+        self.pid = process.pid
+
+    def fetched_bytes(self):
+        text = run(self.program, "stats", self.point)
+        return sum(float(value) for value in
+                   re.findall(r"^s3rdmafs_get_bytes_total(?:\{[^}]*\})? (\S+)$", text, re.MULTILINE))
+
+    def resident_over_budget(self):
+        """Peak resident set as a share of what it may be; above 1 is too much."""
+        return resident_bytes_max(self.pid) / (self.budget_bytes + SPARE_BYTES)
+
+
+class Null(Contestant):
+    def __init__(self, stack, place, name, *options):
+        self.point = place.work / name
+        process = start_mount(stack, [place.programs["null_fs"], "--like", place.data.bucket, "--buffer-mib",
+                                      place.cache_bytes // MIB, *options, self.point],
+                              self.point, place.work / f"{name}.log")
+        self.pid = process.pid
+
+
+class Tmpfs(Contestant):
+    """The bucket's own folder: it is on a huge-page tmpfs."""
+
+    def __init__(self, place):
+        self.point = place.data.bucket
+
+
+class S3fs(Contestant):
+    def __init__(self, stack, place, target):
+        self.point, password = place.work / "s3fs", place.work / "s3fs.passwd"
+        password.write_text(f"{ACCESS_KEY}:{SECRET_KEY}\n")
+        password.chmod(0o600)
+        files = place.work / "s3fs-files"  # it reads through local files: given the fastest there are
+        files.mkdir()
+        process = start_mount(
+            stack, ["s3fs", BUCKET, self.point, "-f", "-o", f"url={target.endpoint},use_path_request_style"
+                    f",passwd_file={password},endpoint=us-east-1,tmpdir={files},enable_noobj_cache"
+                    ",multipart_size=16,parallel_count=8,multireq_max=20,ro"],
+            self.point, place.work / "s3fs.log")
+        self.pid = process.pid
+
+
+class Rclone(Contestant):
+    def __init__(self, stack, place, target):
+        self.point = place.work / "rclone"
+        environment = {
+            "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(place.work),
+            "RCLONE_CONFIG": str(place.work / "none.conf"), "RCLONE_CONFIG_R_TYPE": "s3",
+            "RCLONE_CONFIG_R_PROVIDER": "Other", "RCLONE_CONFIG_R_ENDPOINT": target.endpoint,
+            "RCLONE_CONFIG_R_REGION": "us-east-1", "RCLONE_CONFIG_R_ACCESS_KEY_ID": ACCESS_KEY,
+            "RCLONE_CONFIG_R_SECRET_ACCESS_KEY": SECRET_KEY}
+        if not shutil.which("rclone"):
+            raise Failure("rclone is not installed")
+        process = start_mount(
+            stack, ["rclone", "mount", f"r:{BUCKET}", self.point, "--read-only", "--vfs-cache-mode", "off",
+                    "--dir-cache-time", "1h", "--no-checksum", "--no-modtime", "--buffer-size", "64M",
+                    "--max-read-ahead", "1M", "--vfs-read-chunk-size", "128M"],
+            self.point, place.work / "rclone.log", environment)
+        self.pid = process.pid
+
+
+class Raw(Contestant):
+    """Our object client without FUSE: raw_get, a program that runs once per measurement."""
+
+    def __init__(self, target, fabric):
+        self.arguments = ["--url", target.endpoint, "--bucket", BUCKET, "--fabric", fabric]
+
+
+class Field:
+    """Every contestant by name, started when it is first asked for."""
+
+    def __init__(self, stack, place):
+        self._stack, self._place = stack, place
+        self._started = {}
+
+    def _make(self, name):
+        stack, place = self._stack, self._place
+        makers = {
+            "target-none": lambda: Target(stack, place, "none"),
+            "target-copy": lambda: Target(stack, place, "copy"),
+            "ours": lambda: Ours(stack, place, name, self["target-none"], "require"),
+            "ours-copy": lambda: Ours(stack, place, name, self["target-copy"], "require"),
+            "ours-http": lambda: Ours(stack, place, name, self["target-copy"], "off"),
+            "null-direct": lambda: Null(stack, place, name, "--direct"),
+            "null-buffered": lambda: Null(stack, place, name),
+            "tmpfs": lambda: Tmpfs(place),
+            "s3fs": lambda: S3fs(stack, place, self["target-copy"]),
+            "rclone": lambda: Rclone(stack, place, self["target-copy"]),
+            "raw-shm": lambda: Raw(self["target-copy"], "shm"),
+            "raw-http": lambda: Raw(self["target-copy"], "none"),
+        }
+        return makers[name]()
+
+    def __getitem__(self, name):
+        """The contestant; Failure, each time, where it cannot be started."""
+        if name not in self._started:
+            try:
+                self._started[name] = self._make(name)
+            except Failure as failure:
+                self._started[name] = failure
+        if isinstance(self._started[name], Failure):
+            raise self._started[name]
+        return self._started[name]
+
+    def of_ours(self):
+        return {name: one for name, one in self._started.items() if isinstance(one, Ours)}
