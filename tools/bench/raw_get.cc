@@ -18,6 +18,7 @@
 #include <CLI/CLI.hpp>
 
 #include "object_client.h"
+#include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/units.h"
 
@@ -195,6 +196,7 @@ int main(int argc, char** argv) {
   random->add_option("--reads", wish.reads, "How many")->required();
   auto* objects = subcommand("objects", "Every object below a prefix, each whole");
   CLI11_PARSE(app, argc, argv);
+  if (auto set = set_up_log("warn", LogSink::kStandardError); !set) return 1;
   wish.client.over_shm = fabric == "shm";
   const auto mode = random->parsed()    ? bench::Mode::kRandom
                     : objects->parsed() ? bench::Mode::kObjects

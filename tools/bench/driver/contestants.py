@@ -40,6 +40,9 @@ class Contestant:
     def cpu_seconds(self):
         return cpu_seconds(self.pid) if self.pid else 0.0
 
+    def make_resident(self, folder):
+        """Before a work on warm objects, where there is a way to ask for it."""
+
     def fetched_bytes(self):
         """Bytes it has got from the server so far; None where it does not tell."""
         return None
@@ -80,6 +83,10 @@ class Ours(Contestant):
         self.budget_bytes = place.cache_bytes
         process = start_mount(stack, [self.program, "mount", "--foreground", file, self.point], self.point, log)
         self.pid = process.pid
+
+    def make_resident(self, folder):
+        if re.search(r"^\s+warm\b", run(self.program, "--help"), re.MULTILINE):
+            run(self.program, "warm", self.point, self.point / folder)
 
     def fetched_bytes(self):
         text = run(self.program, "stats", self.point)

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does a work: every side in turn, round by round, so that all see the same weather."""
 
+import contextlib
 import json
 import statistics
 import sys
 from dataclasses import dataclass, field
 
+from .foreign_load import ForeignLoad
 from .processes import Failure, run
 from .rows import DAEMON_CPU, FETCHED, LATENCY, OPS, RATE
+
+FOREIGN = "cores used by others"
 
 # One measurement that takes longer has hung or is hopeless.
 RUN_SECONDS = 300
@@ -70,26 +74,40 @@ def _words(side, contestant, folder, files):
 def _once(place, side, contestant, folder, files):
     words = _words(side, contestant, folder, files)
     fetched, cpu = contestant.fetched_bytes(), contestant.cpu_seconds()
+    foreign = ForeignLoad()
     if side.on.startswith("raw"):
         mode, *rest = words
         text = run(place.programs["raw_get"], mode, *contestant.arguments, *rest, seconds=RUN_SECONDS)
     else:
         text = run(place.programs["read_load"], *words, seconds=RUN_SECONDS)
     cpu = contestant.cpu_seconds() - cpu
-    done = json.loads(text)
+    others = foreign.cores_used()
+    try:
+        done = json.loads(text)
+    except json.JSONDecodeError:
+        raise Failure(f"no result but {text[:200]!r}") from None
     gigabytes = done["bytes"] / 1e9
     result = {RATE: gigabytes / done["seconds"], OPS: done["ops"] / done["seconds"],
               LATENCY: done["p50_us"] or None,
               DAEMON_CPU: cpu / gigabytes if contestant.pid else None,
-              "reader CPU s/GB": done["cpu_seconds"] / gigabytes}
+              "reader CPU s/GB": done["cpu_seconds"] / gigabytes, FOREIGN: others}
     if fetched is not None:
         result[FETCHED] = (contestant.fetched_bytes() - fetched) / done["bytes"]
     return result
 
 
+def _make_resident(field_, work):
+    """For mounts that can be told to. Others become warm in the round that does not count."""
+    for side in work.sides.values():
+        with contextlib.suppress(Failure):  # said when it is given the work
+            field_[side.on].make_resident(work.name)
+
+
 def do(place, field_, work, rounds):
     """{label: Measured}. The first round warms up and does not count."""
     measured = {label: Measured() for label in work.sides}
+    if not work.cold:
+        _make_resident(field_, work)
     for number in range(rounds):
         for label, side in work.sides.items():
             one = measured[label]

@@ -4,6 +4,8 @@
 import json
 
 from . import plots
+from .foreign_load import CORES_WORTH_SAYING
+from .measure import FOREIGN
 
 
 def _figure(measured, metric):
@@ -31,7 +33,8 @@ def table_rows(results):
     for work, measured, verdicts in results:
         for verdict in verdicts:
             claim = verdict.claim
-            yield [work.title, work.dma or "-", claim.metric, _figure(measured[claim.ours], claim.metric),
+            title = work.title + ("" if claim.ours == "s3rdmafs" else f" ({claim.ours})")
+            yield [title, work.dma or "-", claim.metric, _figure(measured[claim.ours], claim.metric),
                    claim.against or "-",
                    _figure(measured[claim.against], claim.metric) if claim.against else "-",
                    "-" if verdict.ratio is None else f"{verdict.ratio:.2f}", _asked(claim), _verdict(verdict)]
@@ -50,6 +53,14 @@ def _failures(results):
             for label, one in measured.items() if one.failure]
 
 
+def _disturbed(results):
+    """Works that were measured while others kept the processors busy."""
+    for work, measured, _ in results:
+        cores = max((one.median(FOREIGN) or 0 for one in measured.values()), default=0)
+        if cores > CORES_WORTH_SAYING:
+            yield f"{work.name}: {cores:.1f} cores"
+
+
 def markdown(machine, results, runs):
     lines = ["# Benchmarks of s3rdmafs", "", *(f"* {name}: {text}" for name, text in machine.items()), "",
              NOTES.format(runs=runs), "", "| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
@@ -58,6 +69,9 @@ def markdown(machine, results, runs):
     lines += ["", "Rows with `--dma none`: " + (", ".join(without_bytes) or "none") + "."]
     if failures := _failures(results):
         lines += ["", "Could not be measured:", "", *(f"* {line}" for line in failures)]
+    if disturbed := list(_disturbed(results)):
+        lines += ["", "Measured while other programs used the processors, so to be measured again on a quiet machine: "
+                  + ", ".join(disturbed) + "."]
     return "\n".join(lines) + "\n"
 
 
