@@ -3,7 +3,7 @@
 # Measures our mount against the ceilings of this machine and against its rivals, prints the table and writes
 # build/bench/report.json, report.md and report.html. As root; changes nothing outside of /tmp and build/.
 #
-#   tools/bench/run.sh [--quick] [--rows REGEX] [--runs N] [--out DIR] [--build DIR]
+#   tools/bench/run.sh [--quick] [--rows REGEX] [--runs N] [--transport auto|dev|uring] [--out DIR] [--build DIR]
 #
 # Exit status: 0 every ratio is what is asked; 1 one falls short, could not be measured, or the run failed.
 set -euo pipefail

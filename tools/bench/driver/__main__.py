@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/bench/run.sh [--quick] [--rows REGEX] [--runs N] [--out DIR] [--build DIR]"""
+"""tools/bench/run.sh [--quick] [--rows REGEX] [--runs N] [--transport auto|dev|uring] [--out DIR] [--build DIR]"""
 
 import argparse
 import contextlib
@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import machine, memory, report, rows
+from . import io_uring, machine, memory, report, rows
 from .contestants import Field, Place
 from .data import Data
 from .measure import Measured, do, judge, make_data, say
@@ -27,6 +27,8 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="a smaller run of about 2 minutes")
     parser.add_argument("--rows", metavar="REGEX", default="", help="only works whose name it is found in")
     parser.add_argument("--runs", type=int, help="counted runs of each work (default 5, with --quick 3)")
+    parser.add_argument("--transport", choices=("auto", "dev", "uring"), default="auto",
+                        help="mount.transport of our mount (default: what it chooses by itself)")
     parser.add_argument("--out", metavar="DIR", type=Path, help="where the reports go (default: BUILD/bench)")
     parser.add_argument("--build", metavar="DIR", type=Path, default=ROOT / "build", help="build folder")
     parser.add_argument("--list", action="store_true", help="print the works' names and exit")
@@ -67,15 +69,19 @@ def resident_set(field):
 def measure_all(options, scale, chosen):
     results = []
     with contextlib.ExitStack() as stack:
+        if options.transport != "dev":
+            stack.enter_context(io_uring.switched_on())
         folder = scratch(stack)
         place = Place(folder, programs(options.build), Data(folder, options.build / "tools/bench/read_load"),
-                      scale.cache)
+                      scale.cache, options.transport)
         rounds = scale.runs + 1
         say(f"making the objects of {len(chosen)} works")
         for work in chosen:
             make_data(place.data, work, rounds)
         field = Field(stack, place)
-        for name in sorted({side.on for work in chosen for side in work.sides.values()}):
+        # The null file systems last: ours may have raised what the kernel allows a mount.
+        for name in sorted({side.on for work in chosen for side in work.sides.values()},
+                           key=lambda name: (name.startswith("null"), name)):
             with contextlib.suppress(Failure):  # said by the work that needs it
                 field[name]
         held = memory.hold(min(scale.held, memory.available_bytes() // 2))
@@ -104,7 +110,7 @@ def main():
     if os.geteuid() != 0:
         raise Failure("run it as root: it mounts a huge-page tmpfs, and passthrough and read-ahead need the right too")
     raise_on_signals()
-    described = machine.describe(ROOT)
+    described = {**machine.describe(ROOT), "transport asked for": options.transport}
     results = measure_all(options, scale, chosen)
     out = options.out or options.build / "bench"
     report.write(out, described, results, scale.runs)

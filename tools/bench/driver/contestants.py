@@ -30,6 +30,7 @@ class Place:
     programs: dict    # name -> path
     data: object
     cache_bytes: int  # of our mount, and of the null file system's buffer
+    transport: str    # "auto", "dev" or "uring", of our mount; the null file system has no "auto": "dev"
 
 
 class Contestant:
@@ -72,6 +73,8 @@ class Ours(Contestant):
             "cache": {"size": place.cache_bytes},
             "metadata": {"ttl": "1h"},  # as the null file system's and the rivals' names
             "log": {"level": "warn"},
+            # What the mount does by itself is not written: builds that cannot choose must run too.
+            **({"mount": {"transport": place.transport}} if place.transport != "auto" else {}),
             **sections,
         }
         # TOML's basic strings and integers are written as JSON writes them.
@@ -101,6 +104,8 @@ class Ours(Contestant):
 class Null(Contestant):
     def __init__(self, stack, place, name, *options):
         self.point = place.work / name
+        if place.transport == "uring":
+            options += ("-o", "io_uring")
         process = start_mount(stack, [place.programs["null_fs"], "--like", place.data.bucket, "--buffer-mib",
                                       place.cache_bytes // MIB, *options, self.point],
                               self.point, place.work / f"{name}.log")
