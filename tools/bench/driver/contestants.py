@@ -167,29 +167,31 @@ class Field:
         self._stack, self._place = stack, place
         self._started = {}
 
-    def _make(self, name):
+    def _makers(self):
         stack, place = self._stack, self._place
-        makers = {
+        return {
             "target-none": lambda: Target(stack, place, "none"),
             "target-copy": lambda: Target(stack, place, "copy"),
-            "ours": lambda: Ours(stack, place, name, self["target-none"], "require"),
-            "ours-copy": lambda: Ours(stack, place, name, self["target-copy"], "require"),
-            "ours-http": lambda: Ours(stack, place, name, self["target-copy"], "off"),
-            "null-direct": lambda: Null(stack, place, name, "--direct"),
-            "null-buffered": lambda: Null(stack, place, name),
+            "ours": lambda: Ours(stack, place, "ours", self["target-none"], "require"),
+            "ours-copy": lambda: Ours(stack, place, "ours-copy", self["target-copy"], "require"),
+            "ours-http": lambda: Ours(stack, place, "ours-http", self["target-copy"], "off"),
+            "null-direct": lambda: Null(stack, place, "null-direct", "--direct"),
+            "null-buffered": lambda: Null(stack, place, "null-buffered"),
             "tmpfs": lambda: Tmpfs(place),
             "s3fs": lambda: S3fs(stack, place, self["target-copy"]),
             "rclone": lambda: Rclone(stack, place, self["target-copy"]),
             "raw-shm": lambda: Raw(self["target-copy"], "shm"),
             "raw-http": lambda: Raw(self["target-copy"], "none"),
         }
-        return makers[name]()
+
+    def names(self):
+        return set(self._makers())
 
     def __getitem__(self, name):
         """The contestant; Failure, each time, where it cannot be started."""
         if name not in self._started:
             try:
-                self._started[name] = self._make(name)
+                self._started[name] = self._makers()[name]()
             except Failure as failure:
                 self._started[name] = failure
         if isinstance(self._started[name], Failure):

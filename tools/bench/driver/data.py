@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The objects: files in a huge-page tmpfs, which the target serves and native reads go to.
 
-Cold means: a name nobody has asked for. Each run gets a folder of its own, whose files are hard links to one
-file per size, so that a hundred cold gigabytes cost the memory of one. Where no bytes are moved (--dma none),
+Cold means: a name nobody has asked for. Each run gets a folder of its own, whose files are hard links to a few
+files per size, so that a hundred cold gigabytes cost the memory of one. Where no bytes are moved (--dma none),
 files are holes and cost none at all.
 """
 
 import os
+import shutil
 from dataclasses import dataclass
 
 from .processes import COMMAND_SECONDS, run
@@ -22,11 +23,15 @@ class Files:
     real: bool
 
 
+# So much of different memory is behind small files, lest the server read them from the processor's cache.
+DIFFERENT_BYTES = 256 << 20
+
+
 class Data:
     def __init__(self, folder, read_load):
         self.root = folder / "root"      # of the target: each folder in it is a bucket
         self.bucket = self.root / BUCKET
-        self._base = folder / "base"     # outside of the bucket: one real file per size
+        self._base = folder / "base"     # outside of the bucket: the real files, by size
         self._read_load = read_load
         self.bucket.mkdir(parents=True)
         self._base.mkdir()
@@ -43,8 +48,12 @@ class Data:
                     os.truncate(file.fileno(), files.size)
 
     def _link(self, where, files):
-        base = self._base / str(files.size)
-        if not base.exists():
-            run(self._read_load, "make", "--size", files.size, base, seconds=10 * COMMAND_SECONDS)
+        different = min(files.count, max(1, DIFFERENT_BYTES // files.size))
+        bases = [self._base / f"{files.size}.{number}" for number in range(different)]
+        if not bases[0].exists():
+            run(self._read_load, "make", "--size", files.size, bases[0], seconds=10 * COMMAND_SECONDS)
+        for base in bases:
+            if not base.exists():
+                shutil.copyfile(bases[0], base)
         for number in range(files.count):
-            os.link(base, where / f"f{number:05}")
+            os.link(bases[number % different], where / f"f{number:05}")
