@@ -58,11 +58,15 @@ def scratch(stack):
 
 def resident_set(field):
     """A work of its own in the report: what every mount of ours had resident at most, over the whole run."""
-    shares = {name: one.resident_over_budget() for name, one in field.of_ours().items()}
+    measured = {}
+    for name, one in field.of_ours().items():
+        try:
+            measured[name] = Measured(runs=[{RESIDENT: one.resident_over_budget()}])
+        except Failure as failure:
+            measured[name] = Measured(failure=str(failure))
     work = rows.Work("resident-set", "peak resident set over the whole run", "", rows.Files(0, 0, False), {},
-                     tuple(rows.Claim(RESIDENT, None, at_most=1.0, ours=name) for name in shares),
+                     tuple(rows.Claim(RESIDENT, None, at_most=1.0, ours=name) for name in measured),
                      metrics=(RESIDENT,))
-    measured = {name: Measured(runs=[{RESIDENT: share}]) for name, share in shares.items()}
     return work, measured, judge(work, measured)
 
 

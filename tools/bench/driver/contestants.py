@@ -34,12 +34,16 @@ class Place:
 
 
 class Contestant:
-    """What the works see. `pid` is the daemon whose processor time counts; None: there is none."""
-    pid = None
+    """What the works see. `process` is the daemon whose processor time counts; None: there is none."""
+    process = None
     point = None  # where the bucket's folders are to be found
 
     def cpu_seconds(self):
-        return cpu_seconds(self.pid) if self.pid else 0.0
+        if self.process is None:
+            return 0.0
+        if self.process.poll() is not None:  # a status below 0 is a signal's number
+            raise Failure(f"its daemon ended with status {self.process.returncode}")
+        return cpu_seconds(self.process.pid)
 
     def make_resident(self, folder):
         """Before a work on warm objects, where there is a way to ask for it."""
@@ -56,7 +60,7 @@ class Target(Contestant):
                                 "127.0.0.1:0", "--port-file", port_file, "--rc", "off", "--dma", dma,
                                 "--log-level", "warn", "--key", f"{ACCESS_KEY}:{SECRET_KEY}"], log)
         wait_until(port_file.exists, process, "s3rdma-target does not start", log)
-        self.pid, self.endpoint = process.pid, f"http://127.0.0.1:{int(port_file.read_text())}"
+        self.process, self.endpoint = process, f"http://127.0.0.1:{int(port_file.read_text())}"
 
 
 class Ours(Contestant):
@@ -84,8 +88,8 @@ class Ours(Contestant):
         file.chmod(0o600)
         self.program = place.programs["s3rdmafs"]
         self.budget_bytes = place.cache_bytes
-        process = start_mount(stack, [self.program, "mount", "--foreground", file, self.point], self.point, log)
-        self.pid = process.pid
+        self.process = start_mount(stack, [self.program, "mount", "--foreground", file, self.point],
+                                   self.point, log)
 
     def make_resident(self, folder):
         if re.search(r"^\s+warm\b", run(self.program, "--help"), re.MULTILINE):
@@ -98,7 +102,8 @@ class Ours(Contestant):
 
     def resident_over_budget(self):
         """Peak resident set as a share of what it may be; above 1 is too much."""
-        return resident_bytes_max(self.pid) / (self.budget_bytes + SPARE_BYTES)
+        self.cpu_seconds()  # Failure where the daemon is gone
+        return resident_bytes_max(self.process.pid) / (self.budget_bytes + SPARE_BYTES)
 
 
 class Null(Contestant):
@@ -106,10 +111,9 @@ class Null(Contestant):
         self.point = place.work / name
         if place.transport == "uring":
             options += ("-o", "io_uring")
-        process = start_mount(stack, [place.programs["null_fs"], "--like", place.data.bucket, "--buffer-mib",
-                                      place.cache_bytes // MIB, *options, self.point],
-                              self.point, place.work / f"{name}.log")
-        self.pid = process.pid
+        self.process = start_mount(stack, [place.programs["null_fs"], "--like", place.data.bucket, "--buffer-mib",
+                                           place.cache_bytes // MIB, *options, self.point],
+                                   self.point, place.work / f"{name}.log")
 
 
 class Tmpfs(Contestant):
@@ -126,12 +130,11 @@ class S3fs(Contestant):
         password.chmod(0o600)
         files = place.work / "s3fs-files"  # it reads through local files: given the fastest there are
         files.mkdir()
-        process = start_mount(
+        self.process = start_mount(
             stack, ["s3fs", BUCKET, self.point, "-f", "-o", f"url={target.endpoint},use_path_request_style"
                     f",passwd_file={password},endpoint=us-east-1,tmpdir={files},enable_noobj_cache"
                     ",multipart_size=16,parallel_count=8,multireq_max=20,ro"],
             self.point, place.work / "s3fs.log")
-        self.pid = process.pid
 
 
 class Rclone(Contestant):
@@ -145,12 +148,11 @@ class Rclone(Contestant):
             "RCLONE_CONFIG_R_SECRET_ACCESS_KEY": SECRET_KEY}
         if not shutil.which("rclone"):
             raise Failure("rclone is not installed")
-        process = start_mount(
+        self.process = start_mount(
             stack, ["rclone", "mount", f"r:{BUCKET}", self.point, "--read-only", "--vfs-cache-mode", "off",
                     "--dir-cache-time", "1h", "--no-checksum", "--no-modtime", "--buffer-size", "64M",
                     "--max-read-ahead", "1M", "--vfs-read-chunk-size", "128M"],
             self.point, place.work / "rclone.log", environment)
-        self.pid = process.pid
 
 
 class Raw(Contestant):

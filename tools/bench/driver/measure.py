@@ -77,9 +77,14 @@ def _once(place, side, contestant, folder, files):
     foreign = ForeignLoad()
     if side.on.startswith("raw"):
         mode, *rest = words
-        text = run(place.programs["raw_get"], mode, *contestant.arguments, *rest, seconds=RUN_SECONDS)
+        command = [place.programs["raw_get"], mode, *contestant.arguments, *rest]
     else:
-        text = run(place.programs["read_load"], *words, seconds=RUN_SECONDS)
+        command = [place.programs["read_load"], *words]
+    try:
+        text = run(*command, seconds=RUN_SECONDS)
+    except Failure:
+        contestant.cpu_seconds()  # says so where its daemon is gone, which explains the rest
+        raise
     cpu = contestant.cpu_seconds() - cpu
     others = foreign.cores_used()
     try:
@@ -89,7 +94,7 @@ def _once(place, side, contestant, folder, files):
     gigabytes = done["bytes"] / 1e9
     result = {RATE: gigabytes / done["seconds"], OPS: done["ops"] / done["seconds"],
               LATENCY: done["p50_us"] or None,
-              DAEMON_CPU: cpu / gigabytes if contestant.pid else None,
+              DAEMON_CPU: cpu / gigabytes if contestant.process else None,
               "reader CPU s/GB": done["cpu_seconds"] / gigabytes, FOREIGN: others}
     if fetched is not None:
         result[FETCHED] = (contestant.fetched_bytes() - fetched) / done["bytes"]
