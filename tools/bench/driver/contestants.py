@@ -23,6 +23,16 @@ MIB = 1 << 20
 SPARE_BYTES = 128 * MIB
 
 
+# What a mount of ours asks for (src/fuse/session.cc), where none is there to be looked at.
+READ_AHEAD_KIB = "2048"
+
+
+def kernel_read_ahead(point):
+    """The file that says how far the kernel reads ahead in a mount."""
+    device = point.stat().st_dev
+    return Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb")
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a run lives."""
@@ -107,13 +117,17 @@ class Ours(Contestant):
 
 
 class Null(Contestant):
-    def __init__(self, stack, place, name, *options):
+    """The null file system; `like`, a mount of ours if there is one, lends it the kernel's read-ahead."""
+
+    def __init__(self, stack, place, name, like, *options):
         self.point = place.work / name
         if place.transport == "uring":
             options += ("-o", "io_uring")
         self.process = start_mount(stack, [place.programs["null_fs"], "--like", place.data.bucket, "--buffer-mib",
                                            place.cache_bytes // MIB, *options, self.point],
                                    self.point, place.work / f"{name}.log")
+        kernel_read_ahead(self.point).write_text(
+            kernel_read_ahead(like.point).read_text() if like else READ_AHEAD_KIB)
 
 
 class Tmpfs(Contestant):
@@ -177,8 +191,8 @@ class Field:
             "ours": lambda: Ours(stack, place, "ours", self["target-none"], "require"),
             "ours-copy": lambda: Ours(stack, place, "ours-copy", self["target-copy"], "require"),
             "ours-http": lambda: Ours(stack, place, "ours-http", self["target-copy"], "off"),
-            "null-direct": lambda: Null(stack, place, "null-direct", "--direct"),
-            "null-buffered": lambda: Null(stack, place, "null-buffered"),
+            "null-direct": lambda: Null(stack, place, "null-direct", self._any_of_ours(), "--direct"),
+            "null-buffered": lambda: Null(stack, place, "null-buffered", self._any_of_ours()),
             "tmpfs": lambda: Tmpfs(place),
             "s3fs": lambda: S3fs(stack, place, self["target-copy"]),
             "rclone": lambda: Rclone(stack, place, self["target-copy"]),
@@ -199,6 +213,9 @@ class Field:
         if isinstance(self._started[name], Failure):
             raise self._started[name]
         return self._started[name]
+
+    def _any_of_ours(self):
+        return next(iter(self.of_ours().values()), None)
 
     def of_ours(self):
         return {name: one for name, one in self._started.items() if isinstance(one, Ours)}

@@ -23,7 +23,9 @@ class Files:
     real: bool
 
 
-# So much of different memory is behind small files, lest the server read them from the processor's cache.
+# Files of one size are links to at most so many different ones, lest the server read all of them from the
+# processor's cache; no more, as each takes a huge page at least.
+DIFFERENT_FILES = 128
 DIFFERENT_BYTES = 256 << 20
 
 
@@ -48,7 +50,7 @@ class Data:
                     os.truncate(file.fileno(), files.size)
 
     def _link(self, where, files):
-        different = min(files.count, max(1, DIFFERENT_BYTES // files.size))
+        different = min(files.count, DIFFERENT_FILES, max(1, DIFFERENT_BYTES // files.size))
         bases = [self._base / f"{files.size}.{number}" for number in range(different)]
         if not bases[0].exists():
             run(self._read_load, "make", "--size", files.size, bases[0], seconds=10 * COMMAND_SECONDS)

@@ -101,18 +101,18 @@ def _once(place, side, contestant, folder, files):
     return result
 
 
-def _make_resident(field_, work):
+def _make_resident(contestants, work):
     """For mounts that can be told to. Others become warm in the round that does not count."""
     for side in work.sides.values():
         with contextlib.suppress(Failure):  # said when it is given the work
-            field_[side.on].make_resident(work.name)
+            contestants[side.on].make_resident(work.name)
 
 
-def do(place, field_, work, rounds):
+def do(place, contestants, work, rounds):
     """{label: Measured}. The first round warms up and does not count."""
     measured = {label: Measured() for label in work.sides}
     if not work.cold:
-        _make_resident(field_, work)
+        _make_resident(contestants, work)
     for number in range(rounds):
         for label, side in work.sides.items():
             one = measured[label]
@@ -120,7 +120,7 @@ def do(place, field_, work, rounds):
                 continue
             folder = folder_of(work, label, number)
             try:
-                contestant = field_[side.on]
+                contestant = contestants[side.on]
                 result = _once(place, side, contestant, folder, side.files or work.files)
                 if contestant.point and work.cold and side.on != "tmpfs":
                     run(place.programs["read_load"], "drop", contestant.point / folder, seconds=RUN_SECONDS)

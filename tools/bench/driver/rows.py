@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table: every work, who does it, and what is asked of the result. One place, in the order it is shown."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .data import Files
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
-# What is compared, and how it is written. The first three: more is better.
-RATE, OPS, SAMPLES = "GB/s", "ops/s", "files/s"
+# What is compared, and how it is written. Of the first two, more is better.
+RATE, OPS = "GB/s", "ops/s"
 DAEMON_CPU, LATENCY, FETCHED = "daemon CPU s/GB", "p50 us", "bytes fetched per byte read"
 
 
@@ -45,7 +45,7 @@ class Work:
     sides: dict   # label -> Side
     claims: tuple
     cold: bool = True  # each run has new names; otherwise the first run is what makes it warm
-    metrics: tuple = field(default=(RATE, DAEMON_CPU))
+    metrics: tuple = (RATE, DAEMON_CPU)
 
 
 @dataclass(frozen=True)
