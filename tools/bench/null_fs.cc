@@ -11,15 +11,18 @@
 // unmounted.
 //
 // Session and INIT settings are those of src/fuse/session.cc and src/fuse/ops/init.cc, written out
-// a second time because a ceiling that shared that code would share its faults. Change both.
+// a second time because a ceiling that shared that code would share its faults. Change both. The
+// kernel's read-ahead is for whoever starts it to set (driver/contestants.py).
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,7 +33,6 @@
 
 #include "cache/arena.h"
 #include "fuse/lowlevel.h"
-#include "fuse/session.h"
 #include "rdma/null_fabric.h"
 #include "s3rdmafs/base/units.h"
 
@@ -93,8 +95,12 @@ void init(void*, fuse_conn_info* connection) noexcept {
   constexpr unsigned kMaxBackground = 128;
   connection->max_background = kMaxBackground;
   connection->congestion_threshold = kMaxBackground * 3 / 4;
+  // libfuse leaves the kernel's limit above 256 pages to us.
   constexpr unsigned kLargestRequestBytes = 4 * kMiB;
-  connection->max_write = std::min(connection->max_write, kLargestRequestBytes);
+  constexpr unsigned kPageBytes = 4096;
+  unsigned pages_limit = 256;
+  std::ifstream("/proc/sys/fs/fuse/max_pages_limit") >> pages_limit;
+  connection->max_write = std::min(pages_limit * kPageBytes, kLargestRequestBytes);
 }
 
 fuse_entry_param entry_of(const NullFs& fs, fuse_ino_t ino) {
@@ -203,8 +209,6 @@ int serve(NullFs& fs, const std::string& mount_options, const std::string& mount
   fuse_loop_cfg_set_clone_fd(config.get(), 1);
   fuse_loop_cfg_set_max_threads(config.get(), threads);
   fuse_loop_cfg_set_idle_threads(config.get(), threads);
-  // Beside the loop, since it waits for the mount to answer.
-  const std::jthread tuner([&mount_point] { fuse::raise_kernel_read_ahead(mount_point); });
   const int result = fuse_session_loop_mt(session.get(), config.get());
   fuse_session_unmount(session.get());
   fuse_remove_signal_handlers(session.get());

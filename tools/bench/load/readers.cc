@@ -6,6 +6,7 @@
 #include "load/readers.h"
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -48,6 +50,7 @@ double cpu_seconds_so_far() {
 
 void run_one(unsigned number, Shared& shared, int start,
              const std::function<Tally(Reader&)>& read) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a run that is stopped leaves nobody reading
   Slot& slot = shared.slots.at(number);
   Reader reader{.number = number, .wait_for_start = {}, .next = &shared.next};
   reader.wait_for_start = [&] {

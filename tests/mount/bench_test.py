@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/bench/run.sh measures, judges, and leaves nothing behind. What the figures are is not this suite's."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from harness.processes import eventually, mounts_below
+from harness.settings import BUILD, ROOT
+
+BENCH = ROOT / "tools/bench"
+IO_URING = Path("/sys/module/fuse/parameters/enable_uring")
+
+sys.path.insert(0, str(BENCH))
+from driver import contestants, measure, report, rows  # noqa: E402
+
+
+def claim(**asked):
+    return rows.Claim(rows.RATE, "null", **asked)
+
+
+def work_of(*claims):
+    return rows.Work("w", "a work", "none", rows.Files(1, 1, False),
+                     {"s3rdmafs": rows.Side("ours", ""), "null": rows.Side("null-direct", "")}, claims)
+
+
+def measured(*values, failure=""):
+    return measure.Measured([{rows.RATE: value} for value in values], failure)
+
+
+@pytest.mark.parametrize("asked, ours, holds", [
+    ({"at_least": 0.9}, 0.9, True), ({"at_least": 0.9}, 0.89, False),
+    ({"at_most": 1.25}, 1.25, True), ({"at_most": 1.25}, 1.26, False)])
+def test_a_ratio_is_judged_by_medians(asked, ours, holds):
+    sides = {"s3rdmafs": measured(0.01, ours, 99), "null": measured(0.5, 1, 1.5)}
+    verdict, = measure.judge(work_of(claim(**asked)), sides)
+    assert verdict.ratio == pytest.approx(ours)
+    assert verdict.holds == holds
+
+
+def test_what_could_not_be_measured_does_not_hold_and_says_why():
+    work = work_of(claim(at_least=0.9))
+    sides = {"s3rdmafs": measured(1), "null": measured(failure="it is not installed")}
+    verdicts = measure.judge(work, sides)
+    assert not verdicts[0].holds
+    text = report.markdown({}, [(work, sides, verdicts)], 1)
+    assert "not measured" in text and "it is not installed" in text
+
+
+def test_reports_name_the_rows_without_bytes():
+    sides = {"s3rdmafs": measured(1), "null": measured(1)}
+    work = work_of(claim(at_least=0.9))
+    assert "Rows with `--dma none`: w." in report.markdown({}, [(work, sides, measure.judge(work, sides))], 1)
+
+
+def test_every_row_compares_sides_it_has_and_contestants_there_are():
+    known = contestants.Field(None, None).names()
+    for scale in (rows.FULL, rows.QUICK):
+        for work in rows.works(scale):
+            assert {side.on for side in work.sides.values()} <= known, work.name
+            for made in work.claims:
+                assert made.ours in work.sides and made.against in (*work.sides, None), work.name
+                assert made.metric in (*work.metrics, rows.DAEMON_CPU), work.name
+                assert (made.at_least is None) != (made.at_most is None), work.name
+
+
+def driver(folder, *options):
+    environment = {**os.environ, "PYTHONPATH": str(BENCH), "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(folder)}
+    return subprocess.Popen([sys.executable, "-m", "driver", "--build", BUILD, "--out", folder / "out", *options],
+                            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def switch():
+    return IO_URING.read_text() if IO_URING.exists() else ""
+
+
+@pytest.mark.needs_fuse
+@pytest.mark.needs_root
+def test_a_run_measures_both_sides_and_its_status_is_the_verdict(tmp_path):
+    before = switch()
+    process = driver(tmp_path, "--quick", "--runs", "1", "--rows", "^sequential-direct$")
+    out, err = process.communicate(timeout=300)
+    result = json.loads((tmp_path / "out/report.json").read_text())
+    work = result["works"][0]
+    for label in ("s3rdmafs", "null"):
+        assert work["sides"][label]["failure"] == "", err
+        assert work["sides"][label]["runs"][0]["GB/s"] > 0
+    all_hold = all(one["holds"] for each in result["works"] for one in each["claims"])
+    assert process.returncode == (0 if all_hold else 1), out + err
+    assert "<svg" in (tmp_path / "out/report.html").read_text()
+    assert "--dma none" in (tmp_path / "out/report.md").read_text()
+    assert switch() == before
+
+
+@pytest.mark.needs_fuse
+@pytest.mark.needs_root
+def test_a_run_that_is_stopped_ends_what_it_started(tmp_path):
+    """The fixtures look for mounts and processes that are left."""
+    before = switch()
+    process = driver(tmp_path, "--quick", "--runs", "50", "--rows", "^sequential-direct$")
+    eventually(lambda: len(mounts_below(tmp_path)) >= 3, 60, "its tmpfs and both mounts are there")
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1 and "stopped" in err
+    assert not mounts_below(tmp_path) and not list(tmp_path.glob("s3rdmafs-bench-*"))
+    assert switch() == before

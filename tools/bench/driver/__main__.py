@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/bench/run.sh [--quick] [--rows REGEX] [--runs N] [--transport auto|dev|uring] [--out DIR] [--build DIR]"""
+
+import argparse
+import contextlib
+import dataclasses
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from . import io_uring, machine, memory, report, rows
+from .contestants import Field, Place
+from .data import Data
+from .measure import Measured, do, judge, make_data, say
+from .processes import Failure, raise_on_signals, run, unmount
+
+ROOT = Path(__file__).resolve().parents[3]
+RESIDENT = "resident set / (cache + 128 MiB)"
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="tools/bench/run.sh", description="Benchmarks of a mount, and the verdict.")
+    parser.add_argument("--quick", action="store_true", help="a smaller run of about 2 minutes")
+    parser.add_argument("--rows", metavar="REGEX", default="", help="only works whose name it is found in")
+    parser.add_argument("--runs", type=int, help="counted runs of each work (default 5, with --quick 3)")
+    parser.add_argument("--transport", choices=("auto", "dev", "uring"), default="auto",
+                        help="mount.transport of our mount (default: what it chooses by itself)")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="where the reports go (default: BUILD/bench)")
+    parser.add_argument("--build", metavar="DIR", type=Path, default=ROOT / "build", help="build folder")
+    parser.add_argument("--list", action="store_true", help="print the works' names and exit")
+    return parser.parse_args()
+
+
+def programs(build):
+    found = {"s3rdmafs": build / "src/daemon/s3rdmafs", "s3rdma-target": build / "tools/target/s3rdma-target",
+             **{name: build / "tools/bench" / name for name in ("read_load", "null_fs", "raw_get")}}
+    for path in found.values():
+        if not path.exists():
+            raise Failure(f"{path} is not built")
+    return found
+
+
+def scratch(stack):
+    """A folder on a huge-page tmpfs of its own; all of it is gone with the stack."""
+    folder = Path(tempfile.mkdtemp(prefix="s3rdmafs-bench-"))
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    files = folder / "files"
+    files.mkdir()
+    # 80 %: what the objects may take; the caches of the contestants are beside it.
+    run("mount", "-t", "tmpfs", "-o", "size=80%,nr_inodes=0,huge=always", "s3rdmafs-bench", files)
+    stack.callback(unmount, files)
+    return files
+
+
+def resident_set(field):
+    """A work of its own in the report: what every mount of ours had resident at most, over the whole run."""
+    measured = {}
+    for name, one in field.of_ours().items():
+        try:
+            measured[name] = Measured(runs=[{RESIDENT: one.resident_over_budget()}])
+        except Failure as failure:
+            measured[name] = Measured(failure=str(failure))
+    work = rows.Work("resident-set", "peak resident set over the whole run", "", rows.Files(0, 0, False), {},
+                     tuple(rows.Claim(RESIDENT, None, at_most=1.0, ours=name) for name in measured),
+                     metrics=(RESIDENT,))
+    return work, measured, judge(work, measured)
+
+
+def measure_all(options, scale, chosen):
+    results = []
+    with contextlib.ExitStack() as stack:
+        if options.transport != "dev":
+            stack.enter_context(io_uring.switched_on())
+        folder = scratch(stack)
+        place = Place(folder, programs(options.build), Data(folder, options.build / "tools/bench/read_load"),
+                      scale.cache, options.transport)
+        rounds = scale.runs + 1
+        say(f"making the objects of {len(chosen)} works")
+        for work in chosen:
+            make_data(place.data, work, rounds)
+        field = Field(stack, place)
+        # The null file systems last: ours may have raised what the kernel allows a mount.
+        for name in sorted({side.on for work in chosen for side in work.sides.values()},
+                           key=lambda name: (name.startswith("null"), name)):
+            with contextlib.suppress(Failure):  # said by the work that needs it
+                field[name]
+        held = memory.hold(min(scale.held, memory.available_bytes() // 2))
+        for work in chosen:
+            say(f"{work.name}: {work.title}")
+            began = time.monotonic()
+            measured = do(place, field, work, rounds)
+            say(f"  {time.monotonic() - began:.0f} s")
+            results.append((work, measured, judge(work, measured)))
+        results.append(resident_set(field))
+        held.close()
+    return results
+
+
+def main():
+    options = arguments()
+    scale = rows.QUICK if options.quick else rows.FULL
+    if options.runs:
+        scale = dataclasses.replace(scale, runs=options.runs)
+    chosen = [work for work in rows.works(scale) if re.search(options.rows, work.name)]
+    if options.list:
+        print("\n".join(work.name for work in chosen))
+        return 0
+    if not chosen:
+        raise Failure(f"no work's name matches {options.rows!r}; --list shows them")
+    if os.geteuid() != 0:
+        raise Failure("run it as root: it mounts a huge-page tmpfs, and passthrough and read-ahead need the right too")
+    raise_on_signals()
+    described = {**machine.describe(ROOT), "transport asked for": options.transport}
+    results = measure_all(options, scale, chosen)
+    out = options.out or options.build / "bench"
+    report.write(out, described, results, scale.runs)
+    print(report.terminal(results))
+    print(f"\nreports: {out}/report.json, report.md, report.html")
+    short = [verdict for _, _, verdicts in results for verdict in verdicts if not verdict.holds]
+    print(f"{len(short)} of {sum(len(verdicts) for _, _, verdicts in results)} ratios fall short")
+    return 1 if short else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Failure as failure:
+        sys.exit(f"run.sh: {failure}")
+    except KeyboardInterrupt:
+        sys.exit("run.sh: stopped; everything it started is ended")

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Those who are given work: our mount, what it is measured against, and the servers behind them.
+
+A contestant is started when the first work needs it, on names as they are then, and ends with the run. One that
+cannot be started raises Failure; works that need it say so in the report.
+"""
+
+import json
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from .data import BUCKET
+from .processes import (Failure, cpu_seconds, resident_bytes_max, run, start, start_mount,
+                        wait_until)
+
+ACCESS_KEY, SECRET_KEY = "bench", "bench-secret"
+MIB = 1 << 20
+
+# How much above its cache our daemon may ever have resident (issue: "budget + 128 MiB").
+SPARE_BYTES = 128 * MIB
+
+
+# What a mount of ours asks for (src/fuse/session.cc), where none is there to be looked at.
+READ_AHEAD_KIB = "2048"
+
+
+def kernel_read_ahead(point):
+    """The file that says how far the kernel reads ahead in a mount."""
+    device = point.stat().st_dev
+    return Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run lives."""
+    work: Path        # scratch: mount points, logs, mount files
+    programs: dict    # name -> path
+    data: object
+    cache_bytes: int  # of our mount, and of the null file system's buffer
+    transport: str    # "auto", "dev" or "uring", of our mount; the null file system has no "auto": "dev"
+
+
+class Contestant:
+    """What the works see. `process` is the daemon whose processor time counts; None: there is none."""
+    process = None
+    point = None  # where the bucket's folders are to be found
+
+    def cpu_seconds(self):
+        if self.process is None:
+            return 0.0
+        if self.process.poll() is not None:  # a status below 0 is a signal's number
+            raise Failure(f"its daemon ended with status {self.process.returncode}")
+        return cpu_seconds(self.process.pid)
+
+    def make_resident(self, folder):
+        """Before a work on warm objects, where there is a way to ask for it."""
+
+    def fetched_bytes(self):
+        """Bytes it has got from the server so far; None where it does not tell."""
+        return None
+
+
+class Target(Contestant):
+    def __init__(self, stack, place, dma):
+        log, port_file = place.work / f"target-{dma}.log", place.work / f"target-{dma}.port"
+        process = start(stack, [place.programs["s3rdma-target"], "--root", place.data.root, "--listen",
+                                "127.0.0.1:0", "--port-file", port_file, "--rc", "off", "--dma", dma,
+                                "--log-level", "warn", "--key", f"{ACCESS_KEY}:{SECRET_KEY}"], log)
+        wait_until(port_file.exists, process, "s3rdma-target does not start", log)
+        self.process, self.endpoint = process, f"http://127.0.0.1:{int(port_file.read_text())}"
+
+
+class Ours(Contestant):
+    """s3rdmafs. `mode` is rdma.mode: a mount for RDMA has no second way, so that rows say what they mean."""
+
+    def __init__(self, stack, place, name, target, mode, **sections):
+        self.point, file = place.work / name, place.work / f"{name}.toml"
+        log = place.work / f"{name}.log"
+        tables = {
+            "bucket": {"name": BUCKET},
+            "endpoint": {"url": target.endpoint},
+            "credentials": {"access_key_id": ACCESS_KEY, "secret_access_key": SECRET_KEY},
+            "rdma": {"mode": mode},
+            "cache": {"size": place.cache_bytes},
+            "metadata": {"ttl": "1h"},  # as the null file system's and the rivals' names
+            "log": {"level": "warn"},
+            # What the mount does by itself is not written: builds that cannot choose must run too.
+            **({"mount": {"transport": place.transport}} if place.transport != "auto" else {}),
+            **sections,
+        }
+        # TOML's basic strings and integers are written as JSON writes them.
+        file.write_text("\n".join(f"[{section}]\n" + "".join(f"{key} = {json.dumps(value)}\n"
+                                                            for key, value in keys.items())
+                                  for section, keys in tables.items()))
+        file.chmod(0o600)
+        self.program = place.programs["s3rdmafs"]
+        self.budget_bytes = place.cache_bytes
+        self.process = start_mount(stack, [self.program, "mount", "--foreground", file, self.point],
+                                   self.point, log)
+
+    def make_resident(self, folder):
+        if re.search(r"^\s+warm\b", run(self.program, "--help"), re.MULTILINE):
+            run(self.program, "warm", self.point, self.point / folder)
+
+    def fetched_bytes(self):
+        text = run(self.program, "stats", self.point)
+        return sum(float(value) for value in
+                   re.findall(r"^s3rdmafs_get_bytes_total(?:\{[^}]*\})? (\S+)$", text, re.MULTILINE))
+
+    def resident_over_budget(self):
+        """Peak resident set as a share of what it may be; above 1 is too much."""
+        self.cpu_seconds()  # Failure where the daemon is gone
+        return resident_bytes_max(self.process.pid) / (self.budget_bytes + SPARE_BYTES)
+
+
+class Null(Contestant):
+    """The null file system; `like`, a mount of ours if there is one, lends it the kernel's read-ahead."""
+
+    def __init__(self, stack, place, name, like, *options):
+        self.point = place.work / name
+        if place.transport == "uring":
+            options += ("-o", "io_uring")
+        self.process = start_mount(stack, [place.programs["null_fs"], "--like", place.data.bucket, "--buffer-mib",
+                                           place.cache_bytes // MIB, *options, self.point],
+                                   self.point, place.work / f"{name}.log")
+        kernel_read_ahead(self.point).write_text(
+            kernel_read_ahead(like.point).read_text() if like else READ_AHEAD_KIB)
+
+
+class Tmpfs(Contestant):
+    """The bucket's own folder: it is on a huge-page tmpfs."""
+
+    def __init__(self, place):
+        self.point = place.data.bucket
+
+
+class S3fs(Contestant):
+    def __init__(self, stack, place, target):
+        self.point, password = place.work / "s3fs", place.work / "s3fs.passwd"
+        password.write_text(f"{ACCESS_KEY}:{SECRET_KEY}\n")
+        password.chmod(0o600)
+        files = place.work / "s3fs-files"  # it reads through local files: given the fastest there are
+        files.mkdir()
+        self.process = start_mount(
+            stack, ["s3fs", BUCKET, self.point, "-f", "-o", f"url={target.endpoint},use_path_request_style"
+                    f",passwd_file={password},endpoint=us-east-1,tmpdir={files},enable_noobj_cache"
+                    ",multipart_size=16,parallel_count=8,multireq_max=20,ro"],
+            self.point, place.work / "s3fs.log")
+
+
+class Rclone(Contestant):
+    def __init__(self, stack, place, target):
+        self.point = place.work / "rclone"
+        environment = {
+            "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(place.work),
+            "RCLONE_CONFIG": str(place.work / "none.conf"), "RCLONE_CONFIG_R_TYPE": "s3",
+            "RCLONE_CONFIG_R_PROVIDER": "Other", "RCLONE_CONFIG_R_ENDPOINT": target.endpoint,
+            "RCLONE_CONFIG_R_REGION": "us-east-1", "RCLONE_CONFIG_R_ACCESS_KEY_ID": ACCESS_KEY,
+            "RCLONE_CONFIG_R_SECRET_ACCESS_KEY": SECRET_KEY}
+        if not shutil.which("rclone"):
+            raise Failure("rclone is not installed")
+        self.process = start_mount(
+            stack, ["rclone", "mount", f"r:{BUCKET}", self.point, "--read-only", "--vfs-cache-mode", "off",
+                    "--dir-cache-time", "1h", "--no-checksum", "--no-modtime", "--buffer-size", "64M",
+                    "--max-read-ahead", "1M", "--vfs-read-chunk-size", "128M"],
+            self.point, place.work / "rclone.log", environment)
+
+
+class Raw(Contestant):
+    """Our object client without FUSE: raw_get, a program that runs once per measurement."""
+
+    def __init__(self, target, fabric):
+        self.arguments = ["--url", target.endpoint, "--bucket", BUCKET, "--fabric", fabric]
+
+
+class Field:
+    """Every contestant by name, started when it is first asked for."""
+
+    def __init__(self, stack, place):
+        self._stack, self._place = stack, place
+        self._started = {}
+
+    def _makers(self):
+        stack, place = self._stack, self._place
+        return {
+            "target-none": lambda: Target(stack, place, "none"),
+            "target-copy": lambda: Target(stack, place, "copy"),
+            "ours": lambda: Ours(stack, place, "ours", self["target-none"], "require"),
+            "ours-copy": lambda: Ours(stack, place, "ours-copy", self["target-copy"], "require"),
+            "ours-http": lambda: Ours(stack, place, "ours-http", self["target-copy"], "off"),
+            "null-direct": lambda: Null(stack, place, "null-direct", self._any_of_ours(), "--direct"),
+            "null-buffered": lambda: Null(stack, place, "null-buffered", self._any_of_ours()),
+            "tmpfs": lambda: Tmpfs(place),
+            "s3fs": lambda: S3fs(stack, place, self["target-copy"]),
+            "rclone": lambda: Rclone(stack, place, self["target-copy"]),
+            "raw-shm": lambda: Raw(self["target-copy"], "shm"),
+            "raw-http": lambda: Raw(self["target-copy"], "none"),
+        }
+
+    def names(self):
+        return set(self._makers())
+
+    def __getitem__(self, name):
+        """The contestant; Failure, each time, where it cannot be started."""
+        if name not in self._started:
+            try:
+                self._started[name] = self._makers()[name]()
+            except Failure as failure:
+                self._started[name] = failure
+        if isinstance(self._started[name], Failure):
+            raise self._started[name]
+        return self._started[name]
+
+    def _any_of_ours(self):
+        return next(iter(self.of_ours().values()), None)
+
+    def of_ours(self):
+        return {name: one for name, one in self._started.items() if isinstance(one, Ours)}

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a work: every side in turn, round by round, so that all see the same weather."""
+
+import contextlib
+import json
+import statistics
+import sys
+from dataclasses import dataclass, field
+
+from .foreign_load import ForeignLoad
+from .processes import Failure, run
+from .rows import DAEMON_CPU, FETCHED, LATENCY, OPS, RATE
+
+FOREIGN = "cores used by others"
+
+# One measurement that takes longer has hung or is hopeless.
+RUN_SECONDS = 300
+
+
+@dataclass
+class Measured:
+    """What one side of a work did, run by run; `failure` where it could not."""
+    runs: list = field(default_factory=list)  # {metric: value}
+    failure: str = ""
+
+    def values(self, metric):
+        return [one[metric] for one in self.runs if one.get(metric) is not None]
+
+    def median(self, metric):
+        values = self.values(metric)
+        return statistics.median(values) if values else None
+
+
+@dataclass
+class Verdict:
+    claim: object
+    ratio: float | None  # None: could not be measured
+    holds: bool
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def folder_of(work, label, number):
+    """Sides of a cold work share no names: two of them may be the same mount."""
+    return f"{work.name}/{label.replace(' ', '-')}/{number}" if work.cold else work.name
+
+
+def make_data(data, work, rounds):
+    if not work.cold:
+        data.make(work.name, work.files)
+        return
+    for label, side in work.sides.items():
+        for number in range(rounds):
+            data.make(folder_of(work, label, number), side.files or work.files)
+
+
+def _words(side, contestant, folder, files):
+    if side.on.startswith("raw"):  # keys instead of paths
+        base = folder
+    else:
+        base = contestant.point / folder
+    names = [f"{base}/f{number:05}" for number in range(files.count)]
+    words = []
+    for word in side.load.split():
+        if word == "{files}":
+            words += names
+        else:
+            words.append(word.replace("{first}", names[0]).replace("{folder}", str(base)))
+    return words
+
+
+def _once(place, side, contestant, folder, files):
+    words = _words(side, contestant, folder, files)
+    fetched, cpu = contestant.fetched_bytes(), contestant.cpu_seconds()
+    foreign = ForeignLoad()
+    if side.on.startswith("raw"):
+        mode, *rest = words
+        command = [place.programs["raw_get"], mode, *contestant.arguments, *rest]
+    else:
+        command = [place.programs["read_load"], *words]
+    try:
+        text = run(*command, seconds=RUN_SECONDS)
+    except Failure:
+        contestant.cpu_seconds()  # says so where its daemon is gone, which explains the rest
+        raise
+    cpu = contestant.cpu_seconds() - cpu
+    others = foreign.cores_used()
+    try:
+        done = json.loads(text)
+    except json.JSONDecodeError:
+        raise Failure(f"no result but {text[:200]!r}") from None
+    gigabytes = done["bytes"] / 1e9
+    result = {RATE: gigabytes / done["seconds"], OPS: done["ops"] / done["seconds"],
+              LATENCY: done["p50_us"] or None,
+              DAEMON_CPU: cpu / gigabytes if contestant.process else None,
+              "reader CPU s/GB": done["cpu_seconds"] / gigabytes, FOREIGN: others}
+    if fetched is not None:
+        result[FETCHED] = (contestant.fetched_bytes() - fetched) / done["bytes"]
+    return result
+
+
+def _make_resident(contestants, work):
+    """For mounts that can be told to. Others become warm in the round that does not count."""
+    for side in work.sides.values():
+        with contextlib.suppress(Failure):  # said when it is given the work
+            contestants[side.on].make_resident(work.name)
+
+
+def do(place, contestants, work, rounds):
+    """{label: Measured}. The first round warms up and does not count."""
+    measured = {label: Measured() for label in work.sides}
+    if not work.cold:
+        _make_resident(contestants, work)
+    for number in range(rounds):
+        for label, side in work.sides.items():
+            one = measured[label]
+            if one.failure:
+                continue
+            folder = folder_of(work, label, number)
+            try:
+                contestant = contestants[side.on]
+                result = _once(place, side, contestant, folder, side.files or work.files)
+                if contestant.point and work.cold and side.on != "tmpfs":
+                    run(place.programs["read_load"], "drop", contestant.point / folder, seconds=RUN_SECONDS)
+            except Failure as failure:
+                one.failure, one.runs = str(failure), []
+                say(f"  {label}: {failure}")
+                continue
+            if number > 0:
+                one.runs.append(result)
+    for label, one in measured.items():
+        if one.runs:
+            say(f"  {label:12} " + "  ".join(f"{metric} {one.median(metric):.3g}" for metric in work.metrics
+                                             if one.median(metric) is not None))
+    return measured
+
+
+def judge(work, measured):
+    verdicts = []
+    for claim in work.claims:
+        ours = measured[claim.ours].median(claim.metric)
+        theirs = measured[claim.against].median(claim.metric) if claim.against else 1.0
+        ratio = ours / theirs if ours is not None and theirs else None
+        verdicts.append(Verdict(claim, ratio, ratio is not None and claim.holds(ratio)))
+    return verdicts

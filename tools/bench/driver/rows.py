@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table: every work, who does it, and what is asked of the result. One place, in the order it is shown."""
+
+from dataclasses import dataclass
+
+from .data import Files
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+
+# What is compared, and how it is written. Of the first two, more is better.
+RATE, OPS = "GB/s", "ops/s"
+DAEMON_CPU, LATENCY, FETCHED = "daemon CPU s/GB", "p50 us", "bytes fetched per byte read"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One contestant and what it is to do: words for read_load, or for raw_get where it is a "raw".
+
+    {files} stands for the paths of the run's files, {first} for the first of them, {folder} for their folder.
+    """
+    on: str
+    load: str
+    files: Files | None = None  # of its own where the work's would take it too long
+
+
+@dataclass(frozen=True)
+class Claim:
+    """`ours` against `against` (None: a figure by itself), by `metric`."""
+    metric: str
+    against: str | None
+    at_least: float | None = None
+    at_most: float | None = None
+    ours: str = "s3rdmafs"
+
+    def holds(self, ratio):
+        return ratio >= self.at_least if self.at_least is not None else ratio <= self.at_most
+
+
+@dataclass(frozen=True)
+class Work:
+    name: str
+    title: str
+    dma: str      # "none", "copy" or "" where no server takes part
+    files: Files
+    sides: dict   # label -> Side
+    claims: tuple
+    cold: bool = True  # each run has new names; otherwise the first run is what makes it warm
+    metrics: tuple = (RATE, DAEMON_CPU)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is read; --quick makes it smaller, not different."""
+    runs: int
+    cache: int
+    sequential: int
+    rivals: int
+    small_files: int
+    rival_files: int
+    whole_files: int
+    random_object: int
+    random_reads: int
+    resident: int
+    held: int  # memory kept from the host's reach (memory.py)
+
+
+FULL = Scale(runs=5, cache=GIB, sequential=4 * GIB, rivals=GIB, small_files=20_000, rival_files=1000,
+             whole_files=200, random_object=4 * GIB, random_reads=40_000, resident=512 * MIB, held=6 * GIB)
+QUICK = Scale(runs=3, cache=512 * MIB, sequential=GIB, rivals=256 * MIB, small_files=2000, rival_files=200,
+              whole_files=24, random_object=GIB, random_reads=8000, resident=256 * MIB, held=2 * GIB)
+
+
+def works(scale):
+    sequential = Files(1, scale.sequential, real=False)
+    real = Files(1, scale.rivals, real=True)
+    resident = Files(1, scale.resident, real=True)
+    small = Files(scale.small_files, 100_000, real=True)
+    few_small = Files(scale.rival_files, 100_000, real=True)
+    read_1m = "sequential --block 1048576 {files}"
+    checked_1m = "sequential --block 1048576 --verify {files}"
+    mapped = "sequential --how mmap --block 1048576 {files}"
+    raw_parts = "sequential --part 8388608 --parallel 8 {first}"
+    all_small = "files --readers 8 --block 131072 --verify {folder}"
+    return [
+        Work("sequential-direct", "cold sequential, 1 reader, 1 MiB reads, direct", "none", sequential,
+             {"s3rdmafs": Side("ours", read_1m), "null": Side("null-direct", read_1m)},
+             (Claim(RATE, "null", at_least=0.90), Claim(DAEMON_CPU, "null", at_most=1.25))),
+        Work("sequential-buffered", "cold sequential, 1 reader, 1 MiB reads, through the page cache", "none",
+             sequential,
+             {"s3rdmafs": Side("ours", read_1m), "null": Side("null-buffered", read_1m)},
+             (Claim(RATE, "null", at_least=0.90), Claim(DAEMON_CPU, "null", at_most=1.25))),
+        Work("sequential-mmap", "cold sequential, 1 reader, mmap", "none", sequential,
+             {"s3rdmafs": Side("ours", mapped), "null": Side("null-buffered", mapped)},
+             (Claim(RATE, "null", at_least=0.90), Claim(DAEMON_CPU, "null", at_most=1.25))),
+        Work("sequential-4", "cold sequential, 4 readers on 4 files, direct", "none",
+             Files(4, scale.sequential // 2, real=False),
+             {"s3rdmafs": Side("ours", "sequential --readers 4 --block 1048576 {files}"),
+              "null": Side("null-direct", "sequential --readers 4 --block 1048576 {files}")},
+             (Claim(RATE, "null", at_least=0.90), Claim(DAEMON_CPU, "null", at_most=1.25))),
+        Work("real-copies", "cold sequential, 1 reader, 1 MiB reads, real copies", "copy", real,
+             {"s3rdmafs": Side("ours-copy", checked_1m), "s3fs": Side("s3fs", checked_1m),
+              "rclone": Side("rclone", checked_1m)},
+             (Claim(RATE, "s3fs", at_least=4), Claim(RATE, "rclone", at_least=4))),
+        Work("http", "the same over plain HTTP", "copy", real,
+             {"s3rdmafs": Side("ours-http", checked_1m), "s3fs": Side("s3fs", checked_1m),
+              "rclone": Side("rclone", checked_1m), "raw client": Side("raw-http", raw_parts)},
+             (Claim(RATE, "s3fs", at_least=1.5), Claim(RATE, "rclone", at_least=1.5),
+              Claim(RATE, "raw client", at_least=0.8))),
+        Work("resident-read", "resident object, 1 MiB reads", "copy", resident,
+             {"s3rdmafs": Side("ours-copy", checked_1m), "tmpfs": Side("tmpfs", checked_1m)},
+             (Claim(RATE, "tmpfs", at_least=0.90),), cold=False),
+        Work("resident-mmap", "resident object, scan of a mapping", "copy", resident,
+             {"s3rdmafs": Side("ours-copy", mapped + " --verify"), "tmpfs": Side("tmpfs", mapped + " --verify")},
+             (Claim(RATE, "tmpfs", at_least=0.90),), cold=False),
+        Work("resident-random", "resident object, 4 KiB random reads", "copy", resident,
+             {name: Side(on, "random --block 4096 --reads 200000 --verify {first}")
+              for name, on in (("s3rdmafs", "ours-copy"), ("tmpfs", "tmpfs"))},
+             (Claim(OPS, "tmpfs", at_least=0.90),), cold=False, metrics=(OPS,)),
+        Work("whole-files", f"{scale.whole_files} cold files of 32 MiB, open + read + close, 2 readers", "none",
+             Files(scale.whole_files, 32 * MIB, real=False),
+             {"s3rdmafs": Side("ours", "files --readers 2 --block 1048576 {folder}"),
+              "null": Side("null-direct", "files --readers 2 --block 1048576 {folder}")},
+             (Claim(RATE, "null", at_least=1.5),)),
+        Work("random-cold", "4 KiB random reads of a cold object, 16 readers", "copy",
+             Files(1, scale.random_object, real=True),
+             {"s3rdmafs": Side("ours-copy", f"random --block 4096 --readers 16 --verify"
+                               f" --reads {scale.random_reads} {{first}}"),
+              "raw client": Side("raw-shm", f"random --part 65536 --parallel 16"
+                                 f" --reads {scale.random_reads} {{first}}")},
+             (Claim(OPS, "raw client", at_least=0.8), Claim(FETCHED, None, at_most=16)),
+             metrics=(OPS, FETCHED)),
+        Work("small-files", f"{scale.small_files} files of 100 KB in random order, 8 readers, cold", "copy", small,
+             {"s3rdmafs": Side("ours-copy", all_small),
+              "raw client": Side("raw-shm", "objects --parallel 8 {folder}"),
+              "s3fs": Side("s3fs", all_small, few_small), "rclone": Side("rclone", all_small, few_small)},
+             (Claim(OPS, "raw client", at_least=0.7), Claim(OPS, "s3fs", at_least=3),
+              Claim(OPS, "rclone", at_least=3)), metrics=(OPS,)),
+        Work("safetensors", "one file by 8 processes through mmap, each its slice of every tensor, cold", "none",
+             sequential,
+             {"s3rdmafs": Side("ours", "sequential --how mmap --readers 8 --share 4194304 --block 1048576 {files}"),
+              "sequential": Side("ours", read_1m)},
+             (Claim(RATE, "sequential", at_least=0.7),)),
+        Work("hit-latency", "a hit: one cached 4 KiB block", "copy", Files(1, 64 * MIB, real=True),
+             {name: Side(on, "again --block 4096 --reads 20000 {first}")
+              for name, on in (("s3rdmafs", "ours-copy"), ("null", "null-direct"))},
+             (Claim(LATENCY, "null", at_most=1.15),), cold=False, metrics=(LATENCY,)),
+    ]
