@@ -13,13 +13,22 @@ set -euo pipefail
 readonly version_min=3.18
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 destination=$top/subprojects/fuse3
+# Without it FUSE over io_uring is left out of the build; the patch says why.
+patch=$top/subprojects/packagefiles/fuse3-ring.patch
 
 die() {
   printf 'get-libfuse: %s\n' "$@" >&2
   exit 1
 }
 
-[ -e "$destination/meson.build" ] && exit 0
+# The patch's own copy in the source says that it, and no older one, was applied.
+if [ -e "$destination/meson.build" ]; then
+  cmp -s "$patch" "$destination/ring.patch" && exit 0
+  if [ ! -e "$destination/ring.patch" ]; then
+    patch --quiet --strip=1 --directory="$destination" < "$patch" && cp "$patch" "$destination/ring.patch"
+    exit
+  fi
+fi
 pkg-config --exists "fuse3 >= $version_min" 2> /dev/null && exit 0
 
 by_hand="Unpack the source of libfuse $version_min or later into $destination and run this again."
@@ -68,6 +77,9 @@ tar -xf "$archive" --strip-components=1 -C "$work/unpacked"
 version=$(sed -n "s/.*version: *'\([0-9.]*\)'.*/\1/p" "$work/unpacked/meson.build" | head -n 1)
 dpkg --compare-versions "${version:-0}" ge "$version_min" ||
   die "$origin's newest libfuse is ${version:-unknown}, older than $version_min." "$by_hand"
+
+patch --quiet --strip=1 --directory="$work/unpacked" < "$patch"
+cp "$patch" "$work/unpacked/ring.patch"
 
 # Moved only when complete, so that an interrupted run leaves nothing that looks whole.
 mkdir -p "$top/subprojects"

@@ -24,7 +24,7 @@ build=(
   libgtest-dev libgmock-dev librapidcheck-dev      # unit and property tests are part of the build
   libbenchmark-dev                                 # tools/bench
   fuse3 attr iproute2 procps util-linux curl python3
-  dpkg-dev xz-utils                                # to fetch libfuse's source (tools/get-libfuse.sh)
+  dpkg-dev xz-utils patch                          # to fetch libfuse's source (tools/get-libfuse.sh)
 )
 
 # The tests: S3 clients and an S3 server that others wrote, and the runner of the mount tests.

@@ -54,6 +54,13 @@ enum class WriteMode {
   kSequential,  ///< files from start to end, unlink, mkdir, rmdir
 };
 
+/// How the kernel's requests reach the daemon.
+enum class Transport {
+  kAuto,   ///< the better one of those that can be had
+  kDev,    ///< by read(2) and write(2) on /dev/fuse
+  kUring,  ///< over io_uring; the mount fails where it cannot be had
+};
+
 enum class AddressingStyle { kPath, kVirtualHost };
 
 /// Everything one mount file says, checked and with defaults filled in. Plain value.
@@ -145,6 +152,7 @@ struct MountConfig {
     mode_t directory_mode = 0;  ///< permission bits only
     bool allow_other = false;
     unsigned threads = 0;  ///< FUSE workers; 0: chosen from the processors
+    Transport transport = Transport::kAuto;
   } mount;
 
   struct Log {

@@ -34,6 +34,8 @@ constexpr Names<CacheLock> kCacheLocks[] = {
     {"off", CacheLock::kOff}, {"try", CacheLock::kTry}, {"require", CacheLock::kRequire}};
 constexpr Names<WriteMode> kWriteModes[] = {{"off", WriteMode::kOff},
                                             {"sequential", WriteMode::kSequential}};
+constexpr Names<Transport> kTransports[] = {
+    {"auto", Transport::kAuto}, {"dev", Transport::kDev}, {"uring", Transport::kUring}};
 constexpr Names<AddressingStyle> kAddressingStyles[] = {
     {"path", AddressingStyle::kPath}, {"virtual-host", AddressingStyle::kVirtualHost}};
 std::string mounting_user(const Environment& environment) {
@@ -289,6 +291,10 @@ constexpr Key kKeys[] = {
     // for typing errors.
     {"mount", "threads", Integer{[](MountConfig& c) -> auto& { return c.mount.threads; }, 0, 256},
      Default{"0"}, "FUSE workers; 0: chosen from the number of processors."},
+    // src/README.md has the numbers that "auto" goes by.
+    {"mount", "transport",
+     Choice<Transport>{[](MountConfig& c) -> auto& { return c.mount.transport; }, kTransports},
+     Default{"auto"}, "How requests reach the daemon: /dev/fuse or io_uring."},
 
     {"log", "level", Text{[](MountConfig& c) -> auto& { return c.log.level; }, check_log_level},
      Default{"info"}, "The least important lines to log: trace, debug, info, warn or error."},

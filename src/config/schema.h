@@ -66,7 +66,7 @@ struct Choice {
 using Rule =
     std::variant<Text, Boolean, Integer, Size, SizeOrAuto, Duration, Mode, HexKey, Choice<RdmaMode>,
                  Choice<ByteCount>, Choice<Verify>, Choice<FabricChoice>, Choice<DcTokenForm>,
-                 Choice<AddressingStyle>, Choice<CacheLock>, Choice<WriteMode>>;
+                 Choice<AddressingStyle>, Choice<Transport>, Choice<CacheLock>, Choice<WriteMode>>;
 
 /// What a key is when nobody sets it.
 struct Default {

@@ -12,6 +12,7 @@
 #include "cache/arena.h"
 #include "cache/block_cache.h"
 #include "daemon/choose_fabric.h"
+#include "daemon/choose_transport.h"
 #include "fuse/kernel_settings.h"
 #include "fuse/session.h"
 #include "metrics/stats_socket.h"
@@ -52,6 +53,7 @@ struct MountedBucket::Layers {
       : plan(mount_plan), credentials(mount_plan.credentials) {}
 
   const MountPlan plan;
+  bool over_ring = false;
   const SystemClock clock;
   metrics::Registry metrics;
   s3::StaticCredentials credentials;
@@ -149,7 +151,8 @@ Result<void> MountedBucket::Layers::build_mount() {
                                                  .mount_point = plan.mount_point,
                                                  .allow_other = config.mount.allow_other,
                                                  .kernel_options = comma_list(plan.kernel_options),
-                                                 .threads = config.mount.threads});
+                                                 .threads = config.mount.threads,
+                                                 .over_ring = over_ring});
   if (!mounted) return std::unexpected(mounted.error());
   session = std::move(*mounted);
 
@@ -175,7 +178,10 @@ MountedBucket::~MountedBucket() {
 
 Result<std::unique_ptr<MountedBucket>> MountedBucket::create(const MountPlan& plan) {
   if (auto ok = fuse::check_fuse_device(); !ok) return std::unexpected(ok.error());
+  const auto over_ring = choose_ring(plan.config.mount.transport);
+  if (!over_ring) return std::unexpected(over_ring.error());
   auto layers = std::make_unique<Layers>(plan);
+  layers->over_ring = *over_ring;
   for (const auto step : {&Layers::build_store, &Layers::check_bucket_answers, &Layers::build_cache,
                           &Layers::build_uploads, &Layers::build_mount}) {
     if (auto done = ((*layers).*step)(); !done) {

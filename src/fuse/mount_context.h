@@ -34,6 +34,8 @@ struct MountContext {
       metrics.counter("fuse_written_bytes_total", "Bytes of files taken from the kernel");
   metrics::Counter& errors = metrics.counter("fuse_errors_total", "Requests answered with EIO");
 
+  /// Set by Session::mount: requests come over io_uring. Read by INIT only.
+  bool over_ring = false;
   /// Set by INIT: direct I/O files can be mapped shared (Linux 6.6). Read by open only.
   bool direct_io_allows_mmap = false;
 

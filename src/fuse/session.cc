@@ -14,6 +14,7 @@
 
 #include "fuse/lowlevel.h"
 #include "fuse/ops/ops.h"
+#include "fuse/ring.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/unique_fd.h"
 
@@ -52,6 +53,10 @@ Result<std::unique_ptr<Session>> Session::mount(MountContext& context, const Opt
     source += (c == ',' || c == '\\') ? std::string("\\") + c : std::string(1, c);
   std::string mount_options = context.file_system.is_writable() ? "rw" : "ro";
   mount_options += ",default_permissions,subtype=s3rdma,fsname=" + source;
+  context.over_ring = options.over_ring;
+  if (options.over_ring) {
+    mount_options += fmt::format(",io_uring,io_uring_q_depth={}", ring_depth());
+  }
   if (options.allow_other) mount_options += ",allow_other";
   if (!options.kernel_options.empty()) mount_options += "," + options.kernel_options;
 

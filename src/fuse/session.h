@@ -24,8 +24,9 @@ class Session {
     std::string mount_point;  ///< absolute
     bool allow_other = false;
     std::string
-        kernel_options;    ///< further ones for mount(2), comma separated, e.g. "nosuid,nodev"
-    unsigned threads = 0;  ///< workers; 0: chosen from the processors
+        kernel_options;      ///< further ones for mount(2), comma separated, e.g. "nosuid,nodev"
+    unsigned threads = 0;    ///< workers; 0: chosen from the processors
+    bool over_ring = false;  ///< requests come over io_uring; find_ring_hindrance() found none
   };
 
   /// Errors: kSystem or kAccessDenied (no /dev/fuse, no right to mount), with what to do.

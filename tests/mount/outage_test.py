@@ -9,6 +9,7 @@ import time
 
 import pytest
 from harness import content
+from harness.kernel import mount_with
 from harness.mount import GET_BYTES, assert_nothing_held, total
 from harness.processes import eventually
 
@@ -23,17 +24,18 @@ SLACK_SECONDS = 6
 READERS = 8
 
 
-@pytest.fixture(params=["rdma", "http"])
+@pytest.fixture(params=[("rdma", "dev"), ("http", "dev"), ("rdma", "uring")], ids="-".join)
 def place(request, site):
     """(target, mount): the cache holds a fraction of the data, so that reads need the server."""
     target = site.target()
     for number in range(READERS):
         content.write(target.root / BUCKET / f"file{number}", number, SIZE // READERS)
-    mode = {"rdma": "prefer", "http": "off"}[request.param]
-    mounted = site.mount(target, BUCKET, rdma={"mode": mode}, cache={"size": "64MiB"},
-                         read_ahead={"window_max": "0"},
-                         retry={"deadline": f"{DEADLINE_SECONDS}s"}, metadata={"ttl": "1h"})
-    mounted.path = request.param
+    path, transport = request.param
+    mode = {"rdma": "prefer", "http": "off"}[path]
+    mounted = mount_with(transport, lambda: site.mount(
+        target, BUCKET, rdma={"mode": mode}, cache={"size": "64MiB"}, read_ahead={"window_max": "0"},
+        retry={"deadline": f"{DEADLINE_SECONDS}s"}, metadata={"ttl": "1h"}, mount={"transport": transport}))
+    mounted.path = path
     return target, mounted
 
 

@@ -12,6 +12,7 @@ import threading
 
 import pytest
 from harness import content
+from harness.kernel import mount_with
 from harness.mount import GET_BYTES, assert_nothing_held, total
 
 pytestmark = pytest.mark.needs_fuse
@@ -49,11 +50,13 @@ def server(shared_site):
     return target
 
 
-@pytest.fixture(scope="module", params=["rdma", "http"])
+@pytest.fixture(scope="module", params=[("rdma", "dev"), ("http", "dev"), ("rdma", "uring")], ids="-".join)
 def mounted(request, shared_site, server):
-    mode = {"rdma": "require", "http": "off"}[request.param]
-    made = shared_site.mount(server, BUCKET, rdma={"mode": mode})
-    made.path = request.param
+    path, transport = request.param
+    mode = {"rdma": "require", "http": "off"}[path]
+    made = mount_with(transport, lambda: shared_site.mount(server, BUCKET, rdma={"mode": mode},
+                                                           mount={"transport": transport}))
+    made.path = path
     return made
 
 

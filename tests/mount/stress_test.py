@@ -9,6 +9,7 @@ import time
 
 import pytest
 from harness import content
+from harness.kernel import mount_with
 from harness.mount import assert_nothing_held
 from harness.settings import STRESS_SECONDS
 
@@ -39,11 +40,13 @@ def server(shared_site):
     return target
 
 
-@pytest.fixture(params=["rdma", "http"])
+@pytest.fixture(params=[("rdma", "dev"), ("http", "dev"), ("rdma", "uring")], ids="-".join)
 def mounted(request, site, server):
-    mode = {"rdma": "require", "http": "off"}[request.param]
-    return site.mount(server, BUCKET, rdma={"mode": mode}, cache={"size": f"{CACHE_BYTES // MIB}MiB"},
-                      http={"connections_max": CONNECTIONS_MAX})
+    path, transport = request.param
+    mode = {"rdma": "require", "http": "off"}[path]
+    return mount_with(transport, lambda: site.mount(
+        server, BUCKET, rdma={"mode": mode}, cache={"size": f"{CACHE_BYTES // MIB}MiB"},
+        http={"connections_max": CONNECTIONS_MAX}, mount={"transport": transport}))
 
 
 def read_whole_again_and_again(path, number, end):

@@ -10,6 +10,7 @@
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/machine_facts.h"
 #include "fuse/lowlevel.h"
+#include "fuse/ring.h"
 #include "fuse/session.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
@@ -24,13 +25,8 @@ class KernelCheck final : public Check {
     utsname system{};
     ::uname(&system);
     Finding finding = judge_kernel(system.release);
-    const std::string uring = first_line("/sys/module/fuse/parameters/enable_uring");
     const std::string pages = first_line("/proc/sys/fs/fuse/max_pages_limit");
-    finding.seen += fmt::format("; FUSE over io_uring {}, requests of at most {} pages",
-                                uring.empty()  ? "not in this kernel"
-                                : uring == "Y" ? "on"
-                                               : "off",
-                                pages.empty() ? "256" : pages);
+    finding.seen += fmt::format("; requests of at most {} pages", pages.empty() ? "256" : pages);
     return finding;
   }
 };
@@ -46,6 +42,20 @@ class FuseDeviceCheck final : public Check {
     const std::size_t at = detail.find("; ");
     return {Level::kFail, detail.substr(0, at),
             at == std::string::npos ? std::string() : detail.substr(at + 2)};
+  }
+};
+
+// No mount needs it, so its absence is worth a note at most.
+class RingCheck final : public Check {
+ public:
+  std::string_view name() const override { return "FUSE over io_uring"; }
+  Finding run(Context&) override {
+    const fuse::RingHindrance hindrance = fuse::find_ring_hindrance();
+    if (hindrance.reason.empty()) {
+      return {Level::kPass, "can be had with mount.transport = \"uring\"", {}};
+    }
+    return {Level::kNote, hindrance.reason,
+            "only for many small files and reads: " + hindrance.advice};
   }
 };
 
@@ -167,6 +177,7 @@ void add_machine_checks(Checks& checks) {
   checks.push_back(std::make_unique<KernelCheck>());
   checks.push_back(std::make_unique<FuseDeviceCheck>());
   checks.push_back(std::make_unique<LibfuseCheck>());
+  checks.push_back(std::make_unique<RingCheck>());
   checks.push_back(std::make_unique<HugePagesCheck>());
   checks.push_back(std::make_unique<DevicesCheck>());
 }

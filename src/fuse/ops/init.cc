@@ -5,8 +5,11 @@
 // writeback cache would write in an order of its own, which an object cannot take.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "fuse/kernel_settings.h"
 #include "fuse/ops/ops.h"
+#include "fuse/ring.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 
@@ -21,10 +24,17 @@ void report(MountContext& mount, const fuse_conn_info& connection) {
   mount.metrics
       .gauge("fuse_background_max", "Requests that nobody waits for, at most under way at once")
       .set(background);
-  spdlog::info("fuse: protocol {}.{}, requests up to {}, direct I/O with mmap {}",
-               connection.proto_major, connection.proto_minor, format_size(connection.max_write),
+  const std::string_view transport =
+      mount.over_ring && (connection.want_ext & FUSE_CAP_OVER_IO_URING) != 0 ? "uring" : "dev";
+  mount.metrics
+      .gauge("fuse_transport", "How requests come, always 1",
+             fmt::format("transport=\"{}\"", transport))
+      .set(1);
+  spdlog::info("fuse: protocol {}.{} over {}, requests up to {}, direct I/O with mmap {}",
+               connection.proto_major, connection.proto_minor, transport,
+               format_size(connection.max_write),
                mount.direct_io_allows_mmap ? "yes" : "no (Linux 6.6 has it)");
-  if (connection.max_write < kRequestBytesMax) {
+  if (!mount.over_ring && connection.max_write < kRequestBytesMax) {
     spdlog::info(
         "fuse: large direct reads would be faster by requests of {} (sysctl "
         "fs.fuse.max_pages_limit={}, Linux 6.13)",
@@ -58,6 +68,8 @@ void init(void* context, fuse_conn_info* connection) noexcept {
   connection->max_background = kBackgroundMax;
   connection->congestion_threshold = kBackgroundMax * 3 / 4;
   connection->max_write = request_bytes_granted();  // sets the largest read too
+  if (mount.over_ring)
+    connection->max_write = std::min(connection->max_write, kRingRequestBytesMax);
   report(mount, *connection);
 }
 
