@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/mapped_memory.h"
 #include "cache/memory_file.h"
 #include "rdma/fabric.h"
 #include "s3rdmafs/base/units.h"
@@ -28,12 +29,7 @@ class Arena {
   /// withholds little.
   static constexpr std::size_t kSlabBytes = 8 * kMiB;
 
-  /// Whether the pages must stay in memory.
-  enum class Lock {
-    kRequire,  ///< fail where the locked-memory limit does not allow it
-    kTry,      ///< lock if possible
-    kOff,
-  };
+  using Lock = MemoryLock;
 
   /// What the memory is for.
   struct Use {
@@ -48,7 +44,6 @@ class Arena {
   [[nodiscard]] static Result<std::unique_ptr<Arena>> create(std::uint64_t size_bytes, Lock lock,
                                                              rdma::Fabric& fabric,
                                                              const Use& use = for_reads());
-  ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
@@ -61,12 +56,12 @@ class Arena {
 
  private:
   static Use for_reads() { return {}; }  // gcc 12 takes no `= {}` for a nested struct here
-  Arena(MemoryFile file, std::span<std::byte> memory, std::size_t slab_bytes)
-      : file_(std::move(file)), memory_(memory), slab_bytes_(slab_bytes) {}
+  Arena(MemoryFile file, MappedMemory memory, std::size_t slab_bytes)
+      : file_(std::move(file)), memory_(std::move(memory)), slab_bytes_(slab_bytes) {}
 
   // In order of dependency: regions go before the memory they cover.
   MemoryFile file_;
-  std::span<std::byte> memory_;
+  MappedMemory memory_;
   const std::size_t slab_bytes_;
   std::vector<std::unique_ptr<rdma::MemoryRegion>> regions_;
 };

@@ -12,9 +12,7 @@
 #include <string>
 
 namespace s3rdmafs::cache {
-namespace {
-
-Result<UniqueFd> open_on_private_tmpfs(std::uint64_t size_bytes) {
+Result<HugeTmpfs> HugeTmpfs::mount(std::uint64_t size_bytes) {
   const UniqueFd context(::fsopen("tmpfs", FSOPEN_CLOEXEC));
   if (!context) return fail_errno("fsopen tmpfs", errno);
   const std::string size = std::to_string(size_bytes);
@@ -27,12 +25,24 @@ Result<UniqueFd> open_on_private_tmpfs(std::uint64_t size_bytes) {
   if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
     return fail_errno("creating a tmpfs", errno);
   }
-  const UniqueFd mount(::fsmount(context.get(), FSMOUNT_CLOEXEC,
-                                 MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
-  if (!mount) return fail_errno("fsmount", errno);
-  UniqueFd file(::openat(mount.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  UniqueFd root(::fsmount(context.get(), FSMOUNT_CLOEXEC,
+                          MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
+  if (!root) return fail_errno("fsmount", errno);
+  return HugeTmpfs(std::move(root));
+}
+
+Result<UniqueFd> HugeTmpfs::make_file() const {
+  UniqueFd file(::openat(root_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!file) return fail_errno("O_TMPFILE on tmpfs", errno);
   return file;
+}
+
+namespace {
+
+Result<UniqueFd> open_on_private_tmpfs(std::uint64_t size_bytes) {
+  const auto tmpfs = HugeTmpfs::mount(size_bytes);
+  if (!tmpfs) return std::unexpected(tmpfs.error());
+  return tmpfs->make_file();
 }
 
 }  // namespace

@@ -3,11 +3,25 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/base/unique_fd.h"
 
 namespace s3rdmafs::cache {
+
+/// A detached tmpfs of our own whose files have 2 MiB pages. It lives as long as a file of it.
+class HugeTmpfs {
+ public:
+  /// Holds at most `size_bytes`. Needs CAP_SYS_ADMIN. Errors: kSystem.
+  [[nodiscard]] static Result<HugeTmpfs> mount(std::uint64_t size_bytes);
+  /// An empty file without a name. Errors: kSystem.
+  [[nodiscard]] Result<UniqueFd> make_file() const;
+
+ private:
+  explicit HugeTmpfs(UniqueFd root) : root_(std::move(root)) {}
+  UniqueFd root_;
+};
 
 /// A file that lives in memory alone and has no name.
 struct MemoryFile {

@@ -10,6 +10,7 @@
 #include "config/toml_document.h"
 #include "config/value.h"
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::config {
 namespace {
@@ -181,7 +182,18 @@ class Loader {
     if (config.read_ahead.window_max_bytes > config.cache.size_bytes) {
       relate("read_ahead", "window_max", "is larger than cache.size, which has to hold it");
     }
+    check_resident_relations();
     check_write_relations();
+  }
+
+  // Objects that are read by pieces need some memory too.
+  void check_resident_relations() {
+    const MountConfig::Cache& cache = loaded_.config.cache;
+    if (cache.resident_bytes.value_or(0) + kBlocksBytesMin > cache.size_bytes) {
+      relate("cache", "resident_size",
+             fmt::format("leaves less than {} of cache.size for other objects",
+                         format_size(kBlocksBytesMin)));
+    }
   }
 
   void check_write_relations() {

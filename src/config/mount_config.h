@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "s3rdmafs/base/units.h"
+
 namespace s3rdmafs::config {
 
 /// Whether bulk bytes may, should or must go by RDMA token.
@@ -61,6 +63,10 @@ enum class Transport {
   kUring,  ///< over io_uring; the mount fails where it cannot be had
 };
 
+/// What objects that are read by pieces always have of cache.size: 8 slabs, so that a few readers
+/// of large objects do not evict each other's blocks.
+inline constexpr std::uint64_t kBlocksBytesMin = 64 * kMiB;
+
 enum class AddressingStyle { kPath, kVirtualHost };
 
 /// Everything one mount file says, checked and with defaults filled in. Plain value.
@@ -112,6 +118,9 @@ struct MountConfig {
   struct Cache {
     std::uint64_t size_bytes = 0;  ///< registered memory, a multiple of a slab (8 MiB)
     CacheLock lock = CacheLock::kTry;
+    /// Of size_bytes, for whole objects; nothing: chosen at mount (daemon/object_memory.h).
+    std::optional<std::uint64_t> resident_bytes;
+    std::uint64_t passthrough_max_bytes = 0;  ///< the largest object fetched whole; 0: none
   } cache;
 
   struct Write {

@@ -11,8 +11,10 @@
 
 #include "cache/arena.h"
 #include "cache/block_cache.h"
+#include "cache/object_cache.h"
 #include "daemon/choose_fabric.h"
 #include "daemon/choose_transport.h"
+#include "daemon/object_memory.h"
 #include "fuse/kernel_settings.h"
 #include "fuse/session.h"
 #include "metrics/stats_socket.h"
@@ -26,6 +28,10 @@
 
 namespace s3rdmafs::daemon {
 namespace {
+
+// Smaller objects stay in the kernel's page cache: there their second reader pays as little, and an
+// object here takes 2 MiB at least.
+constexpr std::uint64_t kPassthroughFromBytes = kMiB;
 
 cache::Arena::Lock arena_lock(config::CacheLock lock) {
   switch (lock) {
@@ -61,7 +67,8 @@ struct MountedBucket::Layers {
   std::unique_ptr<s3::HttpObjectStore> store;
   std::unique_ptr<cache::Arena> arena;
   std::unique_ptr<cache::BlockCache> cache;
-  std::unique_ptr<upload::Uploads> uploads;  // none in a read-only mount
+  std::unique_ptr<cache::ObjectCache> objects;  // none where the kernel cannot pass through
+  std::unique_ptr<upload::Uploads> uploads;     // none in a read-only mount
   std::unique_ptr<vfs::FileSystem> file_system;
   std::unique_ptr<fuse::MountContext> context;
   std::unique_ptr<fuse::Session> session;
@@ -100,7 +107,8 @@ Result<void> MountedBucket::Layers::check_bucket_answers() {
 
 Result<void> MountedBucket::Layers::build_cache() {
   const config::MountConfig& config = plan.config;
-  auto made = cache::Arena::create(config.cache.size_bytes, arena_lock(config.cache.lock), *fabric);
+  CacheShares shares = share_cache(config.cache);
+  auto made = cache::Arena::create(shares.blocks_bytes, arena_lock(config.cache.lock), *fabric);
   if (!made) return std::unexpected(made.error());
   arena = std::move(*made);
   if (!arena->has_huge_pages()) {
@@ -111,6 +119,15 @@ Result<void> MountedBucket::Layers::build_cache() {
       *arena, *store, clock, metrics,
       cache::BlockCache::Options{.read_ahead_max_bytes = config.read_ahead.window_max_bytes,
                                  .fill_deadline = config.retry.deadline});
+  if (!shares.objects) return {};
+  const auto files = std::make_shared<const cache::HugeTmpfs>(std::move(*shares.objects));
+  objects = std::make_unique<cache::ObjectCache>(
+      [files] { return files->make_file(); }, *store, *fabric, clock, metrics,
+      cache::ObjectCache::Options{
+          .limits = {.bytes_max = shares.objects_bytes, .files_max = object_files_max()},
+          .object_bytes_min = kPassthroughFromBytes,
+          .object_bytes_max = config.cache.passthrough_max_bytes,
+          .lock = arena_lock(config.cache.lock)});
   return {};
 }
 
@@ -137,7 +154,7 @@ Result<void> MountedBucket::Layers::build_mount() {
       vfs::FileSystem::Options{.prefix = config.bucket.prefix,
                                .ttl = config.metadata.ttl,
                                .negative_ttl = config.metadata.negative_ttl},
-      writing);
+      writing, objects.get());
   context.reset(new fuse::MountContext{.file_system = *file_system,
                                        .clock = clock,
                                        .metrics = metrics,
@@ -174,6 +191,7 @@ MountedBucket::~MountedBucket() {
   // First those that wait for an RDMA session: they then fail in the store as well.
   layers_->fabric->shut_down();
   layers_->store->shut_down();
+  if (layers_->objects) layers_->objects->shut_down();
 }
 
 Result<std::unique_ptr<MountedBucket>> MountedBucket::create(const MountPlan& plan) {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 
+#include "fuse/open_modes.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "vfs/file_system.h"
@@ -36,8 +37,12 @@ struct MountContext {
 
   /// Set by Session::mount: requests come over io_uring. Read by INIT only.
   bool over_ring = false;
+  OpenModes open_modes{metrics};
+
   /// Set by INIT: direct I/O files can be mapped shared (Linux 6.6). Read by open only.
   bool direct_io_allows_mmap = false;
+  /// Set by INIT: the kernel reads whole objects for itself (Linux 6.9). Read by open only.
+  bool passes_through = false;
 
   [[nodiscard]] Deadline deadline() const { return clock.now() + look.deadline; }
   [[nodiscard]] struct stat stat_of(const vfs::Attributes& attributes) const;

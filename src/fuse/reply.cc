@@ -72,8 +72,10 @@ void Reply::attributes(const struct stat& attributes, double valid_s) {
   if (claim()) fuse_reply_attr(state_->request, &attributes, valid_s);
 }
 
-void Reply::open(const fuse_file_info& file) {
-  if (claim()) fuse_reply_open(state_->request, &file);
+bool Reply::open(const std::function<fuse_file_info(fuse_req_t)>& make_file) {
+  if (!claim()) return false;
+  const fuse_file_info file = make_file(state_->request);
+  return fuse_reply_open(state_->request, &file) == 0;
 }
 
 void Reply::create(const fuse_entry_param& entry, const fuse_file_info& file) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -32,7 +33,10 @@ class Reply {
   void errno_value(int value);
   void entry(const fuse_entry_param& entry);
   void attributes(const struct stat& attributes, double valid_s);
-  void open(const fuse_file_info& file);
+  /// Asks for what to answer only if an answer is still wanted, and while the request is still
+  /// there to ask the kernel with. False where the kernel will have no such handle, and so will not
+  /// release it: the caller must.
+  bool open(const std::function<fuse_file_info(fuse_req_t)>& make_file);
   void create(const fuse_entry_param& entry, const fuse_file_info& file);
   void written(std::size_t bytes);
   void bytes(std::span<const char> bytes);

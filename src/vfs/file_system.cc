@@ -31,7 +31,8 @@ constexpr std::size_t kOrderedFilesMax = 65'536;
 }  // namespace
 
 FileSystem::Impl::Impl(s3::ObjectStore& store, cache::ReadCache& cache, const Clock& clock,
-                       metrics::Registry& metrics, Options options, std::optional<Writing> writing)
+                       metrics::Registry& metrics, Options options, std::optional<Writing> writing,
+                       cache::ResidentObjects* whole)
     : options_(std::move(options)),
       store_(store),
       clock_(clock),
@@ -46,6 +47,7 @@ FileSystem::Impl::Impl(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
       order_(kOrderedFilesMax),
       resolver_(std::make_shared<NameResolver>(store, clock, names_, metrics)),
       files_(cache, metrics),
+      whole_(whole),
       writing_(writing) {
   if (writing_) written_.emplace(writing_->uploads, clock);
 }
@@ -173,6 +175,43 @@ void FileSystem::Impl::on_stale(Ino ino, const std::string& key) {
 }
 
 void FileSystem::Impl::open(Ino ino, Deadline deadline, Done<OpenFile> done) {
+  confirm_version(ino, deadline,
+                  [self = shared_from_this(), ino,
+                   done = std::move(done)](Result<s3::ObjectInfo> object) mutable {
+                    if (!object) return done(std::unexpected(std::move(object.error())));
+                    done(self->open_version(ino, *object));
+                  });
+}
+
+void FileSystem::Impl::open_whole(Ino ino, Deadline deadline, Done<OpenFile> done) {
+  if (whole_ == nullptr) return open(ino, deadline, std::move(done));
+  confirm_version(ino, deadline,
+                  [self = shared_from_this(), ino, deadline,
+                   done = std::move(done)](Result<s3::ObjectInfo> object) mutable {
+                    if (!object) return done(std::unexpected(std::move(object.error())));
+                    self->fetch_whole(ino, std::move(*object), deadline, std::move(done));
+                  });
+}
+
+// A version that is gone is the one failure that the open tells: reading by pieces would find it
+// gone as well, and now the kernel can still look the name up again.
+void FileSystem::Impl::fetch_whole(Ino ino, s3::ObjectInfo object, Deadline deadline,
+                                   Done<OpenFile> done) {
+  cache::ObjectVersion version{object.key, object.etag, object.size_bytes};
+  whole_->open(std::move(version), deadline,
+               [self = shared_from_this(), ino, object = std::move(object), done = std::move(done)](
+                   Result<std::shared_ptr<const cache::ResidentObject>> whole) mutable {
+                 if (!whole && whole.error().code == ErrorCode::kStale) {
+                   self->on_stale(ino, object.key);
+                   return done(std::unexpected(std::move(whole.error())));
+                 }
+                 OpenFile file = self->open_version(ino, object);
+                 if (whole) file.whole = std::move(*whole);
+                 done(std::move(file));
+               });
+}
+
+void FileSystem::Impl::confirm_version(Ino ino, Deadline deadline, Done<s3::ObjectInfo> done) {
   const std::optional<Inode> inode = inodes_.find(ino);
   if (!inode) return done(no_such_inode(ino));
   const s3::ObjectInfo& wanted = inode->node.object;
@@ -187,7 +226,7 @@ void FileSystem::Impl::open(Ino ino, Deadline deadline, Done<OpenFile> done) {
                     : fail(ErrorCode::kStale, "'" + wanted.key + "' is no longer being written"));
   }
   if (names_.time_left(inode->seen_at) > std::chrono::milliseconds(0)) {
-    return done(open_version(ino, wanted));
+    return done(wanted);
   }
   store_.head(wanted.key, deadline,
               [self = shared_from_this(), ino, wanted, seen_at = clock_.now(),
@@ -200,7 +239,7 @@ void FileSystem::Impl::open(Ino ino, Deadline deadline, Done<OpenFile> done) {
                                    "'" + wanted.key + "' is no longer version " + wanted.etag));
                 }
                 self->inodes_.confirm(ino, seen_at);
-                done(self->open_version(ino, wanted));
+                done(std::move(wanted));
               });
 }
 
@@ -231,8 +270,10 @@ void FileSystem::Impl::release(std::uint64_t handle) {
 // The outside
 
 FileSystem::FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Clock& clock,
-                       metrics::Registry& metrics, Options options, std::optional<Writing> writing)
-    : impl_(std::make_shared<Impl>(store, cache, clock, metrics, std::move(options), writing)) {}
+                       metrics::Registry& metrics, Options options, std::optional<Writing> writing,
+                       cache::ResidentObjects* whole)
+    : impl_(std::make_shared<Impl>(store, cache, clock, metrics, std::move(options), writing,
+                                   whole)) {}
 
 FileSystem::~FileSystem() = default;
 
@@ -255,6 +296,10 @@ void FileSystem::release_directory(std::uint64_t handle) { impl_->release_direct
 void FileSystem::open(Ino ino, Deadline deadline, Done<OpenFile> done) {
   impl_->open(ino, deadline, std::move(done));
 }
+void FileSystem::open_whole(Ino ino, Deadline deadline, Done<OpenFile> done) {
+  impl_->open_whole(ino, deadline, std::move(done));
+}
+bool FileSystem::has_whole_objects() const { return impl_->has_whole_objects(); }
 void FileSystem::read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length,
                       Deadline deadline, Done<cache::PinnedBytes> done) {
   impl_->read(handle, offset_bytes, length, deadline, std::move(done));

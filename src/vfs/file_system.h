@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cache/read_cache.h"
+#include "cache/resident_objects.h"
 #include "s3/object_store.h"
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
@@ -49,6 +50,8 @@ struct DirectoryEntry {
 struct OpenFile {
   std::uint64_t handle = 0;
   std::uint64_t size_bytes = 0;
+  /// All of it, where open_whole() got it. The handle reads by pieces as well as any other.
+  std::shared_ptr<const cache::ResidentObject> whole = {};
 };
 
 struct CreatedFile {
@@ -87,12 +90,16 @@ class FileSystem {
   };
 
   /// Borrows all but the options for its lifetime.
+  /// @param whole  where open_whole() gets objects; null: it is open()
   FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Clock& clock,
              metrics::Registry& metrics, Options options,
-             std::optional<Writing> writing = std::nullopt);
+             std::optional<Writing> writing = std::nullopt,
+             cache::ResidentObjects* whole = nullptr);
   ~FileSystem();
 
   [[nodiscard]] bool is_writable() const;
+  /// Whether open_whole() is more than open().
+  [[nodiscard]] bool has_whole_objects() const;
 
   /// Finds `name` in directory `parent`. Errors: kNotFound (may be kept for negative_ttl),
   /// kNotDirectory, and the object store's.
@@ -118,6 +125,10 @@ class FileSystem {
   /// Opens one version of a file. What lookup saw longer than `ttl` ago is asked for again.
   /// Errors: kStale (the object was replaced or is gone: look the name up again), kIsDirectory.
   void open(Ino ino, Deadline deadline, Done<OpenFile> done);
+  /// As open(), but answers when the whole object is in memory, if it may and can be
+  /// (OpenFile::whole tells); where that fails the file is open all the same. Errors: those of
+  /// open().
+  void open_whole(Ino ino, Deadline deadline, Done<OpenFile> done);
   /// Bytes of that version, clipped to its end. Errors: as cache::ObjectReader::read.
   void read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length, Deadline deadline,
             Done<cache::PinnedBytes> done);

@@ -34,7 +34,8 @@ namespace s3rdmafs::vfs {
 class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(s3::ObjectStore& store, cache::ReadCache& cache, const Clock& clock,
-       metrics::Registry& metrics, Options options, std::optional<Writing> writing);
+       metrics::Registry& metrics, Options options, std::optional<Writing> writing,
+       cache::ResidentObjects* whole);
 
   void lookup(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);
   void forget(Ino ino, std::uint64_t count) { inodes_.forget(ino, count); }
@@ -47,6 +48,8 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   void release_directory(std::uint64_t handle) { directories_.remove(handle); }
 
   void open(Ino ino, Deadline deadline, Done<OpenFile> done);
+  void open_whole(Ino ino, Deadline deadline, Done<OpenFile> done);
+  bool has_whole_objects() const { return whole_ != nullptr; }
   void read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length, Deadline deadline,
             Done<cache::PinnedBytes> done);
   void release(std::uint64_t handle);
@@ -69,6 +72,9 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
  private:
   Attributes attributes_of(Ino ino, const Node& node) const;
   Entry give_to_kernel(const Node& node, SeenAt seen_at);
+  /// Gives the version behind `ino` if its name still stands for it. Errors: as open().
+  void confirm_version(Ino ino, Deadline deadline, Done<s3::ObjectInfo> done);
+  void fetch_whole(Ino ino, s3::ObjectInfo object, Deadline deadline, Done<OpenFile> done);
   OpenFile open_version(Ino ino, const s3::ObjectInfo& object);
   /// The version behind `ino` is gone: nothing known about its name holds any longer.
   void on_stale(Ino ino, const std::string& key);
@@ -99,6 +105,7 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   const std::shared_ptr<NameResolver> resolver_;
   HandleTable<DirectoryHandle> directories_;
   OpenFiles files_;
+  cache::ResidentObjects* const whole_;
   /// Both or none.
   const std::optional<Writing> writing_;
   std::optional<WrittenFiles> written_;

@@ -6,19 +6,22 @@ import os
 import shutil
 
 import pytest
-from harness.mount import can_mount
+from harness.mount import can_mount, can_pass_through
 from harness.settings import BUILD
 from harness.site import Site, no_leaks
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "needs_fuse: mounts something")
+    config.addinivalue_line("markers", "needs_passthrough: the kernel reads files of the daemon")
     config.addinivalue_line("markers", "needs_root: enters name spaces of its own")
     config.addinivalue_line("markers", "needs(program, ...): runs programs that others wrote")
 
 
 def pytest_runtest_setup(item):
     if item.get_closest_marker("needs_fuse") and (why := can_mount()):
+        pytest.skip(why)
+    if item.get_closest_marker("needs_passthrough") and (why := can_pass_through()):
         pytest.skip(why)
     if item.get_closest_marker("needs_root") and os.geteuid() != 0:
         pytest.skip("needs root: it makes a mount name space")

@@ -49,6 +49,16 @@ void report(MountContext& mount, const fuse_conn_info& connection) {
   }
 }
 
+// The kernel's own reads of files of ours. Those lie on a tmpfs, which is stacked on nothing, so
+// that another file system may be stacked on this one.
+bool take_passthrough(const MountContext& mount, fuse_conn_info* connection) {
+  if (!mount.file_system.has_whole_objects()) return false;
+  connection->max_backing_stack_depth = FUSE_BACKING_STACKED_UNDER;
+  const bool taken = fuse_set_feature_flag(connection, FUSE_CAP_PASSTHROUGH);
+  if (!taken) spdlog::warn("fuse: no passthrough: Linux 6.9 and CONFIG_FUSE_PASSTHROUGH have it");
+  return taken;
+}
+
 }  // namespace
 
 void init(void* context, fuse_conn_info* connection) noexcept {
@@ -64,6 +74,8 @@ void init(void* context, fuse_conn_info* connection) noexcept {
     fuse_unset_feature_flag(connection, unwanted);
   }
   mount.direct_io_allows_mmap = fuse_set_feature_flag(connection, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
+
+  mount.passes_through = take_passthrough(mount, connection);
 
   connection->max_background = kBackgroundMax;
   connection->congestion_threshold = kBackgroundMax * 3 / 4;

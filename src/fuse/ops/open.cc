@@ -2,6 +2,8 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <tuple>
+#include <utility>
 
 #include "fuse/ops/ops.h"
 #include "fuse/process.h"
@@ -16,41 +18,65 @@ namespace {
 // and programs that read 4 KiB at a time do not ask us for each.
 constexpr std::uint64_t kDirectIoFromBytes = 8 * kMiB;
 
+// Between the smallest and the largest object that may be fetched whole, the kernel reads for
+// itself: the cache decides (cache/object_cache.h), and OpenModes that no inode is read in two ways
+// at once.
+
 // Written files go past the page cache: they are written once, and never read by this handle.
-void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Reply& reply) {
+void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Reply reply) {
   if (!mount.file_system.is_writable()) return reply.errno_value(EROFS);
   const bool truncate = (opened.flags & O_TRUNC) != 0;
   const auto result = mount.file_system.open_to_write(ino, truncate, process_of(reply.request()));
   if (!result) return reply.error(result.error());
   opened.fh = result->handle;
   opened.direct_io = 1;
-  reply.open(opened);
+  const bool is_open = reply.open([&opened](fuse_req_t) { return opened; });
+  if (!is_open) mount.file_system.release(result->handle);
+}
+
+void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& file, Reply& reply,
+                   vfs::OpenFile result) {
+  const bool is_direct = mount.direct_io_allows_mmap && result.size_bytes >= kDirectIoFromBytes;
+  bool is_counted = false;
+  const bool is_open = reply.open([&](fuse_req_t request) {
+    is_counted = true;
+    const OpenModes::Answer answer = mount.open_modes.open(
+        ino, is_direct ? OpenMode::kDirect : OpenMode::kCached, std::move(result.whole),
+        [request](int fd) { return fuse_passthrough_open(request, fd); });
+    fuse_file_info opened = file;
+    opened.fh = result.handle;
+    // What the page cache holds of this inode is of this very version. With passthrough it holds
+    // nothing, and the kernel answers EIO to the flag.
+    opened.keep_cache = answer.mode != OpenMode::kPassthrough;
+    opened.noflush = 1;
+    opened.direct_io = answer.mode == OpenMode::kDirect;
+    opened.backing_id = answer.backing_id;
+    return opened;
+  });
+  if (is_open) return;
+  mount.file_system.release(result.handle);
+  // The kernel took no answer because the mount is gone, and all backing ids with it.
+  if (is_counted) std::ignore = mount.open_modes.release(ino);
 }
 
 }  // namespace
 
 void open(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
-  Reply reply(request);
   if ((file->flags & O_ACCMODE) != O_RDONLY || (file->flags & (O_TRUNC | O_APPEND)) != 0) {
-    open_to_write(mount, ino, *file, reply);
+    open_to_write(mount, ino, *file, Reply::uninterruptible(request));
     return;
   }
-  mount.file_system.open(ino, mount.deadline(),
-                         [&mount, opened = *file,
-                          reply = std::move(reply)](const Result<vfs::OpenFile>& result) mutable {
-                           if (!result) {
-                             reply.error(result.error());
-                             return;
-                           }
-                           opened.fh = result->handle;
-                           // What the page cache holds of this inode is of this very version.
-                           opened.keep_cache = 1;
-                           opened.noflush = 1;
-                           opened.direct_io = mount.direct_io_allows_mmap &&
-                                              result->size_bytes >= kDirectIoFromBytes;
-                           reply.open(opened);
-                         });
+  auto answer = [&mount, ino, opened = *file,
+                 reply = Reply(request)](Result<vfs::OpenFile> result) mutable {
+    if (!result) return reply.error(result.error());
+    reply_to_open(mount, ino, opened, reply, std::move(*result));
+  };
+  if (mount.passes_through && mount.open_modes.may_pass_through(ino)) {
+    mount.file_system.open_whole(ino, mount.deadline(), std::move(answer));
+  } else {
+    mount.file_system.open(ino, mount.deadline(), std::move(answer));
+  }
 }
 
 }  // namespace s3rdmafs::fuse::ops

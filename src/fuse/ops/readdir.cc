@@ -77,7 +77,8 @@ void opendir(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept 
   }
   fuse_file_info opened = *file;
   opened.fh = *handle;
-  reply.open(opened);
+  const bool is_open = reply.open([&opened](fuse_req_t) { return opened; });
+  if (!is_open) mount.file_system.release_directory(*handle);
 }
 
 void readdir(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset,

@@ -4,8 +4,11 @@
 
 namespace s3rdmafs::fuse::ops {
 
-void release(fuse_req_t request, fuse_ino_t, fuse_file_info* file) noexcept {
-  context_of(request).file_system.release(file->fh);
+void release(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
+  MountContext& mount = context_of(request);
+  mount.file_system.release(file->fh);
+  const int backing_id = mount.open_modes.release(ino);
+  if (backing_id > 0) fuse_passthrough_close(request, backing_id);
   Reply(request).errno_value(0);
 }
 

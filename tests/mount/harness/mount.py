@@ -50,6 +50,15 @@ def can_mount():
     return ""
 
 
+def can_pass_through():
+    """Empty, or why the kernel cannot read files of the daemon."""
+    if os.geteuid() != 0:
+        return "not root: passthrough needs CAP_SYS_ADMIN"
+    if tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2]) < (6, 9):
+        return "passthrough is in Linux 6.9"
+    return ""
+
+
 class Mount:
     """A mount by `s3rdmafs mount`, made on construction. Raises MountFailed if the command says no."""
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace s3rdmafs::cache {
+
+/// Which object files there are, how many bytes they take together, and which go when another needs
+/// room. Pure bookkeeping over numbers; no file is touched. Thread-bound: ObjectCache's lock guards
+/// it.
+///
+/// A file is busy (being filled, open, or not yet fenced), or idle (holds an object that nobody has
+/// open; least recently used goes first), or empty (goes before all idle ones).
+class ObjectPool {
+ public:
+  using FileId = std::uint64_t;
+
+  struct Limits {
+    std::uint64_t bytes_max = 0;
+    std::size_t files_max = 0;  ///< a descriptor each
+  };
+
+  /// What a new object gets: `file`, a number of its own unless `reused`, and what has to be closed
+  /// before it is made. Of the dropped and the reused the caller forgets the objects.
+  struct Room {
+    FileId file = 0;
+    bool reused = false;
+    std::vector<FileId> dropped = {};
+  };
+
+  explicit ObjectPool(Limits limits) : limits_(limits) {}
+
+  /// A busy file of exactly this capacity. Nothing, and nothing changed, where that would take
+  /// files that are busy or held.
+  /// @param is_held  whether a program has the file although it is idle; such a file stays, since
+  ///                 closing it would free nothing
+  [[nodiscard]] std::optional<Room> take(std::uint64_t capacity_bytes,
+                                         const std::function<bool(FileId)>& is_held);
+
+  void set_busy(FileId file);
+  void set_idle(FileId file);   ///< as the most recently used
+  void set_empty(FileId file);  ///< the next to go
+  /// It was closed, or could not be made.
+  void remove(FileId file);
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::size_t files() const noexcept { return files_.size(); }
+
+ private:
+  struct File {
+    std::uint64_t capacity_bytes = 0;
+    std::optional<std::list<FileId>::iterator> place;  // in order_; none while busy
+  };
+
+  [[nodiscard]] bool has_room(std::uint64_t more_bytes, std::uint64_t fewer_bytes,
+                              std::size_t fewer_files) const;
+  void leave_order(File& file);
+
+  const Limits limits_;
+  std::uint64_t bytes_ = 0;
+  FileId last_ = 0;
+  std::unordered_map<FileId, File> files_;
+  std::list<FileId> order_;  // who goes first stands first
+};
+
+}  // namespace s3rdmafs::cache

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuse/open_modes.h"
+
+#include <utility>
+
+namespace s3rdmafs::fuse {
+namespace {
+
+metrics::Counter& opens(metrics::Registry& metrics, std::string_view labels) {
+  return metrics.counter("fuse_opens_total", "Opens for reading by who serves the reads", labels);
+}
+
+metrics::Counter& declined(metrics::Registry& metrics, std::string_view labels) {
+  return metrics.counter("passthrough_declined_total",
+                         "Opens that were not passed through, by reason", labels);
+}
+
+}  // namespace
+
+OpenModes::OpenModes(metrics::Registry& metrics)
+    : direct_(opens(metrics, R"(mode="direct")")),
+      cached_(opens(metrics, R"(mode="cached")")),
+      passthrough_(opens(metrics, R"(mode="passthrough")")),
+      other_mode_(declined(metrics, R"(reason="other_mode")")),
+      refused_(declined(metrics, R"(reason="kernel_refused")")) {}
+
+bool OpenModes::may_pass_through(vfs::Ino ino) const {
+  const MutexLock lock(mutex_);
+  const auto found = inodes_.find(ino);
+  const bool may = found == inodes_.end() || found->second.mode == OpenMode::kPassthrough;
+  if (!may) other_mode_.add();
+  return may;
+}
+
+OpenModes::Answer OpenModes::open(vfs::Ino ino, OpenMode otherwise,
+                                  std::shared_ptr<const cache::ResidentObject> whole,
+                                  const MakeBacking& make_backing) {
+  std::shared_ptr<const cache::ResidentObject> unused;  // goes after the lock
+  const MutexLock lock(mutex_);
+  Inode& inode = inodes_[ino];
+  if (inode.handles++ == 0) {
+    inode.mode = otherwise;
+    if (whole) {
+      inode.backing_id = make_backing(whole->fd());
+      if (inode.backing_id > 0) {
+        inode.mode = OpenMode::kPassthrough;
+        inode.whole = std::move(whole);
+      } else {
+        inode.backing_id = 0;
+        refused_.add();
+      }
+    }
+  } else if (whole && inode.mode != OpenMode::kPassthrough) {
+    other_mode_.add();
+  }
+  unused = std::move(whole);
+  switch (inode.mode) {
+    case OpenMode::kDirect:
+      direct_.add();
+      break;
+    case OpenMode::kCached:
+      cached_.add();
+      break;
+    case OpenMode::kPassthrough:
+      passthrough_.add();
+      break;
+  }
+  return {.mode = inode.mode, .backing_id = inode.backing_id};
+}
+
+int OpenModes::release(vfs::Ino ino) {
+  Inode last;  // its object goes after the lock
+  const MutexLock lock(mutex_);
+  const auto found = inodes_.find(ino);
+  if (found == inodes_.end() || --found->second.handles > 0) return 0;
+  last = std::move(found->second);
+  inodes_.erase(found);
+  return last.backing_id;
+}
+
+}  // namespace s3rdmafs::fuse

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/object_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "fakes/fake_clock.h"
+#include "fakes/fake_fabric.h"
+#include "fakes/fake_object_store.h"
+#include "fakes/tmpfs_file.h"
+
+namespace s3rdmafs::cache {
+namespace {
+
+using fakes::FakeObjectStore;
+using Object = std::shared_ptr<const ResidentObject>;
+
+constexpr std::uint64_t kSize = 3 * kMiB;  // a file of 4 MiB
+
+class ObjectCacheTest : public testing::Test {
+ protected:
+  // Room for `files` objects of kSize.
+  void start(std::size_t files) {
+    cache_ = std::make_unique<ObjectCache>(
+        [this] { return make_file(); }, store_, fabric_, clock_, metrics_,
+        ObjectCache::Options{.limits = {.bytes_max = files * 4 * kMiB, .files_max = 100},
+                             .object_bytes_min = kMiB,
+                             .object_bytes_max = 8 * kMiB,
+                             .lock = MemoryLock::kOff});
+  }
+
+  void TearDown() override {
+    store_.release_all();
+    store_.shut_down();
+    if (cache_) cache_->shut_down();
+  }
+
+  Result<UniqueFd> make_file() {
+    if (no_files_) return fail(ErrorCode::kSystem, "the test says no");
+    ++files_made_;
+    return fakes::make_tmpfs_file();
+  }
+
+  ObjectVersion put(const std::string& key, std::uint64_t size = kSize) {
+    return {
+        .key = key, .etag = store_.put(key, std::string(size, key.front())), .size_bytes = size};
+  }
+
+  std::future<Result<Object>> open_later(ObjectVersion version) {
+    auto promise = std::make_shared<std::promise<Result<Object>>>();
+    auto future = promise->get_future();
+    cache_->open(std::move(version), clock_.now() + std::chrono::seconds(30),
+                 [promise](Result<Object> object) { promise->set_value(std::move(object)); });
+    return future;
+  }
+  Result<Object> open(ObjectVersion version) { return open_later(std::move(version)).get(); }
+
+  static std::string content(const Object& object) {
+    struct stat status{};
+    ::fstat(object->fd(), &status);
+    std::string text(static_cast<std::size_t>(status.st_size), '\0');
+    EXPECT_EQ(::pread(object->fd(), text.data(), text.size(), 0),
+              static_cast<ssize_t>(text.size()));
+    return text;
+  }
+
+  std::size_t gets() const { return store_.count(FakeObjectStore::Operation::kGet); }
+  std::uint64_t declined(std::string_view reason) {
+    return metrics_
+        .counter("passthrough_declined_total", "", "reason=\"" + std::string(reason) + "\"")
+        .value();
+  }
+
+  // What happens on the cache's thread is given plenty of time.
+  static bool eventually(const std::function<bool()>& condition) {
+    for (int attempt = 0; attempt < 2000; ++attempt) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
+  fakes::FakeClock clock_;
+  metrics::Registry metrics_;
+  fakes::FakeFabric fabric_;
+  FakeObjectStore store_{clock_};
+  std::atomic<bool> no_files_{false};
+  std::atomic<int> files_made_{0};
+  std::unique_ptr<ObjectCache> cache_;
+};
+
+TEST_F(ObjectCacheTest, AnObjectIsInAFileExactlyAsLong) {
+  start(1);
+  const auto object = open(put("a", kSize + 5));
+  ASSERT_TRUE(object);
+  EXPECT_EQ(content(*object), std::string(kSize + 5, 'a'));
+}
+
+TEST_F(ObjectCacheTest, WhatIsResidentIsNotFetchedAgain) {
+  start(2);
+  const auto version = put("a");
+  {
+    ASSERT_TRUE(open(version));
+  }
+  const auto again = open(version);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(content(*again), std::string(kSize, 'a'));
+  EXPECT_EQ(gets(), 1U);
+}
+
+TEST_F(ObjectCacheTest, AllWhoOpenAtOnceShareOneFetchAndWaitForItsEnd) {
+  start(2);
+  const auto version = put("a");
+  store_.hold();
+  auto first = open_later(version);
+  auto second = open_later(version);
+  ASSERT_TRUE(eventually([&] { return store_.held().size() == 1; }));
+  EXPECT_NE(first.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  store_.release_all();
+  const auto one = first.get();
+  const auto two = second.get();
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ((*one)->fd(), (*two)->fd());
+  EXPECT_EQ(gets(), 1U);
+}
+
+TEST_F(ObjectCacheTest, SizesOutsideTheBoundsAreNotForIt) {
+  start(4);
+  for (const std::uint64_t size : {kMiB - 1, 8 * kMiB + 1}) {
+    const auto object = open(put("a", size));
+    ASSERT_FALSE(object);
+    EXPECT_EQ(object.error().code, ErrorCode::kUnsupported);
+  }
+  EXPECT_TRUE(open(put("a", kMiB)));
+  EXPECT_TRUE(open(put("a", 8 * kMiB)));
+}
+
+TEST_F(ObjectCacheTest, TheLeastRecentlyOpenedMakesRoom) {
+  start(2);
+  const auto a = put("a");
+  const auto b = put("b");
+  for (const auto& version : {a, b, a, put("c"), a}) ASSERT_TRUE(open(version));
+  EXPECT_EQ(gets(), 3U) << "a was opened after b, so b went";
+  EXPECT_EQ(files_made_, 2) << "its file was used again";
+}
+
+TEST_F(ObjectCacheTest, WhatIsOpenIsNotEvicted) {
+  start(1);
+  const auto open_one = open(put("a"));
+  const auto other = open(put("b"));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::kNoMemory);
+  EXPECT_EQ(declined("no_room"), 1U);
+  EXPECT_EQ(content(*open_one), std::string(kSize, 'a'));
+}
+
+TEST_F(ObjectCacheTest, WhatAProgramStillHasIsNotEvicted) {
+  start(1);
+  UniqueFd reader;
+  {
+    const auto object = open(put("a"));
+    reader = fakes::open_again((*object)->fd());
+  }
+  EXPECT_FALSE(open(put("b")));
+  std::string text(kSize, '\0');
+  EXPECT_EQ(::pread(reader.get(), text.data(), kSize, 0), static_cast<ssize_t>(kSize));
+  EXPECT_EQ(text, std::string(kSize, 'a'));
+  reader.reset();
+  EXPECT_TRUE(open(put("b")));
+}
+
+TEST_F(ObjectCacheTest, FilesOfOtherSizesAreClosedToMakeRoom) {
+  start(2);  // 8 MiB
+  for (const char* key : {"a", "b"}) ASSERT_TRUE(open(put(key)));
+  ASSERT_TRUE(open(put("c", 8 * kMiB)));
+  EXPECT_EQ(metrics_.gauge("cache_object_bytes", "").value(), static_cast<std::int64_t>(8 * kMiB));
+  EXPECT_EQ(metrics_.gauge("cache_object_files", "").value(), 1);
+}
+
+TEST_F(ObjectCacheTest, AFetchThatFailsFailsAllWhoWaitAndLeavesTheFileToOthers) {
+  start(1);
+  const auto version = put("a");
+  store_.fail_next(FakeObjectStore::Operation::kGet, 1, ErrorCode::kServerError);
+  const auto failed = open(version);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kServerError);
+  EXPECT_EQ(declined("fetch_failed"), 1U);
+  EXPECT_TRUE(open(version)) << "nothing of it is remembered";
+  EXPECT_EQ(files_made_, 1);
+}
+
+TEST_F(ObjectCacheTest, AfterAPossibleLateWriteTheFileRestsUntilItsRegionIsRenewed) {
+  start(1);
+  const auto version = put("a");
+  fabric_.let_renewals_fail(true);
+  store_.fail_next(FakeObjectStore::Operation::kGet, 1, ErrorCode::kTimedOut, true);
+  ASSERT_FALSE(open(version));
+  EXPECT_FALSE(open(version)) << "there is no other file in the budget";
+  EXPECT_EQ(declined("no_room"), 1U);
+  fabric_.let_renewals_fail(false);
+  EXPECT_TRUE(eventually([&] { return open(version).has_value(); }));
+  EXPECT_EQ(fabric_.renewals(), 1);
+}
+
+TEST_F(ObjectCacheTest, WhereNoFileCanBeMadeTheBudgetIsAsItWas) {
+  start(1);
+  no_files_ = true;
+  ASSERT_FALSE(open(put("a")));
+  EXPECT_EQ(declined("no_file"), 1U);
+  EXPECT_EQ(metrics_.gauge("cache_object_bytes", "").value(), 0);
+  no_files_ = false;
+  EXPECT_TRUE(open(put("a")));
+}
+
+TEST_F(ObjectCacheTest, AnotherVersionIsAnotherObject) {
+  start(2);
+  const auto old_version = put("a");
+  const auto old_object = open(old_version);
+  const auto new_version = put("a", kSize + 1);
+  const auto new_object = open(new_version);
+  EXPECT_EQ(content(*old_object).size(), kSize);
+  EXPECT_EQ(content(*new_object).size(), kSize + 1);
+}
+
+TEST_F(ObjectCacheTest, OpensThatWaitAreAnsweredWhenItEnds) {
+  start(1);
+  store_.hold();
+  auto waiting = open_later(put("a"));
+  ASSERT_TRUE(eventually([&] { return store_.held().size() == 1; }));
+  store_.shut_down();
+  cache_->shut_down();
+  EXPECT_FALSE(waiting.get());
+  EXPECT_FALSE(open(put("b")));
+}
+
+}  // namespace
+}  // namespace s3rdmafs::cache
