@@ -14,7 +14,7 @@ readonly version_min=3.18
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 destination=$top/subprojects/fuse3
 # Without it FUSE over io_uring is left out of the build; the patch says why.
-patch=$top/subprojects/packagefiles/fuse3-ring.patch
+patch=$top/tools/libfuse/ring.patch
 
 die() {
   printf 'get-libfuse: %s\n' "$@" >&2
