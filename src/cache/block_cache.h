@@ -68,6 +68,12 @@ class BlockCache final : public ReadCache {
   void on_tick() EXCLUDES(mutex_);
   void carry_out(Actions actions) EXCLUDES(mutex_);
   [[nodiscard]] PinnedBytes pinned_bytes_of(const PendingRead& read);
+  /// What of `range` lies in the block, which stays pinned with it.
+  [[nodiscard]] std::span<const std::byte> bytes_in(const Block& block, ByteRange range);
+
+  /// Pins all of the range and adds it to `bytes`, or nothing where a byte of it is missing.
+  [[nodiscard]] bool pin_if_there(const CachedObject& object, ByteRange range, PinnedBytes& bytes)
+      REQUIRES(mutex_);
 
   /// Pins the read's blocks and plans what they lack. False where no memory is to be had now.
   [[nodiscard]] bool start(const std::shared_ptr<PendingRead>& read, Actions& actions)

@@ -92,6 +92,12 @@ void Reply::bytes(std::span<const char> bytes) {
 
 void Reply::data(const cache::PinnedBytes& bytes) {
   if (!claim()) return;
+  // libfuse copies a list of pieces to the heap, but not a single one.
+  if (bytes.pieces().size() == 1) {
+    const auto piece = bytes.pieces().front();
+    fuse_reply_buf(state_->request, reinterpret_cast<const char*>(piece.data()), piece.size());
+    return;
+  }
   std::array<iovec, cache::PinnedBytes::kPiecesMax> parts{};
   int count = 0;
   for (const auto piece : bytes.pieces()) {
