@@ -103,7 +103,7 @@ class Ours(Contestant):
 
     def make_resident(self, folder):
         if re.search(r"^\s+warm\b", run(self.program, "--help"), re.MULTILINE):
-            run(self.program, "warm", self.point, self.point / folder)
+            run(self.program, "warm", self.point, *sorted((self.point / folder).iterdir()))
 
     def fetched_bytes(self):
         text = run(self.program, "stats", self.point)

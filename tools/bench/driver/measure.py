@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does a work: every side in turn, round by round, so that all see the same weather."""
 
-import contextlib
 import json
 import statistics
 import sys
@@ -103,9 +102,11 @@ def _once(place, side, contestant, folder, files):
 
 def _make_resident(contestants, work):
     """For mounts that can be told to. Others become warm in the round that does not count."""
-    for side in work.sides.values():
-        with contextlib.suppress(Failure):  # said when it is given the work
+    for label, side in work.sides.items():
+        try:
             contestants[side.on].make_resident(work.name)
+        except Failure as failure:
+            say(f"  {label}: cannot be made resident: {failure}")
 
 
 def do(place, contestants, work, rounds):
