@@ -101,7 +101,7 @@ class ObjectCache final : public ResidentObjects {
   metrics::Gauge& bytes_;
   metrics::Gauge& files_;
 
-  mutable Mutex mutex_;  // lock order: leaf
+  mutable Mutex mutex_;  // leaf; held over the lease probe
   bool is_shut_down_ GUARDED_BY(mutex_) = false;
   ObjectPool pool_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_ GUARDED_BY(mutex_);

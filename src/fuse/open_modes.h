@@ -64,7 +64,7 @@ class OpenModes {
   metrics::Counter& other_mode_;
   metrics::Counter& refused_;
 
-  mutable Mutex mutex_;  // lock order: leaf; held over the kernel's answer to make_backing
+  mutable Mutex mutex_;  // leaf; held over make_backing, which asks the kernel alone
   std::unordered_map<vfs::Ino, Inode> inodes_ GUARDED_BY(mutex_);
 };
 

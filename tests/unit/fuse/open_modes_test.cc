@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuse/open_modes.h"
+
+#include <gtest/gtest.h>
+
+#include "fakes/fake_resident_objects.h"
+
+namespace s3rdmafs::fuse {
+namespace {
+
+using Object = std::shared_ptr<const cache::ResidentObject>;
+
+class OpenModesTest : public testing::Test {
+ protected:
+  static constexpr vfs::Ino kIno = 42;
+
+  OpenModes::Answer open(const Object& whole, vfs::Ino ino = kIno) {
+    return modes_.open(ino, OpenMode::kDirect, whole, [this](int) { return next_backing_id_++; });
+  }
+  std::uint64_t declined(std::string_view reason) {
+    return metrics_
+        .counter("passthrough_declined_total", "", "reason=\"" + std::string(reason) + "\"")
+        .value();
+  }
+
+  metrics::Registry metrics_;
+  OpenModes modes_{metrics_};
+  Object object_ = std::make_shared<fakes::FakeResidentObject>(7);
+  int next_backing_id_ = 1;
+};
+
+TEST_F(OpenModesTest, AWholeObjectIsPassedThroughWithOneBackingIdForAllHandles) {
+  const auto first = open(object_);
+  EXPECT_EQ(first.mode, OpenMode::kPassthrough);
+  EXPECT_EQ(first.backing_id, 1);
+  EXPECT_EQ(open(object_).backing_id, 1);
+  EXPECT_EQ(next_backing_id_, 2) << "the kernel was asked once";
+}
+
+TEST_F(OpenModesTest, TheBackingIdAndTheObjectAreKeptUntilTheLastHandleIsClosed) {
+  std::ignore = open(object_);
+  std::ignore = open(object_);
+  EXPECT_EQ(object_.use_count(), 2);
+  EXPECT_EQ(modes_.release(kIno), 0);
+  EXPECT_EQ(object_.use_count(), 2);
+  EXPECT_EQ(modes_.release(kIno), 1);
+  EXPECT_EQ(object_.use_count(), 1);
+}
+
+TEST_F(OpenModesTest, WhileOneHandleIsDirectAllAre) {
+  EXPECT_EQ(open(nullptr).mode, OpenMode::kDirect);
+  EXPECT_FALSE(modes_.may_pass_through(kIno));
+  EXPECT_EQ(open(object_).mode, OpenMode::kDirect);
+  EXPECT_EQ(declined("other_mode"), 2U);
+  EXPECT_EQ(modes_.release(kIno), 0);
+  EXPECT_EQ(modes_.release(kIno), 0);
+  EXPECT_TRUE(modes_.may_pass_through(kIno));
+  EXPECT_EQ(open(object_).mode, OpenMode::kPassthrough);
+}
+
+TEST_F(OpenModesTest, WhileOneHandleIsPassedThroughAllAre) {
+  std::ignore = open(object_);
+  EXPECT_TRUE(modes_.may_pass_through(kIno));
+  const auto second = open(nullptr);  // its fetch failed, but the first one's object is there
+  EXPECT_EQ(second.mode, OpenMode::kPassthrough);
+  EXPECT_EQ(second.backing_id, 1);
+}
+
+TEST_F(OpenModesTest, InodesHaveModesOfTheirOwn) {
+  EXPECT_EQ(open(nullptr, 1).mode, OpenMode::kDirect);
+  EXPECT_EQ(open(object_, 2).mode, OpenMode::kPassthrough);
+}
+
+TEST_F(OpenModesTest, WhatTheKernelRefusesIsReadAsItWouldBeOtherwise) {
+  const auto answer = modes_.open(kIno, OpenMode::kCached, object_, [](int) { return 0; });
+  EXPECT_EQ(answer.mode, OpenMode::kCached);
+  EXPECT_EQ(answer.backing_id, 0);
+  EXPECT_EQ(declined("kernel_refused"), 1U);
+  EXPECT_EQ(modes_.release(kIno), 0);
+}
+
+TEST_F(OpenModesTest, AHandleThatWasNotCountedReleasesNothing) {
+  EXPECT_EQ(modes_.release(kIno), 0);  // as of a file that is written
+  EXPECT_TRUE(modes_.may_pass_through(kIno));
+}
+
+}  // namespace
+}  // namespace s3rdmafs::fuse
