@@ -36,7 +36,7 @@ void report(MountContext& mount, const fuse_conn_info& connection) {
                mount.direct_io_allows_mmap ? "yes" : "no (Linux 6.6 has it)");
   if (!mount.over_ring && connection.max_write < kRequestBytesMax) {
     spdlog::info(
-        "fuse: large direct reads would be faster by requests of {} (sysctl "
+        "fuse: large direct reads would cost less by requests of {} (sysctl "
         "fs.fuse.max_pages_limit={}, Linux 6.13)",
         format_size(kRequestBytesMax),
         kRequestBytesMax / static_cast<unsigned>(::sysconf(_SC_PAGESIZE)));

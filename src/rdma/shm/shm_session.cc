@@ -12,6 +12,16 @@
 namespace s3rdmafs::rdma::shm {
 namespace {
 
+// Sockets with a time-out are not restarted by the kernel, and io_uring interrupts a thread that
+// used a ring (FUSE over io_uring, fuse/ring.cc) just as a signal does.
+template <class Call>
+auto uninterrupted(Call call) {
+  for (;;) {
+    const auto result = call();
+    if (result >= 0 || errno != EINTR) return result;
+  }
+}
+
 Result<sockaddr_un> address_of(const std::string& socket_name, socklen_t& length) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -60,7 +70,8 @@ Result<void> send_message(int socket, const Message& message, int fd) {
     rights->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
   }
-  if (::sendmsg(socket, &header, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(message))) return {};
+  const ssize_t sent = uninterrupted([&] { return ::sendmsg(socket, &header, MSG_NOSIGNAL); });
+  if (sent == static_cast<ssize_t>(sizeof(message))) return {};
   if (errno == EAGAIN) return fail(ErrorCode::kTimedOut, "the shm server takes no message");
   return fail(ErrorCode::kUnreachable,
               std::string("the shm server is gone: ") + std::strerror(errno));
@@ -75,7 +86,10 @@ Result<ShmSession> ShmSession::connect(const std::string& socket_name) {
   socklen_t length = 0;
   const auto address = address_of(socket_name, length);
   if (!address) return std::unexpected(address.error());
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), length) != 0) {
+  const int connected = uninterrupted([&] {
+    return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), length);
+  });
+  if (connected != 0) {
     return fail(ErrorCode::kUnreachable,
                 "no shm server at " + socket_name + ": " + std::strerror(errno));
   }
@@ -130,7 +144,8 @@ Result<Message> ShmSession::exchange(const Message& request, int fd, MessageType
     return std::unexpected(sent.error());
   }
   Message reply{};
-  const ssize_t received = ::recv(socket_.get(), &reply, sizeof(reply), 0);
+  const ssize_t received =
+      uninterrupted([&] { return ::recv(socket_.get(), &reply, sizeof(reply), 0); });
   if (received < 0 && errno == EAGAIN) {
     return fail(ErrorCode::kTimedOut, "the shm server does not answer");
   }
