@@ -192,6 +192,7 @@ int serve(NullFs& fs, const std::string& mount_options, const std::string& mount
   std::vector<std::string> words = {"null_fs", "-o", "ro,default_permissions,fsname=null_fs"};
   if (!mount_options.empty()) words.back() += "," + mount_options;
   std::vector<char*> pointers;
+  pointers.reserve(words.size());
   for (std::string& word : words) pointers.push_back(word.data());
   fuse_args args = FUSE_ARGS_INIT(static_cast<int>(pointers.size()), pointers.data());
   const fuse_lowlevel_ops table = operations();

@@ -117,6 +117,7 @@ TEST(DmaOption, IsCopyUnlessNoneIsSaid) {
     std::vector<std::string> words = {"s3rdma-target", "--root", "/", "--anonymous-read"};
     words.insert(words.end(), more.begin(), more.end());
     std::vector<char*> argv;
+    argv.reserve(words.size());
     for (std::string& word : words) argv.push_back(word.data());
     return parse_options(static_cast<int>(argv.size()), argv.data());
   };

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How busy others keep the processors while a measurement runs: a figure taken beside them says little."""
 
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -18,16 +19,19 @@ def _busy_seconds():
     return (user + nice + system + irq + softirq + steal) / _TICKS
 
 
+def _children(pid):
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # the thread has ended, or the kernel does not tell
+            yield from (task / "children").read_text().split()
+
+
 def _seconds_below(pid):
     """Of a process and all its living and ended descendants."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     seconds = sum(map(int, fields[11:15])) / _TICKS  # utime, stime, and those of ended children
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            try:
-                seconds += _seconds_below(child)
-            except (FileNotFoundError, ProcessLookupError):
-                pass  # just ended; its parent has its time next time
+    for child in _children(pid):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # just ended
+            seconds += _seconds_below(child)
     return seconds
 
 
