@@ -41,6 +41,7 @@ def target(site):
 def options(transport):
     return {"rdma": {"mode": "off"}, "retry": {"deadline": f"{DEADLINE_SECONDS}s"},
             "http": {"request_timeout": f"{DEADLINE_SECONDS}s"}, "read_ahead": {"window_max": "0"},
+            "cache": {"resident_size": "0"},  # every read asks the daemon
             "mount": {"transport": transport}}
 
 
