@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/arena.h"
 
+#include <algorithm>
+
 #include "cache/available_memory.h"
 
 namespace s3rdmafs::cache {
 
 Result<std::unique_ptr<Arena>> Arena::create(std::uint64_t size_bytes, Lock lock,
                                              rdma::Fabric& fabric, const Use& use) {
-  if (const std::uint64_t available = available_memory_bytes(); size_bytes > available) {
+  const std::uint64_t budget_bytes = std::max(use.budget_bytes, size_bytes);
+  if (const std::uint64_t available = available_memory_bytes(); budget_bytes > available) {
     const std::string size_key(use.size_key);
-    return fail(ErrorCode::kNoMemory, size_key + " is " + format_size(size_bytes) +
+    return fail(ErrorCode::kNoMemory, size_key + " is " + format_size(budget_bytes) +
                                           ", but the machine (or the control group) has " +
                                           std::to_string(available / kMiB) +
                                           "MiB of memory left: lower " + size_key);
@@ -22,7 +25,8 @@ Result<std::unique_ptr<Arena>> Arena::create(std::uint64_t size_bytes, Lock lock
 
   const MappedMemory& mapped = arena->memory_;
   if (auto done = mapped.populate(use.size_key); !done) return std::unexpected(done.error());
-  if (auto done = mapped.lock(lock, use.size_key); !done) return std::unexpected(done.error());
+  if (auto done = mapped.lock(lock, budget_bytes, use.size_key); !done)
+    return std::unexpected(done.error());
   for (std::uint64_t offset = 0; offset < size_bytes; offset += use.slab_bytes) {
     const rdma::Backing backing{.fd = arena->file_.fd.get(),
                                 .offset_bytes = offset,

@@ -36,6 +36,8 @@ class Arena {
     rdma::Access access = rdma::Access::kRemoteWrite;
     std::size_t slab_bytes = kSlabBytes;       ///< a multiple of a small page
     std::string_view size_key = "cache.size";  ///< what errors tell the user to lower
+    /// Of which the arena takes a part at once and others the rest later; 0: it takes all.
+    std::uint64_t budget_bytes = 0;
   };
 
   /// @param size_bytes  a multiple of use.slab_bytes, at least one

@@ -52,7 +52,8 @@ Result<void> MappedMemory::populate(std::string_view size_key) const {
   return {};
 }
 
-Result<void> MappedMemory::lock(MemoryLock lock, std::string_view size_key) const {
+Result<void> MappedMemory::lock(MemoryLock lock, std::uint64_t budget_bytes,
+                                std::string_view size_key) const {
   if (lock == MemoryLock::kOff || ::mlock(bytes_.data(), bytes_.size()) == 0) return {};
   const int saved_errno = errno;
   if (lock == MemoryLock::kTry) return {};
@@ -60,7 +61,7 @@ Result<void> MappedMemory::lock(MemoryLock lock, std::string_view size_key) cons
   ::getrlimit(RLIMIT_MEMLOCK, &limit);
   return fail(ErrorCode::kNoMemory,
               "the locked-memory limit is " + format_size(limit.rlim_cur) + ", and " +
-                  std::string(size_key) + " needs " + format_size(bytes_.size()) + " (" +
+                  std::string(size_key) + " needs " + format_size(budget_bytes) + " (" +
                   std::strerror(saved_errno) +
                   "): raise it (ulimit -l, LimitMEMLOCK= in the unit), lower " +
                   std::string(size_key) + ", or set cache.lock = \"try\"");

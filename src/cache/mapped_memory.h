@@ -38,8 +38,10 @@ class MappedMemory {
   /// @param size_key  what the error tells the user to lower
   /// Errors: kNoMemory.
   [[nodiscard]] Result<void> populate(std::string_view size_key) const;
+  /// @param budget_bytes  what the error says that the limit has to allow
   /// Errors: kNoMemory, with the limit to raise.
-  [[nodiscard]] Result<void> lock(MemoryLock lock, std::string_view size_key) const;
+  [[nodiscard]] Result<void> lock(MemoryLock lock, std::uint64_t budget_bytes,
+                                  std::string_view size_key) const;
 
  private:
   explicit MappedMemory(std::span<std::byte> bytes) : bytes_(bytes) {}

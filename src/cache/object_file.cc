@@ -39,7 +39,7 @@ Result<void> ObjectFile::begin_fill(rdma::Fabric& fabric, MemoryLock lock) {
     return fail_errno("sizing an object's file", errno);
   }
   if (auto done = memory_.populate(kSizeKey); !done) return done;
-  if (auto done = memory_.lock(lock, kSizeKey); !done) return done;
+  if (auto done = memory_.lock(lock, capacity_bytes(), kSizeKey); !done) return done;
   auto region = fabric.register_memory(
       {.fd = file_.get(), .offset_bytes = 0, .bytes = memory_.bytes()}, rdma::Access::kRemoteWrite);
   if (!region) return std::unexpected(region.error());

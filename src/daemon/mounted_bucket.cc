@@ -108,7 +108,8 @@ Result<void> MountedBucket::Layers::check_bucket_answers() {
 Result<void> MountedBucket::Layers::build_cache() {
   const config::MountConfig& config = plan.config;
   CacheShares shares = share_cache(config.cache);
-  auto made = cache::Arena::create(shares.blocks_bytes, arena_lock(config.cache.lock), *fabric);
+  auto made = cache::Arena::create(shares.blocks_bytes, arena_lock(config.cache.lock), *fabric,
+                                   {.budget_bytes = config.cache.size_bytes});
   if (!made) return std::unexpected(made.error());
   arena = std::move(*made);
   if (!arena->has_huge_pages()) {
