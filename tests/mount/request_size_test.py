@@ -35,7 +35,8 @@ def test_a_large_read_takes_requests_as_large_as_the_kernel_allows(site, limit_m
     target = site.target()
     content.write(target.root / "data" / "file", 7, SIZE)
     with setting(MAX_PAGES_LIMIT, str(limit_mib * PAGES_OF_ONE_MIB)):
-        mounted = site.mount(target, "data", read_ahead={"window_max": "0"})
+        mounted = site.mount(target, "data", read_ahead={"window_max": "0"},
+                             cache={"resident_size": "0"})  # every read asks the daemon
     assert total(mounted.stats(), "fuse_request_bytes_max") == request_mib * MIB
 
     before = total(mounted.stats(), "cache_reads_total")
@@ -49,6 +50,6 @@ def test_reads_of_4_MiB_at_any_offset_have_the_right_bytes(site, offset):
     target = site.target()
     content.write(target.root / "data" / "file", 7, SIZE)
     with setting(MAX_PAGES_LIMIT, str(4 * PAGES_OF_ONE_MIB)):
-        mounted = site.mount(target, "data")
+        mounted = site.mount(target, "data", cache={"resident_size": "0"})
     got = read_into_pages(mounted / "file", offset, 4 * MIB)
     assert not content.difference(got, 7, offset, min(4 * MIB, SIZE - offset))
