@@ -173,6 +173,8 @@ TEST(LoadMountConfig, RefusesKeysThatContradictEachOther) {
               StartsWith("train.toml:7: retry.backoff_first: is longer than retry.backoff_max"));
   EXPECT_THAT(error_of(load_with("[read_ahead]\nwindow_max = \"2GiB\"\n")),
               HasSubstr("larger than cache.size"));
+  EXPECT_THAT(error_of(load_with("[cache]\nsize = \"128MiB\"\nresident_size = \"65MiB\"\n")),
+              HasSubstr("cache.resident_size: leaves less than 64MiB of cache.size"));
 }
 
 TEST(LoadMountConfig, WarnsOfAVariableThatSetsNothing) {
