@@ -162,17 +162,16 @@ void BlockCache::close(const std::shared_ptr<CachedObject>& object) {
 void BlockCache::read(const std::shared_ptr<CachedObject>& object, ByteRange range,
                       Deadline deadline, Done<PinnedBytes> done) {
   PinnedBytes hit;
-  bool waits = false;
   Actions actions;
   {
     const MutexLock lock(mutex_);
-    if (!pin_if_there(*object, range, hit)) {
-      waits = true;
+    const bool waits = !pin_if_there(*object, range, hit);
+    if (waits) {
       auto read = std::make_shared<PendingRead>();
       read->object = object;
       read->range = range;
       read->deadline = deadline;
-      read->done = std::move(done);
+      read->done = std::exchange(done, nullptr);
       start_or_queue(read, actions);
     }
     (waits ? waits_ : hits_).add();
@@ -181,7 +180,7 @@ void BlockCache::read(const std::shared_ptr<CachedObject>& object, ByteRange ran
         object->streams.on_read(range.begin, range.end - range.begin, waits, read_ahead_share()),
         actions);
   }
-  if (!waits) done(std::move(hit));
+  if (done) done(std::move(hit));
   carry_out(std::move(actions));
 }
 

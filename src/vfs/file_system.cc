@@ -239,7 +239,7 @@ void FileSystem::Impl::confirm_version(Ino ino, Deadline deadline, Done<s3::Obje
                                    "'" + wanted.key + "' is no longer version " + wanted.etag));
                 }
                 self->inodes_.confirm(ino, seen_at);
-                done(std::move(wanted));
+                done(wanted);
               });
 }
 
