@@ -24,7 +24,18 @@ inline constexpr std::uint64_t kUnitBytes = 64 * kKiB;
 static_assert(block_bytes(BlockClass::k8MiB) / kUnitBytes == kUnitsMax);
 
 struct Block;
-using BlockMap = std::unordered_map<std::uint64_t, std::shared_ptr<Block>>;  // by number
+
+/// Names a block within its object: the number-th of its class.
+struct BlockName {
+  BlockClass block_class{};
+  std::uint64_t number = 0;
+  [[nodiscard]] bool operator==(const BlockName&) const = default;
+};
+struct BlockNameHash {
+  [[nodiscard]] std::size_t operator()(const BlockName& name) const noexcept {
+    return name.number * kBlockClasses + static_cast<std::size_t>(name.block_class);
+  }
+};
 
 /// One version of one object: what its blocks and streams hang on. Kept while it has either.
 struct CachedObject {
@@ -34,15 +45,10 @@ struct CachedObject {
         streams(version.size_bytes) {}
 
   const ObjectVersion version;
-  const BlockClass block_class;
+  const BlockClass block_class;  ///< what streams fill; fragments are smaller
   ReadAhead streams;
-  BlockMap blocks;     // of block_class
-  BlockMap fragments;  // of one unit, for reads here and there; none where block_class is as small
+  std::unordered_map<BlockName, std::shared_ptr<Block>, BlockNameHash> blocks;
   std::size_t readers = 0;
-
-  [[nodiscard]] BlockMap& blocks_of(BlockClass some_class) {
-    return some_class == block_class ? blocks : fragments;
-  }
 };
 
 struct PendingRead;
@@ -51,8 +57,7 @@ struct PendingRead;
 /// pin and fill: a block that was taken out of the index lives until the last of them is done.
 struct Block {
   std::shared_ptr<CachedObject> object;
-  BlockClass block_class{};
-  std::uint64_t number = 0;  ///< offset in the object is number * block_bytes(class)
+  BlockName name;
   BlockPlace place;
   UnitMask valid = 0;         ///< bytes are there
   UnitMask filling = 0;       ///< a fill is under way; never overlaps valid
@@ -61,13 +66,13 @@ struct Block {
   std::chrono::steady_clock::time_point first_read;
   std::vector<std::shared_ptr<PendingRead>> waiters;
 
-  [[nodiscard]] std::uint64_t object_offset() const { return number * block_bytes(block_class); }
+  [[nodiscard]] std::uint64_t size_bytes() const { return block_bytes(name.block_class); }
+  [[nodiscard]] std::uint64_t object_offset() const { return name.number * size_bytes(); }
 
   /// The units that `range` of the object touches.
   [[nodiscard]] UnitMask units_of(ByteRange range) const {
     const std::uint64_t begin = std::max(range.begin, object_offset()) - object_offset();
-    const std::uint64_t end =
-        std::min(range.end - object_offset(), std::uint64_t{block_bytes(block_class)});
+    const std::uint64_t end = std::min(range.end - object_offset(), size_bytes());
     return unit_mask(begin / kUnitBytes, (end + kUnitBytes - 1) / kUnitBytes);
   }
 };

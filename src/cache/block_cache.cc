@@ -19,9 +19,9 @@
 // under it and carry them out after it.
 //
 // Blocks and fragments. A large object is cut into blocks of a slab each, so that a stream's GETs
-// can be as long. A small read that is no step of a stream goes into a fragment, a block of one
-// unit: random readers would else take 8 MiB of memory for each 4 KiB. Where the block is there
-// already it goes into that. Bytes may be in both; they are of one version, so the same.
+// can be as long. A read that is no step of a stream goes into fragments, blocks of about its own
+// length: random readers would else take 8 MiB of memory for each 4 KiB. Where the large block is
+// there already it goes into that. Bytes may be in both; they are of one version, so the same.
 //
 // Cost. A hit is one lock, one or two hash look-ups and an allocation for each of its one or two
 // pins.
@@ -44,9 +44,11 @@ constexpr unsigned kRestartsMax = 2;
 // longer than the round trip that a second read would cost.
 constexpr BlockClass kWholeUpTo = BlockClass::k512KiB;
 
-// Whether a read is one for fragments, where it is no step of a stream: it needs two at most.
-bool fits_fragments(const CachedObject& object, ByteRange range) {
-  return object.block_class > kWholeUpTo && range.end - range.begin <= kUnitBytes;
+// The class of fragments for a read that is no step of a stream, two of which hold it; the object's
+// own where there are none.
+BlockClass fragment_class(const CachedObject& object, ByteRange range) {
+  if (object.block_class <= kWholeUpTo) return object.block_class;
+  return std::min(block_class_for(range.end - range.begin), object.block_class);
 }
 
 // Numbers of the blocks that a range lies in: [first, last).
@@ -179,19 +181,19 @@ void BlockCache::read(const std::shared_ptr<CachedObject>& object, ByteRange ran
 }
 
 bool BlockCache::pin_if_there(const CachedObject& object, ByteRange range, PinnedBytes& bytes) {
-  if (pin_if_there(object.blocks, object.block_class, range, bytes)) return true;
-  return !object.fragments.empty() && fits_fragments(object, range) &&
-         pin_if_there(object.fragments, BlockClass::k64KiB, range, bytes);
+  if (pin_blocks_if_there(object, object.block_class, range, bytes)) return true;
+  const BlockClass fragments = fragment_class(object, range);
+  return fragments != object.block_class && pin_blocks_if_there(object, fragments, range, bytes);
 }
 
-bool BlockCache::pin_if_there(const BlockMap& blocks, BlockClass block_class, ByteRange range,
-                              PinnedBytes& bytes) {
+bool BlockCache::pin_blocks_if_there(const CachedObject& object, BlockClass block_class,
+                                     ByteRange range, PinnedBytes& bytes) {
   std::array<const std::shared_ptr<Block>*, PinnedBytes::kPiecesMax> found{};
   std::size_t count = 0;
   const BlockNumbers numbers(block_class, range);
   for (std::uint64_t number = numbers.first; number < numbers.last; ++number) {
-    const auto at = blocks.find(number);
-    if (at == blocks.end()) return false;
+    const auto at = object.blocks.find({block_class, number});
+    if (at == object.blocks.end()) return false;
     if ((at->second->units_of(range) & ~at->second->valid) != 0) return false;
     found.at(count++) = &at->second;
   }
@@ -212,10 +214,12 @@ void BlockCache::start_or_queue(const std::shared_ptr<PendingRead>& read, Action
 
 BlockClass BlockCache::class_for(const PendingRead& read) {
   const CachedObject& object = *read.object;
-  if (read.is_step || !fits_fragments(object, read.range)) return object.block_class;
+  if (read.is_step) return object.block_class;
   const BlockNumbers numbers(object.block_class, read.range);
   for (std::uint64_t number = numbers.first; number < numbers.last; ++number) {
-    if (!object.blocks.contains(number)) return BlockClass::k64KiB;
+    if (!object.blocks.contains({object.block_class, number})) {
+      return fragment_class(object, read.range);
+    }
   }
   return object.block_class;
 }
@@ -230,7 +234,7 @@ bool BlockCache::start(const std::shared_ptr<PendingRead>& read, Actions& action
 
   const BlockNumbers numbers(block_class, read->range);
   for (std::uint64_t number = numbers.first; number < numbers.last; ++number) {
-    auto block = index_.find_or_make_block(object, block_class, number);
+    auto block = index_.find_or_make_block(object, {block_class, number});
     update_slab_gauges();
     if (!block) {
       release_parts(*read);
@@ -282,7 +286,7 @@ void BlockCache::plan_read_ahead(const std::shared_ptr<CachedObject>& object, By
   const Deadline deadline = clock_.now() + options_.fill_deadline;
   const BlockNumbers numbers(object->block_class, range);
   for (std::uint64_t number = numbers.first; number < numbers.last; ++number) {
-    const auto block = index_.find_or_make_block(object, object->block_class, number);
+    const auto block = index_.find_or_make_block(object, {object->block_class, number});
     update_slab_gauges();
     if (!block) return;
     plan_fills(block, block->units_of(range), deadline, read_ahead_bytes_, actions);
@@ -308,13 +312,12 @@ void BlockCache::send(Fill fill) {
   const std::uint64_t length = std::min((fill.units.last - fill.units.first) * kUnitBytes,
                                         object.version.size_bytes - offset);
 
-  s3::GetRequest request{
-      .key = object.version.key,
-      .etag = object.version.etag,
-      .offset_bytes = offset,
-      .window = {.region = &arena_.region(block.place.slab),
-                 .offset = block.place.slot * block_bytes(block.block_class) + in_block,
-                 .length = length}};
+  s3::GetRequest request{.key = object.version.key,
+                         .etag = object.version.etag,
+                         .offset_bytes = offset,
+                         .window = {.region = &arena_.region(block.place.slab),
+                                    .offset = block.place.slot * block.size_bytes() + in_block,
+                                    .length = length}};
   const Deadline deadline = fill.deadline;
   store_.get(std::move(request), deadline,
              [this, fill = std::move(fill)](const std::expected<s3::Path, s3::GetFailure>& result) {
@@ -425,7 +428,7 @@ PinnedBytes BlockCache::pinned_bytes_of(const PendingRead& read) {
 }
 
 std::span<const std::byte> BlockCache::bytes_in(const Block& block, ByteRange range) {
-  const std::size_t size = block_bytes(block.block_class);
+  const std::uint64_t size = block.size_bytes();
   const std::uint64_t block_begin = block.object_offset();
   const std::uint64_t begin = std::max(range.begin, block_begin) - block_begin;
   const std::uint64_t end = std::min(range.end, block_begin + size) - block_begin;

@@ -73,8 +73,8 @@ class BlockCache final : public ReadCache {
   /// Pins all of the range and adds it to `bytes`, or nothing where a byte of it is missing.
   [[nodiscard]] bool pin_if_there(const CachedObject& object, ByteRange range, PinnedBytes& bytes)
       REQUIRES(mutex_);
-  [[nodiscard]] bool pin_if_there(const BlockMap& blocks, BlockClass block_class, ByteRange range,
-                                  PinnedBytes& bytes) REQUIRES(mutex_);
+  [[nodiscard]] bool pin_blocks_if_there(const CachedObject& object, BlockClass block_class,
+                                         ByteRange range, PinnedBytes& bytes) REQUIRES(mutex_);
 
   /// Of which blocks the read is to be served.
   [[nodiscard]] static BlockClass class_for(const PendingRead& read);

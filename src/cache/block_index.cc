@@ -34,37 +34,36 @@ std::shared_ptr<CachedObject> BlockIndex::find_or_make(ObjectVersion version) {
 }
 
 void BlockIndex::drop_if_unused(const std::shared_ptr<CachedObject>& object) {
-  if (object->readers > 0 || !object->blocks.empty() || !object->fragments.empty()) return;
+  if (object->readers > 0 || !object->blocks.empty()) return;
   objects_.erase(index_key(object->version));
 }
 
 std::shared_ptr<Block> BlockIndex::find_or_make_block(const std::shared_ptr<CachedObject>& object,
-                                                      BlockClass block_class,
-                                                      std::uint64_t number) {
-  BlockMap& blocks = object->blocks_of(block_class);
-  if (const auto found = blocks.find(number); found != blocks.end()) return found->second;
-  auto place = pool_.take(block_class);
+                                                      BlockName name) {
+  if (const auto found = object->blocks.find(name); found != object->blocks.end()) {
+    return found->second;
+  }
+  auto place = pool_.take(name.block_class);
   if (!place) {
     const auto victim = pool_.victim();
     if (!victim) return nullptr;
     forget_blocks_of(*victim);
     pool_.release(*victim);
     evictions_.add();
-    place = pool_.take(block_class);
+    place = pool_.take(name.block_class);
   }
   auto block = std::make_shared<Block>();
   block->object = object;
-  block->block_class = block_class;
-  block->number = number;
+  block->name = name;
   block->place = *place;
-  blocks.emplace(number, block);
+  object->blocks.emplace(name, block);
   blocks_of_slab_.at(place->slab).push_back(block);
   return block;
 }
 
 void BlockIndex::forget_blocks_of(std::uint32_t slab) {
   for (const auto& block : std::exchange(blocks_of_slab_.at(slab), {})) {
-    block->object->blocks_of(block->block_class).erase(block->number);
+    block->object->blocks.erase(block->name);
     drop_if_unused(block->object);
   }
 }

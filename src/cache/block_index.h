@@ -33,9 +33,8 @@ class BlockIndex {
   void drop_if_unused(const std::shared_ptr<CachedObject>& object);
 
   /// The block, in memory that it may cost others. Null where all memory has users.
-  /// @param block_class  the object's, or k64KiB for a fragment
   [[nodiscard]] std::shared_ptr<Block> find_or_make_block(
-      const std::shared_ptr<CachedObject>& object, BlockClass block_class, std::uint64_t number);
+      const std::shared_ptr<CachedObject>& object, BlockName name);
   /// Takes a slab's blocks out of the index. Pins and fills keep theirs.
   void forget_blocks_of(std::uint32_t slab);
 

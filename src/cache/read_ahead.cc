@@ -7,7 +7,6 @@ namespace s3rdmafs::cache {
 
 ByteRange ReadAhead::on_read(std::uint64_t offset_bytes, std::uint64_t length_bytes, bool stalled,
                              std::uint64_t window_max_bytes) {
-  if (window_max_bytes == 0) return {};
   const std::uint64_t end = offset_bytes + length_bytes;
 
   auto* stream = const_cast<Stream*>(find(offset_bytes));
