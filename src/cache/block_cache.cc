@@ -167,14 +167,18 @@ void BlockCache::read(const std::shared_ptr<CachedObject>& object, ByteRange ran
       read->range = range;
       read->deadline = deadline;
       read->done = std::exchange(done, nullptr);
-      read->is_step = object->streams.expects(range.begin);
+      read->is_step = object->streams.expects(range);
       start_or_queue(read, actions);
     }
     (waits ? waits_ : hits_).add();
-    plan_read_ahead(
-        object,
-        object->streams.on_read(range.begin, range.end - range.begin, waits, read_ahead_share()),
-        actions);
+    const ReadAhead::Read told{.range = range,
+                               .found = !waits                  ? ReadAhead::Found::kAll
+                                        : actions.fills.empty() ? ReadAhead::Found::kOnTheirWay
+                                                                : ReadAhead::Found::kMissing,
+                               .now = clock_.now()};
+    for (const ByteRange ahead : object->streams.on_read(told, read_ahead_limits(*object))) {
+      plan_read_ahead(object, ahead, actions);
+    }
   }
   if (done) done(std::move(hit));
   carry_out(std::move(actions));
@@ -304,6 +308,15 @@ std::uint64_t BlockCache::read_ahead_share() const {
       options_.read_ahead_max_bytes);
 }
 
+ReadAhead::Limits BlockCache::read_ahead_limits(const CachedObject& object) const {
+  const std::uint64_t window_max = read_ahead_share();
+  const std::uint64_t for_all = arena_.slab_count() * Arena::kSlabBytes / 4;
+  const std::size_t readers_open = std::max<std::size_t>(readers_open_, 1);
+  return {.window_max_bytes = window_max,
+          .budget_bytes = std::max(window_max, for_all / readers_open * object.readers),
+          .pace = transfers_.pace()};
+}
+
 void BlockCache::send(Fill fill) {
   const Block& block = *fill.block;
   const CachedObject& object = *block.object;
@@ -320,7 +333,11 @@ void BlockCache::send(Fill fill) {
                                     .length = length}};
   const Deadline deadline = fill.deadline;
   store_.get(std::move(request), deadline,
-             [this, fill = std::move(fill)](const std::expected<s3::Path, s3::GetFailure>& result) {
+             [this, fill = std::move(fill), length,
+              sent = clock_.now()](const std::expected<s3::Path, s3::GetFailure>& result) {
+               if (const auto now = clock_.now(); result) {
+                 transfers_.on_done(length, now - sent, now);
+               }
                finish_fill(fill, result);
              });
 }

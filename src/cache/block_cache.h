@@ -12,6 +12,7 @@
 #include "cache/block_pool.h"
 #include "cache/quarantine.h"
 #include "cache/read_cache.h"
+#include "cache/transfer_model.h"
 #include "s3/object_store.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/metrics/registry.h"
@@ -93,6 +94,8 @@ class BlockCache final : public ReadCache {
 
   void remove_user(std::uint32_t slab) REQUIRES(mutex_);
   [[nodiscard]] std::uint64_t read_ahead_share() const REQUIRES(mutex_);
+  [[nodiscard]] ReadAhead::Limits read_ahead_limits(const CachedObject& object) const
+      REQUIRES(mutex_);
   void update_slab_gauges() REQUIRES(mutex_);
 
   Arena& arena_;
@@ -111,6 +114,7 @@ class BlockCache final : public ReadCache {
   metrics::Gauge& slabs_free_;
   metrics::Gauge& slabs_quarantined_;
 
+  TransferModel transfers_;
   mutable Mutex mutex_;  // lock order 3
   BlockPool pool_ GUARDED_BY(mutex_);
   BlockIndex index_ GUARDED_BY(mutex_);
