@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What BlockCache keeps: objects, their blocks, and the reads that wait for them. Plain data, all
-// of it guarded by BlockCache's lock.
+// What BlockCache keeps: objects, their blocks, and the reads that wait for them.
+//
+// Two locks guard it: BlockCache's, and after it each object's own, which is all that a hit takes.
+// Three kinds of data:
+//   [both]   is changed under both locks, so it may be read under either: what a hit looks up
+//   [object] is read and changed under the object's: what a hit changes
+//   the rest belongs to BlockCache's.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -15,6 +21,7 @@
 #include "cache/read_ahead.h"
 #include "cache/read_cache.h"
 #include "cache/unit_mask.h"
+#include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs::cache {
 
@@ -45,10 +52,12 @@ struct CachedObject {
         streams(version.size_bytes) {}
 
   const ObjectVersion version;
-  const BlockClass block_class;  ///< what streams fill; fragments are smaller
-  ReadAhead streams;
-  std::unordered_map<BlockName, std::shared_ptr<Block>, BlockNameHash> blocks;
-  std::size_t readers = 0;
+  const BlockClass block_class;         ///< what streams fill; fragments are smaller
+  std::atomic<std::size_t> readers{0};  ///< changed under BlockCache's lock
+
+  Mutex mutex;                                                                  // lock order 3b
+  ReadAhead streams GUARDED_BY(mutex);                                          // [object]
+  std::unordered_map<BlockName, std::shared_ptr<Block>, BlockNameHash> blocks;  // [both]
 };
 
 struct PendingRead;
@@ -56,18 +65,35 @@ struct PendingRead;
 /// A block's memory and what is in it. The index (CachedObject::blocks) holds it, and so does each
 /// pin and fill: a block that was taken out of the index lives until the last of them is done.
 struct Block {
+  /// What is read again later than this was not read twice by one pass over it: processes that go
+  /// through a file together are closer to each other.
+  static constexpr std::chrono::milliseconds kPassTime{1000};
+
   std::shared_ptr<CachedObject> object;
   BlockName name;
   BlockPlace place;
-  UnitMask valid = 0;         ///< bytes are there
-  UnitMask filling = 0;       ///< a fill is under way; never overlaps valid
-  UnitMask read = 0;          ///< somebody has read it
-  std::uint64_t read_to = 0;  ///< where the last read of it ended, in the object
-  std::chrono::steady_clock::time_point first_read;
+  UnitMask valid = 0;         ///< [both] bytes are there
+  UnitMask filling = 0;       ///< [both] a fill is under way; never overlaps valid
+  UnitMask read = 0;          ///< [object] somebody has read it
+  std::uint64_t read_to = 0;  ///< [object] where the last read of it ended, in the object
+  std::chrono::steady_clock::time_point first_read;  ///< [object]
   std::vector<std::shared_ptr<PendingRead>> waiters;
 
   [[nodiscard]] std::uint64_t size_bytes() const { return block_bytes(name.block_class); }
   [[nodiscard]] std::uint64_t object_offset() const { return name.number * size_bytes(); }
+
+  /// Somebody reads `range` of the object now. True: it is read a second time, later than and not
+  /// as the next step of the first, which tells data that is used again from data that streams by.
+  /// Under the object's lock.
+  [[nodiscard]] bool note_read(ByteRange range, std::chrono::steady_clock::time_point now) {
+    const UnitMask units = units_of(range);
+    const bool is_next = range.begin == read_to;
+    const bool is_again = (units & read) != 0;
+    if (read == 0) first_read = now;
+    read_to = range.end;
+    read |= units;
+    return is_again && !is_next && now - first_read >= kPassTime;
+  }
 
   /// The units that `range` of the object touches.
   [[nodiscard]] UnitMask units_of(ByteRange range) const {

@@ -15,20 +15,24 @@
 // Lifetime. A block lives while the index, a pin or a fill holds it. A slab becomes free only with
 // no users (pins and fills) and no blocks in the index, so nobody can see memory change hands.
 //
-// Locks. mutex_ (order 3) is never held over the store, a Done or a renewal: events collect Actions
-// under it and carry them out after it.
+// Locks. mutex_ (order 3a) is never held over the store, a Done or a renewal: events collect
+// Actions under it and carry them out after it. A hit takes its object's lock only (3b; block.h
+// says what each guards), and letting go of its pins none: memory that somebody waits for, or that
+// was withdrawn, is seen to by whoever lets go of it last. For the first, a read that starves
+// counts itself and then looks once more; whoever lets go counts down and then looks for starved.
 //
 // Blocks and fragments. A large object is cut into blocks of a slab each, so that a stream's GETs
 // can be as long. A read that is no step of a stream goes into fragments, blocks of about its own
 // length: random readers would else take 8 MiB of memory for each 4 KiB. Where the large block is
 // there already it goes into that. Bytes may be in both; they are of one version, so the same.
 //
-// Cost. A hit is one lock, one or two hash look-ups and an allocation for each of its one or two
-// pins.
+// Cost. A hit is its object's lock, one or two hash look-ups and an allocation for each of its one
+// or two pins.
 #include "cache/block_cache.h"
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
@@ -114,8 +118,9 @@ BlockCache::BlockCache(Arena& arena, s3::ObjectStore& store, const Clock& clock,
       reads_waiting_(metrics.gauge("cache_reads_waiting", "Reads that wait for bytes or memory")),
       slabs_free_(metrics.gauge("cache_slabs", "Slabs by state", R"(state="free")")),
       slabs_quarantined_(metrics.gauge("cache_slabs", "Slabs by state", R"(state="quarantined")")),
-      pool_(arena.slab_count()),
-      index_(pool_, clock, metrics),
+      users_(arena.slab_count()),
+      pool_(users_),
+      index_(pool_, metrics),
       quarantine_(
           arena, "cache-renew", [this](std::uint32_t slab) { on_slab_renewed(slab); },
           [this] { on_tick(); }) {
@@ -156,56 +161,74 @@ void BlockCache::close(const std::shared_ptr<CachedObject>& object) {
 
 void BlockCache::read(const std::shared_ptr<CachedObject>& object, ByteRange range,
                       Deadline deadline, Done<PinnedBytes> done) {
-  PinnedBytes hit;
+  Lookup lookup = look_up(object, range);
+  const bool waits = lookup.found != ReadAhead::Found::kAll;
+  (waits ? waits_ : hits_).add();
   Actions actions;
-  {
+  if (waits || lookup.is_again || !lookup.ahead.empty()) {
     const MutexLock lock(mutex_);
-    const bool waits = !pin_if_there(*object, range, hit);
+    if (lookup.is_again) {
+      for (const auto slab : std::span(lookup.slabs).first(lookup.bytes.pieces().size())) {
+        pool_.keep(slab);
+      }
+    }
     if (waits) {
       auto read = std::make_shared<PendingRead>();
       read->object = object;
       read->range = range;
       read->deadline = deadline;
-      read->done = std::exchange(done, nullptr);
-      read->is_step = object->streams.expects(range);
+      read->done = std::move(done);
+      read->is_step = lookup.is_step;
       start_or_queue(read, actions);
     }
-    (waits ? waits_ : hits_).add();
-    const ReadAhead::Read told{.range = range,
-                               .found = !waits                  ? ReadAhead::Found::kAll
-                                        : actions.fills.empty() ? ReadAhead::Found::kOnTheirWay
-                                                                : ReadAhead::Found::kMissing,
-                               .now = clock_.now()};
-    for (const ByteRange ahead : object->streams.on_read(told, read_ahead_limits(*object))) {
-      plan_read_ahead(object, ahead, actions);
-    }
+    for (const ByteRange ahead : lookup.ahead) plan_read_ahead(object, ahead, actions);
   }
-  if (done) done(std::move(hit));
+  if (!waits) done(std::move(lookup.bytes));
   carry_out(std::move(actions));
 }
 
-bool BlockCache::pin_if_there(const CachedObject& object, ByteRange range, PinnedBytes& bytes) {
-  if (pin_blocks_if_there(object, object.block_class, range, bytes)) return true;
-  const BlockClass fragments = fragment_class(object, range);
-  return fragments != object.block_class && pin_blocks_if_there(object, fragments, range, bytes);
+BlockCache::Lookup BlockCache::look_up(const std::shared_ptr<CachedObject>& object,
+                                       ByteRange range) {
+  const ReadAhead::Limits limits = read_ahead_limits(*object);
+  const BlockClass fragments = fragment_class(*object, range);
+  Lookup lookup;
+  lookup.now = clock_.now();
+  const MutexLock lock(object->mutex);
+  if (!pin_if_there(*object, object->block_class, range, lookup) &&
+      fragments != object->block_class) {
+    std::ignore = pin_if_there(*object, fragments, range, lookup);
+  }
+  lookup.is_step = object->streams.expects(range);
+  lookup.ahead =
+      object->streams.on_read({.range = range, .found = lookup.found, .now = lookup.now}, limits);
+  return lookup;
 }
 
-bool BlockCache::pin_blocks_if_there(const CachedObject& object, BlockClass block_class,
-                                     ByteRange range, PinnedBytes& bytes) {
-  std::array<const std::shared_ptr<Block>*, PinnedBytes::kPiecesMax> found{};
+bool BlockCache::pin_if_there(const CachedObject& object, BlockClass block_class, ByteRange range,
+                              Lookup& lookup) {
+  std::array<const std::shared_ptr<Block>*, PinnedBytes::kPiecesMax> blocks{};
   std::size_t count = 0;
+  auto found = ReadAhead::Found::kAll;
   const BlockNumbers numbers(block_class, range);
   for (std::uint64_t number = numbers.first; number < numbers.last; ++number) {
     const auto at = object.blocks.find({block_class, number});
     if (at == object.blocks.end()) return false;
-    if ((at->second->units_of(range) & ~at->second->valid) != 0) return false;
-    found.at(count++) = &at->second;
+    const Block& block = *at->second;
+    const UnitMask missing = block.units_of(range) & ~block.valid;
+    if ((missing & ~block.filling) != 0) return false;
+    if (missing != 0) found = ReadAhead::Found::kOnTheirWay;
+    blocks.at(count++) = &at->second;
   }
-  for (const std::shared_ptr<Block>* block : std::span(found).first(count)) {
-    index_.note_read(**block, range);
-    pool_.add_user((*block)->place.slab);
+  lookup.found = found;
+  if (found != ReadAhead::Found::kAll) return true;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::shared_ptr<Block>& block = *blocks.at(i);
+    const std::uint32_t slab = block->place.slab;
+    lookup.is_again |= block->note_read(range, lookup.now) && !users_.is_kept(slab);
+    lookup.slabs.at(i) = slab;
+    users_.add(slab);
     pins_.add(1);
-    bytes.add(bytes_in(**block, range), std::make_unique<BlockPin>(*this, *block));
+    lookup.bytes.add(bytes_in(*block, range), std::make_unique<BlockPin>(*this, block));
   }
   return true;
 }
@@ -213,7 +236,18 @@ bool BlockCache::pin_blocks_if_there(const CachedObject& object, BlockClass bloc
 void BlockCache::start_or_queue(const std::shared_ptr<PendingRead>& read, Actions& actions) {
   if (start(read, actions)) return;
   starved_.push_back(read);
+  starved_count_.store(starved_.size());
   if (!std::exchange(read->waits, true)) reads_waiting_.add(1);
+  retry_starved(actions);  // what was let go of before starved_count_ told
+}
+
+void BlockCache::note_read(Block& block, ByteRange range) {
+  bool is_again = false;
+  {
+    const MutexLock lock(block.object->mutex);
+    is_again = block.note_read(range, clock_.now());
+  }
+  if (is_again) pool_.keep(block.place.slab);
 }
 
 BlockClass BlockCache::class_for(const PendingRead& read) {
@@ -244,9 +278,9 @@ bool BlockCache::start(const std::shared_ptr<PendingRead>& read, Actions& action
       release_parts(*read);
       return false;
     }
-    pool_.add_user(block->place.slab);
+    users_.add(block->place.slab);
     pins_.add(1);
-    index_.note_read(*block, read->range);
+    note_read(*block, read->range);
     const UnitMask needed = block->units_of(read->range);
     read->parts.at(read->part_count++) = {.block = std::move(block), .needed = needed};
   }
@@ -276,8 +310,11 @@ void BlockCache::plan_fills(const std::shared_ptr<Block>& block, UnitMask wanted
     const UnitRun run = lowest_run(missing);
     const UnitMask mask = unit_mask(run.first, run.last);
     missing &= ~mask;
-    block->filling |= mask;
-    pool_.add_user(block->place.slab);
+    {
+      const MutexLock lock(block->object->mutex);
+      block->filling |= mask;
+    }
+    users_.add(block->place.slab);
     fills_in_flight_.add(1);
     cause.add((run.last - run.first) * kUnitBytes);
     actions.fills.push_back({.block = block, .units = run, .deadline = deadline});
@@ -350,10 +387,13 @@ void BlockCache::finish_fill(const Fill& fill,
     const std::shared_ptr<Block>& block = fill.block;
     const std::uint32_t slab = block->place.slab;
     const UnitMask mask = unit_mask(fill.units.first, fill.units.last);
-    block->filling &= ~mask;
+    {
+      const MutexLock object_lock(block->object->mutex);
+      block->filling &= ~mask;
+      if (result) block->valid |= mask;
+    }
     fills_in_flight_.add(-1);
     if (result) {
-      block->valid |= mask;
       settle_waiters(block, /*lost=*/0, /*failure=*/nullptr, actions);
     } else {
       if (result.error().late_write_possible && !pool_.is_quarantined(slab)) {
@@ -409,14 +449,18 @@ void BlockCache::release_parts(PendingRead& read) {
 
 void BlockCache::retry_starved(Actions& actions) {
   while (!starved_.empty() && start(starved_.front(), actions)) starved_.pop_front();
+  starved_count_.store(starved_.size());
 }
 
 void BlockCache::unpin(const std::shared_ptr<Block>& block) {
+  const std::uint32_t slab = block->place.slab;
+  pins_.add(-1);
+  const bool was_last_of_withdrawn = users_.remove(slab);
+  if (!was_last_of_withdrawn && starved_count_.load() == 0) return;
   Actions actions;
   {
     const MutexLock lock(mutex_);
-    pins_.add(-1);
-    remove_user(block->place.slab);
+    if (was_last_of_withdrawn) attend(slab);
     retry_starved(actions);
   }
   carry_out(std::move(actions));
@@ -454,8 +498,12 @@ std::span<const std::byte> BlockCache::bytes_in(const Block& block, ByteRange ra
 }
 
 void BlockCache::remove_user(std::uint32_t slab) {
-  pool_.remove_user(slab);
-  if (pool_.is_quarantined(slab) && !pool_.has_users(slab)) quarantine_.renew_later(slab);
+  if (users_.remove(slab)) attend(slab);
+}
+
+void BlockCache::attend(std::uint32_t slab) {
+  if (pool_.attend(slab) == BlockPool::Withdrawn::kToRenew) quarantine_.renew_later(slab);
+  update_slab_gauges();
 }
 
 void BlockCache::on_slab_renewed(std::uint32_t slab) {
@@ -483,6 +531,7 @@ void BlockCache::on_tick() {
            .error = {ErrorCode::kTimedOut, "no cache memory became free within the deadline"}});
       return true;
     });
+    starved_count_.store(starved_.size());
   }
   carry_out(std::move(actions));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -71,11 +73,21 @@ class BlockCache final : public ReadCache {
   /// What of `range` lies in the block, which stays pinned with it.
   [[nodiscard]] std::span<const std::byte> bytes_in(const Block& block, ByteRange range);
 
-  /// Pins all of the range and adds it to `bytes`, or nothing where a byte of it is missing.
-  [[nodiscard]] bool pin_if_there(const CachedObject& object, ByteRange range, PinnedBytes& bytes)
-      REQUIRES(mutex_);
-  [[nodiscard]] bool pin_blocks_if_there(const CachedObject& object, BlockClass block_class,
-                                         ByteRange range, PinnedBytes& bytes) REQUIRES(mutex_);
+  /// What a read finds before anything is asked for.
+  struct Lookup {
+    std::chrono::steady_clock::time_point now;
+    ReadAhead::Found found = ReadAhead::Found::kMissing;
+    PinnedBytes bytes;      ///< all of the range, pinned, where it was found
+    bool is_step = false;   ///< of a stream
+    ByteRanges ahead;       ///< what to fetch besides
+    bool is_again = false;  ///< its slabs should be kept
+    std::array<std::uint32_t, PinnedBytes::kPiecesMax> slabs{};
+  };
+  [[nodiscard]] Lookup look_up(const std::shared_ptr<CachedObject>& object, ByteRange range);
+  /// Pins all of the range where it is in blocks of this class, or nothing.
+  [[nodiscard]] bool pin_if_there(const CachedObject& object, BlockClass block_class,
+                                  ByteRange range, Lookup& lookup) REQUIRES(object.mutex);
+  void note_read(Block& block, ByteRange range) REQUIRES(mutex_);
 
   /// Of which blocks the read is to be served.
   [[nodiscard]] static BlockClass class_for(const PendingRead& read);
@@ -93,9 +105,9 @@ class BlockCache final : public ReadCache {
   void release_parts(PendingRead& read) REQUIRES(mutex_);
 
   void remove_user(std::uint32_t slab) REQUIRES(mutex_);
-  [[nodiscard]] std::uint64_t read_ahead_share() const REQUIRES(mutex_);
-  [[nodiscard]] ReadAhead::Limits read_ahead_limits(const CachedObject& object) const
-      REQUIRES(mutex_);
+  void attend(std::uint32_t slab) REQUIRES(mutex_);
+  [[nodiscard]] std::uint64_t read_ahead_share() const;
+  [[nodiscard]] ReadAhead::Limits read_ahead_limits(const CachedObject& object) const;
   void update_slab_gauges() REQUIRES(mutex_);
 
   Arena& arena_;
@@ -115,11 +127,14 @@ class BlockCache final : public ReadCache {
   metrics::Gauge& slabs_quarantined_;
 
   TransferModel transfers_;
-  mutable Mutex mutex_;  // lock order 3
+  SlabUsers users_;
+  std::atomic<std::size_t> readers_open_{0};
+  std::atomic<std::size_t> starved_count_{0};  // of starved_, for those who let go of memory
+
+  Mutex mutex_;  // lock order 3a
   BlockPool pool_ GUARDED_BY(mutex_);
   BlockIndex index_ GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<PendingRead>> starved_ GUARDED_BY(mutex_);
-  std::size_t readers_open_ GUARDED_BY(mutex_) = 0;
 
   Quarantine quarantine_;  // last: its thread calls back
 };

@@ -9,20 +9,19 @@
 
 #include "cache/block.h"
 #include "cache/block_pool.h"
-#include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/metrics/registry.h"
 
 namespace s3rdmafs::cache {
 
 /// Which objects and blocks there are, and in which slab: what can be found. Thread-bound:
-/// BlockCache's lock guards it.
+/// BlockCache's lock guards it. Takes an object's lock to change its blocks.
 ///
 /// Objects and blocks own each other while they can be found; what cannot be found any more lives
 /// for as long as pins and fills hold it.
 class BlockIndex {
  public:
-  /// Borrows all.
-  BlockIndex(BlockPool& pool, const Clock& clock, metrics::Registry& metrics);
+  /// Borrows both.
+  BlockIndex(BlockPool& pool, metrics::Registry& metrics);
   /// Nothing can be found any more.
   ~BlockIndex();
   BlockIndex(const BlockIndex&) = delete;
@@ -38,12 +37,8 @@ class BlockIndex {
   /// Takes a slab's blocks out of the index. Pins and fills keep theirs.
   void forget_blocks_of(std::uint32_t slab);
 
-  /// Somebody reads `range` of the block's object now: what is read twice is kept longer.
-  void note_read(Block& block, ByteRange range);
-
  private:
   BlockPool& pool_;
-  const Clock& clock_;
   metrics::Counter& evictions_;
   std::unordered_map<std::string, std::shared_ptr<CachedObject>> objects_;
   std::vector<std::vector<std::shared_ptr<Block>>> blocks_of_slab_;

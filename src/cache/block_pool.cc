@@ -22,9 +22,9 @@ BlockClass block_class_for(std::uint64_t object_bytes) noexcept {
   return BlockClass{number};
 }
 
-BlockPool::BlockPool(std::size_t slab_count) : slabs_(slab_count) {
+BlockPool::BlockPool(SlabUsers& users) : users_(users), slabs_(users.slab_count()) {
   // Lowest number on top, so that a cache that is never full stays in few slabs.
-  for (std::size_t slab = slab_count; slab > 0; --slab) {
+  for (std::size_t slab = slabs_.size(); slab > 0; --slab) {
     free_.push_back(static_cast<std::uint32_t>(slab - 1));
   }
 }
@@ -36,11 +36,11 @@ std::optional<BlockPlace> BlockPool::take(BlockClass block_class) {
     open = free_.back();
     free_.pop_back();
     slabs_[*open] = Slab{.state = State::kInUse, .block_class = block_class};
-    ++taken_;
+    users_.take(*open);
   }
   Slab& slab = slabs_[*open];
   const BlockPlace place{.slab = *open, .slot = slab.next_slot++};
-  touch(slab);
+  users_.touch(*open);
   if (slab.next_slot == Arena::kSlabBytes / block_bytes(block_class)) open.reset();
   return place;
 }
@@ -49,74 +49,84 @@ std::optional<std::uint32_t> BlockPool::victim() const {
   std::optional<std::uint32_t> oldest;
   std::optional<std::uint32_t> oldest_kept;
   for (std::uint32_t number = 0; number < slabs_.size(); ++number) {
-    const Slab& slab = slabs_[number];
-    if (slab.state != State::kInUse || slab.users > 0) continue;
+    if (slabs_[number].state != State::kInUse || users_.any(number)) continue;
     auto& candidate = is_kept(number) ? oldest_kept : oldest;
-    if (!candidate || slab.last_use < slabs_[*candidate].last_use) candidate = number;
+    if (!candidate || users_.last_use(number) < users_.last_use(*candidate)) candidate = number;
   }
   return oldest ? oldest : oldest_kept;
-}
-
-void BlockPool::touch(Slab& slab) {
-  slab.last_use = ++uses_;
-  slab.last_use_taken = taken_;
 }
 
 void BlockPool::keep(std::uint32_t slab) {
   if (slabs_.at(slab).state != State::kInUse || slabs_[slab].is_kept) return;
   if (kept_count_ * kKeptMaxDenominator >= slabs_.size() * kKeptMaxNumerator) {
-    Slab* oldest = nullptr;
-    for (Slab& other : slabs_) {
-      if (other.is_kept && (oldest == nullptr || other.last_use < oldest->last_use)) {
-        oldest = &other;
-      }
+    std::optional<std::uint32_t> oldest;
+    for (std::uint32_t other = 0; other < slabs_.size(); ++other) {
+      if (!slabs_[other].is_kept) continue;
+      if (!oldest || users_.last_use(other) < users_.last_use(*oldest)) oldest = other;
     }
-    if (oldest == nullptr) return;  // a cache of a slab or two
-    oldest->is_kept = false;
+    if (!oldest) return;  // a cache of a slab or two
+    slabs_[*oldest].is_kept = false;
+    users_.mark_kept(*oldest, false);
     --kept_count_;
   }
   slabs_[slab].is_kept = true;
+  users_.mark_kept(slab, true);
   ++kept_count_;
 }
 
 bool BlockPool::is_kept(std::uint32_t slab) const {
-  return slabs_.at(slab).is_kept &&
-         taken_ - slabs_[slab].last_use_taken < kKeptForTurns * slabs_.size();
+  return slabs_.at(slab).is_kept && users_.taken_since(slab) < kKeptForTurns * slabs_.size();
+}
+
+void BlockPool::withdraw(std::uint32_t slab, State state) {
+  slabs_.at(slab).state = state;
+  for (auto& open : open_) {
+    if (open == slab) open.reset();
+  }
+  users_.withdraw(slab);
+}
+
+// Whoever removes the last user after withdraw() sees that it has to attend; whoever removed it
+// before is seen here.
+void BlockPool::retire(std::uint32_t slab) {
+  withdraw(slab, State::kRetired);
+  if (!users_.any(slab)) release(slab);
 }
 
 void BlockPool::release(std::uint32_t slab) {
-  assert(slabs_.at(slab).users == 0 && slabs_[slab].state != State::kFree);
-  if (slabs_[slab].state == State::kQuarantined) --quarantined_count_;
+  assert(!users_.any(slab) && slabs_.at(slab).state != State::kFree);
+  if (is_quarantined(slab)) --quarantined_count_;
   for (auto& open : open_) {
     if (open == slab) open.reset();
   }
   if (slabs_[slab].is_kept) --kept_count_;
   slabs_[slab] = Slab{};
+  users_.reset(slab);
   free_.push_back(slab);
 }
 
-void BlockPool::add_user(std::uint32_t slab) {
-  ++slabs_.at(slab).users;
-  touch(slabs_[slab]);
-}
-
-void BlockPool::remove_user(std::uint32_t slab) {
-  assert(slabs_.at(slab).users > 0);
-  --slabs_[slab].users;
+BlockPool::Withdrawn BlockPool::attend(std::uint32_t slab) {
+  if (users_.any(slab)) return Withdrawn::kNotYet;
+  Slab& one = slabs_.at(slab);
+  if (one.state == State::kRetired) {
+    release(slab);
+    return Withdrawn::kFree;
+  }
+  if (one.state != State::kQuarantined) return Withdrawn::kNotYet;
+  one.state = State::kRenewing;
+  return Withdrawn::kToRenew;
 }
 
 void BlockPool::quarantine(std::uint32_t slab) {
   if (is_quarantined(slab)) return;
-  assert(slabs_.at(slab).state == State::kInUse);
-  slabs_[slab].state = State::kQuarantined;
+  assert(slabs_.at(slab).state == State::kInUse || slabs_[slab].state == State::kRetired);
   ++quarantined_count_;
-  for (auto& open : open_) {
-    if (open == slab) open.reset();
-  }
+  withdraw(slab, State::kQuarantined);
 }
 
 bool BlockPool::is_quarantined(std::uint32_t slab) const {
-  return slabs_.at(slab).state == State::kQuarantined;
+  const State state = slabs_.at(slab).state;
+  return state == State::kQuarantined || state == State::kRenewing;
 }
 
 }  // namespace s3rdmafs::cache

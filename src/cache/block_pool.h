@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cache/arena.h"
+#include "cache/slab_users.h"
 
 namespace s3rdmafs::cache {
 
@@ -41,36 +42,45 @@ struct BlockPlace {
 /// Which slab holds which blocks, which may be taken next, and which must rest. Pure bookkeeping
 /// over slab numbers; no memory is touched. Thread-bound: BlockCache's lock guards it.
 ///
-/// A slab is free, or holds blocks of one class, or is in quarantine. Users are the pins and fills
-/// on its blocks. A slab is evicted as a whole, once it has no users: coarse, but one decision an
-/// 8 MiB instead of one a block.
+/// A slab is free, or holds blocks of one class, or was withdrawn: to be free when its last user is
+/// gone, or in quarantine. A slab is evicted as a whole, while it has no users: coarse, but one
+/// decision an 8 MiB instead of one a block.
 ///
 /// What goes first is what was read once only, least recently used first: data that streams by once
 /// makes room for itself. Slabs that were read again are *kept*, up to three quarters of the cache,
 /// until four times the cache's size has come in without their being read.
 class BlockPool {
  public:
-  explicit BlockPool(std::size_t slab_count);
+  /// Borrows the users, of as many slabs as there are.
+  explicit BlockPool(SlabUsers& users);
 
   [[nodiscard]] std::size_t slab_count() const noexcept { return slabs_.size(); }
 
   /// A slot in a slab of this class, or in a free one. Nothing when only eviction can help.
   [[nodiscard]] std::optional<BlockPlace> take(BlockClass block_class);
 
-  /// The slab whose blocks should go next. The caller forgets those blocks, then calls release().
+  /// The slab whose blocks should go next. The caller forgets those blocks, then calls retire().
   [[nodiscard]] std::optional<std::uint32_t> victim() const;
+  /// Its blocks were forgotten: free at once, or, where a hit came in between, once its last user
+  /// is gone.
+  void retire(std::uint32_t slab);
   /// Makes a slab free. It has no users and no block of it is in the index.
   void release(std::uint32_t slab);
 
-  void add_user(std::uint32_t slab);
-  void remove_user(std::uint32_t slab);
-  [[nodiscard]] bool has_users(std::uint32_t slab) const { return slabs_.at(slab).users > 0; }
+  /// What a withdrawn slab without users comes to.
+  enum class Withdrawn : std::uint8_t {
+    kNotYet,   ///< it has users, is not withdrawn, or was seen to already
+    kFree,     ///< it is free now
+    kToRenew,  ///< the caller has it renewed, then calls release()
+  };
+  /// To be called whenever a withdrawn slab may have lost its last user; more often does no harm.
+  [[nodiscard]] Withdrawn attend(std::uint32_t slab);
 
   /// Something in the slab was read a second time.
   void keep(std::uint32_t slab);
   [[nodiscard]] bool is_kept(std::uint32_t slab) const;
 
-  /// No slot of the slab is given out, and it is no victim, until release().
+  /// No slot of the slab is given out, and it is no victim, until it was renewed.
   void quarantine(std::uint32_t slab);
   [[nodiscard]] bool is_quarantined(std::uint32_t slab) const;
 
@@ -78,25 +88,21 @@ class BlockPool {
   [[nodiscard]] std::size_t quarantined_count() const noexcept { return quarantined_count_; }
 
  private:
-  enum class State : std::uint8_t { kFree, kInUse, kQuarantined };
+  enum class State : std::uint8_t { kFree, kInUse, kRetired, kQuarantined, kRenewing };
   struct Slab {
     State state = State::kFree;
     BlockClass block_class = BlockClass::k8MiB;
     std::uint32_t next_slot = 0;  // slots are handed out in order and come back all at once
-    std::uint32_t users = 0;
-    std::uint64_t last_use = 0;        // of uses_
-    std::uint64_t last_use_taken = 0;  // of taken_
     bool is_kept = false;
   };
 
-  void touch(Slab& slab);
+  void withdraw(std::uint32_t slab, State state);
 
+  SlabUsers& users_;
   std::vector<Slab> slabs_;
   std::vector<std::uint32_t> free_;
   std::array<std::optional<std::uint32_t>, kBlockClasses> open_;  // the slab that still has slots
-  std::uint64_t uses_ = 0;                                        // the clock of last_use
-  std::uint64_t taken_ = 0;     // slabs taken so far: how much has come in
-  std::size_t kept_count_ = 0;  // aged ones included
+  std::size_t kept_count_ = 0;                                    // aged ones included
   std::size_t quarantined_count_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/block_pool.h"
 
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -9,7 +10,8 @@ namespace s3rdmafs::cache {
 namespace {
 
 TEST(BlockPool, CutsASlabIntoBlocksOfOneClass) {
-  BlockPool pool(/*slab_count=*/1);
+  SlabUsers users(1);
+  BlockPool pool(users);
   const auto first = pool.take(BlockClass::k4MiB);
   const auto second = pool.take(BlockClass::k4MiB);
   ASSERT_TRUE(first && second);
@@ -19,24 +21,27 @@ TEST(BlockPool, CutsASlabIntoBlocksOfOneClass) {
 }
 
 TEST(BlockPool, KeepsClassesInSlabsOfTheirOwn) {
-  BlockPool pool(2);
+  SlabUsers users(2);
+  BlockPool pool(users);
   EXPECT_NE(pool.take(BlockClass::k64KiB)->slab, pool.take(BlockClass::k4MiB)->slab);
   EXPECT_FALSE(pool.take(BlockClass::k512KiB)) << "both slabs belong to other classes";
 }
 
 TEST(BlockPool, NamesTheLeastRecentlyUsedSlabWithoutUsersAsVictim) {
-  BlockPool pool(2);
+  SlabUsers users(2);
+  BlockPool pool(users);
   const auto old_slab = pool.take(BlockClass::k64KiB)->slab;
   const auto new_slab = pool.take(BlockClass::k4MiB)->slab;
   EXPECT_EQ(pool.victim(), old_slab);
-  pool.add_user(old_slab);
+  users.add(old_slab);
   EXPECT_EQ(pool.victim(), new_slab) << "a slab with users is no victim, however old";
-  pool.remove_user(old_slab);
+  EXPECT_FALSE(users.remove(old_slab));
   EXPECT_EQ(pool.victim(), new_slab) << "use made the old slab the younger one";
 }
 
 TEST(BlockPool, GivesReleasedSlabsToAnyClass) {
-  BlockPool pool(1);
+  SlabUsers users(1);
+  BlockPool pool(users);
   const auto place = pool.take(BlockClass::k64KiB);
   ASSERT_FALSE(pool.take(BlockClass::k4MiB)) << "control: without release there is no room";
   pool.release(place->slab);
@@ -44,7 +49,8 @@ TEST(BlockPool, GivesReleasedSlabsToAnyClass) {
 }
 
 TEST(BlockPool, LetsAQuarantinedSlabRestUntilItsRelease) {
-  BlockPool pool(1);
+  SlabUsers users(1);
+  BlockPool pool(users);
   const auto place = pool.take(BlockClass::k64KiB);
   pool.quarantine(place->slab);
   EXPECT_EQ(pool.quarantined_count(), 1U);
@@ -53,6 +59,37 @@ TEST(BlockPool, LetsAQuarantinedSlabRestUntilItsRelease) {
   pool.release(place->slab);
   EXPECT_EQ(pool.quarantined_count(), 0U);
   EXPECT_TRUE(pool.take(BlockClass::k64KiB));
+}
+
+TEST(BlockPool, FreesARetiredSlabOnceItsLastUserIsGone) {
+  SlabUsers users(1);
+  BlockPool pool(users);
+  const auto slab = pool.take(BlockClass::k64KiB)->slab;
+  users.add(slab);  // a hit, between the choice of the victim and the end of its blocks
+  pool.retire(slab);
+  EXPECT_FALSE(pool.take(BlockClass::k64KiB));
+  EXPECT_FALSE(pool.victim()) << "it is chosen already";
+  EXPECT_EQ(pool.attend(slab), BlockPool::Withdrawn::kNotYet);
+  EXPECT_TRUE(users.remove(slab)) << "who is last is told to see to it";
+  EXPECT_EQ(pool.attend(slab), BlockPool::Withdrawn::kFree);
+  EXPECT_EQ(pool.attend(slab), BlockPool::Withdrawn::kNotYet) << "once";
+  EXPECT_TRUE(pool.take(BlockClass::k64KiB));
+}
+
+TEST(BlockPool, HasAQuarantinedSlabRenewedOnceAndWithoutUsers) {
+  SlabUsers users(1);
+  BlockPool pool(users);
+  const auto slab = pool.take(BlockClass::k64KiB)->slab;
+  users.add(slab);
+  EXPECT_FALSE(pool.is_quarantined(slab));
+  pool.quarantine(slab);
+  EXPECT_EQ(pool.attend(slab), BlockPool::Withdrawn::kNotYet);
+  EXPECT_TRUE(users.remove(slab));
+  EXPECT_EQ(pool.attend(slab), BlockPool::Withdrawn::kToRenew);
+  EXPECT_EQ(pool.attend(slab), BlockPool::Withdrawn::kNotYet) << "another who came late";
+  EXPECT_TRUE(pool.is_quarantined(slab));
+  pool.release(slab);
+  EXPECT_EQ(pool.quarantined_count(), 0U);
 }
 
 // --- What is read again outlives what streams by ---
@@ -74,7 +111,8 @@ class BlockPoolKeepTest : public ::testing::Test {
     for (std::size_t i = 0; i < slabs; ++i) take_slab();
   }
 
-  BlockPool pool_{8};
+  SlabUsers users_{8};
+  BlockPool pool_{users_};
 };
 
 TEST_F(BlockPoolKeepTest, EvictsWhatWasReadOnceBeforeWhatWasReadAgain) {
@@ -107,7 +145,8 @@ TEST_F(BlockPoolKeepTest, KeepsThreeQuartersAtMostAndTheLatestOfThem) {
 }
 
 TEST_F(BlockPoolKeepTest, GivesAwayEvenWhatItKeepsRatherThanNothing) {
-  BlockPool small(1);
+  SlabUsers users(1);
+  BlockPool small(users);
   const auto place = small.take(BlockClass::k4MiB);
   small.keep(place->slab);
   EXPECT_EQ(small.victim(), place->slab);
