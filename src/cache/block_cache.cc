@@ -177,13 +177,13 @@ void BlockCache::read(const std::shared_ptr<CachedObject>& object, ByteRange ran
       read->object = object;
       read->range = range;
       read->deadline = deadline;
-      read->done = std::move(done);
+      read->done = std::exchange(done, nullptr);
       read->is_step = lookup.is_step;
       start_or_queue(read, actions);
     }
     for (const ByteRange ahead : lookup.ahead) plan_read_ahead(object, ahead, actions);
   }
-  if (!waits) done(std::move(lookup.bytes));
+  if (done) done(std::move(lookup.bytes));
   carry_out(std::move(actions));
 }
 
