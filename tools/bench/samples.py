@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 SIZE_MIN, SIZE_STEPS = 100_000, 300_001
 SIZE_MEAN = SIZE_MIN + SIZE_STEPS // 2
-SHARD_SAMPLES = 512  # 128 MB: too large to be fetched whole when it is opened
+SHARD_SAMPLES = 256  # 64 MB: may be fetched whole when it is opened (cache.passthrough_max), if there is room
 SHARD_NAME, FILE_NAME = "shard{:03}.bin", "{:06}.bin"
 
 # Samples in files are alike in number % so many: they are links to so few files, as on a tmpfs with huge pages each

@@ -5,7 +5,8 @@ this process, epoch after epoch. Prints what it did as JSON, as read_load does.
 
     train.py --files N --shards N [--epochs N] FOLDER
 
-Every sample is checked, and that each came once an epoch. One that is wrong ends it with a message.
+Every sample is checked, and that each came once an epoch. One that is wrong ends it with a message. The workers do
+what an image pipeline does: cut, resize, flip, normalise. (What they cut out is pixels already: nothing is decoded.)
 """
 
 import argparse
@@ -19,14 +20,17 @@ import samples
 
 try:
     import torch
+    from torch.nn.functional import interpolate
     from torch.utils.data import DataLoader, Dataset
 except ImportError:
     sys.exit("PyTorch is not installed: 'tools/setup.sh --bench' installs Debian's python3-torch")
 
 WORKERS, BATCH = 4, 32
-# What is made of a sample: an image of 180 x 180 in three colours, less than the smallest sample holds.
+# What is taken of a sample: an image of 180 x 180 in three colours, less than the smallest sample holds; and the size
+# that networks are trained with, together with the usual mean and deviation of such images.
 IMAGE = (3, 180, 180)
 IMAGE_BYTES = IMAGE[0] * IMAGE[1] * IMAGE[2]
+TRAINED_SIZE, MEAN, DEVIATION = (224, 224), 0.45, 0.225
 
 
 class Images(Dataset):
@@ -41,7 +45,11 @@ class Images(Dataset):
     def __getitem__(self, index):
         self._reader = self._reader or samples.Reader(self._folder, self._set)
         sample = self._reader.read(index)
-        return index, torch.frombuffer(bytearray(sample[:IMAGE_BYTES]), dtype=torch.uint8).reshape(IMAGE)
+        image = torch.frombuffer(bytearray(sample[:IMAGE_BYTES]), dtype=torch.uint8).reshape(1, *IMAGE).float().div_(255)
+        image = interpolate(image, TRAINED_SIZE, mode="bilinear", align_corners=False)[0]
+        if torch.rand(()) < 0.5:
+            image = image.flip(-1)
+        return index, image.sub_(MEAN).div_(DEVIATION)
 
 
 def run_epoch(loader, count):
