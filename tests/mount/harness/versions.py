@@ -23,6 +23,8 @@ HANDLE_SECONDS = (0.05, 0.5, 3.0)
 # Between two reads of a handle, so that eight readers on two processors leave some to the writers.
 PAUSE_SECONDS = 0.005
 LENGTHS = (512, 4096, 65_536, 300_032, 1 << 20)
+# For a reader to end when its time is up: more than the mount's retry.deadline.
+GRACE_SECONDS = 60
 NEVER = 0  # versions begin with 1
 
 
@@ -205,40 +207,43 @@ def read_one_handle(path, objects, index, how, choice, counts, by_name=False):
         handle.close()
 
 
-_OBJECTS = None  # of a reader's process: shared arrays are inherited, not sent
-
-
-def _adopt(objects):
-    global _OBJECTS
-    _OBJECTS = objects
-
-
-def _read(folder, how, seed, seconds, by_name):
-    """One reader: (counts, what was wrong)."""
+def _read(pipe, folder, objects, how, seed, seconds, by_name):
+    """One reader: sends (counts, what was wrong)."""
     counts, wrong, choice = collections.Counter(), [], random.Random(seed)
     end = time.monotonic() + seconds
     while time.monotonic() < end and not wrong:
-        index = choice.randrange(len(_OBJECTS.names))
+        index = choice.randrange(len(objects.names))
         before = counts["handles"]
         try:
-            read_one_handle(folder / _OBJECTS.names[index], _OBJECTS, index, how, choice, counts, by_name)
+            read_one_handle(folder / objects.names[index], objects, index, how, choice, counts, by_name)
         except Wrong as failure:
             wrong.append(f"{how}: {failure}")
         except OSError as error:
             if error.errno != errno.ESTALE:
-                wrong.append(f"{how}: {_OBJECTS.names[index]}: {error}")
+                wrong.append(f"{how}: {objects.names[index]}: {error}")
             else:
                 counts["ESTALE of a read" if counts["handles"] > before else "ESTALE of an open"] += 1
-    return counts, wrong
+    pipe.send((counts, wrong))
 
 
 def read_all(folder, objects, ways, seconds, by_name=False):
     """A process for each of `ways` reads for so long; the sum of their counts, and what was wrong."""
+    context = multiprocessing.get_context("fork")
+    began, readers = time.monotonic(), []
+    for seed, how in enumerate(ways):
+        near, far = context.Pipe(duplex=False)
+        reader = context.Process(target=_read, args=(far, folder, objects, how, seed, seconds, by_name))
+        reader.start()
+        far.close()
+        readers.append((how, reader, near))
     counts, wrong = collections.Counter(), []
-    with multiprocessing.get_context("fork").Pool(len(ways), _adopt, (objects,)) as pool:
-        answers = [pool.apply_async(_read, (folder, how, seed, seconds, by_name)) for seed, how in enumerate(ways)]
-        for answer in answers:
-            one, why = answer.get(seconds + 60)
+    for how, reader, pipe in readers:
+        if pipe.poll(max(0, began + seconds - time.monotonic()) + GRACE_SECONDS):
+            one, why = pipe.recv()
             counts += one
             wrong += why
+        else:
+            wrong.append(f"{how}: it hangs")
+            reader.kill()  # to no avail, until the mount has ended, where it is the mount that hangs
+        reader.join(5)
     return counts, wrong
