@@ -23,7 +23,7 @@ HANDLE_SECONDS = (0.05, 0.5, 3.0)
 # Between two reads of a handle, so that eight readers on two processors leave some to the writers.
 PAUSE_SECONDS = 0.005
 LENGTHS = (512, 4096, 65_536, 300_032, 1 << 20)
-# For a reader to end when its time is up: more than the mount's retry.deadline.
+# For readers and replacements to end when their time is up: more than the mount's retry.deadline.
 GRACE_SECONDS = 60
 NEVER = 0  # versions begin with 1
 
@@ -89,7 +89,7 @@ class Replacing:
     def __init__(self, objects, puts, name_seconds):
         self._objects, self._name_seconds = objects, name_seconds
         self._end = threading.Event()
-        self._threads = [threading.Thread(target=self._run, args=(put, seed)) for seed, put in enumerate(puts)]
+        self._threads = [threading.Thread(target=self._run, args=(put, seed), daemon=True) for seed, put in enumerate(puts)]
         self.failures = []
 
     def _run(self, put, seed):
@@ -109,7 +109,9 @@ class Replacing:
     def __exit__(self, *_):
         self._end.set()
         for thread in self._threads:
-            thread.join(60)
+            thread.join(GRACE_SECONDS)
+            if thread.is_alive():
+                self.failures.append(AssertionError("a replacement hangs"))
 
 
 class Handle:
