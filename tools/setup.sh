@@ -5,6 +5,7 @@
 #
 #   tools/setup.sh               everything: build, tests, lint
 #   tools/setup.sh --build-only  what the build and the demo need, without test clients and lint
+#   tools/setup.sh --bench       everything, and PyTorch for the training rows of tools/bench/run.sh
 #
 # Exit status: 0 all there; 1 something could not be installed; 3 not Debian or Ubuntu (the list is printed).
 set -euo pipefail
@@ -44,11 +45,15 @@ lint=(
   shellcheck
 )
 
+# Large, and only the benchmark's training rows run it.
+bench=(python3-torch)
+
 case "${1:-}" in
 '') wanted=("${build[@]}" "${tests[@]}" "${lint[@]}") ;;
 --build-only) wanted=("${build[@]}") ;;
+--bench) wanted=("${build[@]}" "${tests[@]}" "${lint[@]}" "${bench[@]}") ;;
 *)
-  sed -n '3,9s/^# \{0,1\}//p' "$0" >&2
+  sed -n '3,10s/^# \{0,1\}//p' "$0" >&2
   exit 2
   ;;
 esac

@@ -466,14 +466,17 @@ void BlockCache::unpin(const std::shared_ptr<Block>& block) {
   carry_out(std::move(actions));
 }
 
+// A continuation ends with its call. It may own the last reader of the object, whose end takes the
+// lock; and a read that failed in one block is known to its other block for longer, which lets go
+// of it under the lock.
 void BlockCache::carry_out(Actions actions) {
   for (const auto& read : actions.ready) {
     if (read->waits) reads_waiting_.add(-1);
-    read->done(pinned_bytes_of(*read));
+    std::exchange(read->done, nullptr)(pinned_bytes_of(*read));
   }
   for (FailedRead& failed : actions.failed) {
     if (failed.read->waits) reads_waiting_.add(-1);
-    failed.read->done(std::unexpected(std::move(failed.error)));
+    std::exchange(failed.read->done, nullptr)(std::unexpected(std::move(failed.error)));
   }
   for (Fill& fill : actions.fills) send(std::move(fill));
 }

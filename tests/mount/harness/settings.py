@@ -14,3 +14,9 @@ BUILD = Path(os.environ.pop("S3RDMAFS_BUILD", ROOT / "build")).resolve()
 
 # How long each stress test runs.
 STRESS_SECONDS = float(os.environ.pop("S3RDMAFS_STRESS_SECONDS", "10"))
+
+# How long files are read while they are replaced.
+OVERWRITE_SECONDS = float(os.environ.pop("S3RDMAFS_OVERWRITE_SECONDS", "20"))
+
+# Whether fio goes through all combinations instead of some.
+FIO_IS_FULL = os.environ.pop("S3RDMAFS_FIO", "") == "full"

@@ -168,6 +168,29 @@ TEST_F(BlockCacheTest, TellsEveryWaitingReaderOfAFailureAndTriesAfreshLater) {
   expect_all_let_go();
 }
 
+// As a file's handle is: closed while its read waits, and kept by nothing but that read.
+TEST_F(BlockCacheTest, LetsGoOfTheReaderWhenItsReadFailsThoughAnotherBlockIsStillOnItsWay) {
+  start(/*slabs=*/2);
+  auto reader = put_and_open("k", pattern(20 * kMiB));
+  const std::weak_ptr<ObjectReader> watched = reader;
+  ObjectReader& reading = *reader;
+  store_.hold();
+  bool failed = false;
+  reading.read(9 * kMiB + 64 * kKiB - 100, 200, clock_.now() + seconds(30),
+               [&failed, owned = std::move(reader)](const Result<PinnedBytes>& result) {
+                 failed = !result.has_value();
+               });
+  ASSERT_EQ(store_.held().size(), 2U) << "over the border of two blocks";
+  ASSERT_FALSE(watched.expired());
+
+  ASSERT_TRUE(store_.fail_held(0, {.error = {ErrorCode::kStale, "replaced"}}));
+  EXPECT_TRUE(failed);
+  // Were it not gone now, the other block's end would close it under the cache's lock: a deadlock.
+  EXPECT_TRUE(watched.expired());
+  ASSERT_TRUE(store_.fail_held(0, {.error = {ErrorCode::kStale, "replaced"}}));
+  expect_all_let_go();
+}
+
 TEST_F(BlockCacheTest, KeepsVersionsOfOneKeyApart) {
   start(1);
   const auto before = put_and_open("k", std::string(100, 'a'));

@@ -37,6 +37,7 @@ def arguments():
 
 def programs(build):
     found = {"s3rdmafs": build / "src/daemon/s3rdmafs", "s3rdma-target": build / "tools/target/s3rdma-target",
+             "train": ROOT / "tools/bench/train.py",
              **{name: build / "tools/bench" / name for name in ("read_load", "null_fs", "raw_get")}}
     for path in found.values():
         if not path.exists():

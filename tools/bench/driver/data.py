@@ -10,6 +10,8 @@ import os
 import shutil
 from dataclasses import dataclass
 
+import samples
+
 from .processes import COMMAND_SECONDS, run
 
 BUCKET = "bench"
@@ -42,7 +44,9 @@ class Data:
         """Fills bucket folder `folder` ("a/b") with f00000, f00001, ..."""
         where = self.bucket / folder
         where.mkdir(parents=True)
-        if files.real:
+        if isinstance(files, samples.TrainingSet):
+            self._link_samples(where, files)
+        elif files.real:
             self._link(where, files)
         else:
             for number in range(files.count):
@@ -59,3 +63,15 @@ class Data:
                 shutil.copyfile(bases[0], base)
         for number in range(files.count):
             os.link(bases[number % different], where / f"f{number:05}")
+
+    def _link_samples(self, where, training_set):
+        for number in range(training_set.files):
+            base = self._base / f"sample.{samples.number_in_file(number)}"
+            if not base.exists():
+                samples.write_file(base, samples.number_in_file(number))
+            os.link(base, where / samples.FILE_NAME.format(number))
+        for shard in range(training_set.shards):
+            base = self._base / f"shard.{shard}"
+            if not base.exists():
+                samples.write_shard(base, shard)
+            os.link(base, where / samples.SHARD_NAME.format(shard))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from .foreign_load import ForeignLoad
 from .processes import Failure, run
-from .rows import DAEMON_CPU, FETCHED, LATENCY, OPS, RATE
+from .rows import DAEMON_CPU, EPOCHS, FETCHED, LATENCY, OPS, RATE
 
 FOREIGN = "cores used by others"
 
@@ -77,6 +77,8 @@ def _once(place, side, contestant, folder, files):
     if side.on.startswith("raw"):
         mode, *rest = words
         command = [place.programs["raw_get"], mode, *contestant.arguments, *rest]
+    elif words[0] == "train":
+        command = [sys.executable, place.programs["train"], *words[1:]]
     else:
         command = [place.programs["read_load"], *words]
     try:
@@ -95,6 +97,7 @@ def _once(place, side, contestant, folder, files):
               LATENCY: done["p50_us"] or None,
               DAEMON_CPU: cpu / gigabytes if contestant.process else None,
               "reader CPU s/GB": done["cpu_seconds"] / gigabytes, FOREIGN: others}
+    result |= zip(EPOCHS, done.get("samples_per_s", ()))
     if fetched is not None:
         result[FETCHED] = (contestant.fetched_bytes() - fetched) / done["bytes"]
     return result

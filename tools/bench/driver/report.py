@@ -19,12 +19,16 @@ def _figure(measured, metric):
 
 
 def _asked(claim):
+    if claim.at_least is None and claim.at_most is None:
+        return "-"
     return f"≥ {claim.at_least:g}" if claim.at_least is not None else f"≤ {claim.at_most:g}"
 
 
 def _verdict(verdict):
     if verdict.ratio is None:
         return "not measured"
+    if _asked(verdict.claim) == "-":
+        return "-"
     return "holds" if verdict.holds else "**falls short**"
 
 

@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass
 
+from samples import TrainingSet
+
 from .data import Files
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -10,22 +12,24 @@ KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 # What is compared, and how it is written. Of the first two, more is better.
 RATE, OPS = "GB/s", "ops/s"
 DAEMON_CPU, LATENCY, FETCHED = "daemon CPU s/GB", "p50 us", "bytes fetched per byte read"
+EPOCHS = ("samples/s, epoch 1", "samples/s, epoch 2")
 
 
 @dataclass(frozen=True)
 class Side:
-    """One contestant and what it is to do: words for read_load, or for raw_get where it is a "raw".
+    """One contestant and what it is to do: words for read_load, for raw_get where it is a "raw", or "train" and words
+    for train.py.
 
     {files} stands for the paths of the run's files, {first} for the first of them, {folder} for their folder.
     """
     on: str
     load: str
-    files: Files | None = None  # of its own where the work's would take it too long
+    files: Files | TrainingSet | None = None  # of its own where the work's would take it too long
 
 
 @dataclass(frozen=True)
 class Claim:
-    """`ours` against `against` (None: a figure by itself), by `metric`."""
+    """`ours` against `against` (None: a figure by itself), by `metric`; with no bound it only has to be measured."""
     metric: str
     against: str | None
     at_least: float | None = None
@@ -33,7 +37,7 @@ class Claim:
     ours: str = "s3rdmafs"
 
     def holds(self, ratio):
-        return ratio >= self.at_least if self.at_least is not None else ratio <= self.at_most
+        return (self.at_least is None or ratio >= self.at_least) and (self.at_most is None or ratio <= self.at_most)
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Work:
     name: str
     title: str
     dma: str      # "none", "copy" or "" where no server takes part
-    files: Files
+    files: Files | TrainingSet
     sides: dict   # label -> Side
     claims: tuple
     cold: bool = True  # each run has new names; otherwise the first run is what makes it warm
@@ -61,13 +65,14 @@ class Scale:
     random_object: int
     random_reads: int
     resident: int
+    rival_training: int
     held: int  # memory kept from the host's reach (memory.py)
 
 
 FULL = Scale(runs=5, cache=GIB, sequential=4 * GIB, rivals=GIB, small_files=20_000, rival_files=1000,
-             whole_files=200, random_object=4 * GIB, random_reads=40_000, resident=512 * MIB, held=6 * GIB)
+             whole_files=200, random_object=4 * GIB, random_reads=40_000, resident=512 * MIB, rival_training=GIB // 4, held=6 * GIB)
 QUICK = Scale(runs=3, cache=512 * MIB, sequential=GIB, rivals=256 * MIB, small_files=2000, rival_files=200,
-              whole_files=24, random_object=GIB, random_reads=8000, resident=256 * MIB, held=2 * GIB)
+              whole_files=24, random_object=GIB, random_reads=8000, resident=256 * MIB, rival_training=GIB // 4, held=2 * GIB)
 
 
 def works(scale):
@@ -144,4 +149,24 @@ def works(scale):
              {name: Side(on, "again --block 4096 --reads 20000 {first}")
               for name, on in (("s3rdmafs", "ours-copy"), ("null", "null-direct"))},
              (Claim(LATENCY, "null", at_most=1.15),), cold=False, metrics=(LATENCY,)),
+        *training(scale),
+    ]
+
+
+def training(scale):
+    """PyTorch's DataLoader. The local folder is the server's own, on a huge-page tmpfs."""
+    def side(on, files):
+        return Side(on, f"train --files {files.files} --shards {files.shards} {{folder}}", files)
+    outside, inside = TrainingSet.of(2 * scale.cache), TrainingSet.of(scale.cache // 2)
+    rivals = TrainingSet.of(scale.rival_training)
+    return [
+        Work("training", f"PyTorch DataLoader, {outside.count} samples, twice the cache, 4 workers, shuffled, 2 epochs",
+             "copy", outside,
+             {"s3rdmafs": side("ours-copy", outside), "local folder": side("tmpfs", outside),
+              "s3fs": side("s3fs", rivals), "rclone": side("rclone", rivals)},
+             tuple(Claim(epoch, other) for epoch in EPOCHS for other in ("local folder", "s3fs", "rclone")),
+             metrics=EPOCHS),
+        Work("training-resident", f"the same, {inside.count} samples, half the cache", "copy", inside,
+             {"s3rdmafs": side("ours-copy", inside), "local folder": side("tmpfs", inside)},
+             (Claim(EPOCHS[0], "local folder"), Claim(EPOCHS[1], "local folder", at_least=0.90)), metrics=EPOCHS),
     ]
