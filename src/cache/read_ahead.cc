@@ -124,20 +124,21 @@ void ReadAhead::ask_ahead(Stream& stream, const Read& read, const Limits& limits
   };
   std::uint64_t end = end_of_parts(stream.window_bytes);
   if (end <= stream.asked_to) return;
-  const std::uint64_t others = unread_bytes_of_others(stream, read.now);
-  const std::uint64_t left = limits.budget_bytes > others ? limits.budget_bytes - others : 0;
-  end = end_of_parts(std::min(stream.window_bytes, std::max(left, limits.pace.first_bytes)));
+  const std::uint64_t left = budget_left(stream, read.now, limits);
+  end = end_of_parts(std::min(stream.window_bytes, left));
   if (end <= stream.asked_to) return;
   ranges.add({.begin = stream.asked_to, .end = end});
   stream.asked_to = end;
 }
 
-std::uint64_t ReadAhead::unread_bytes_of_others(const Stream& stream, Time now) const {
-  std::uint64_t sum = 0;
+std::uint64_t ReadAhead::budget_left(const Stream& stream, Time now, const Limits& limits) const {
+  std::uint64_t unread = 0;
   for (const Stream& other : streams_) {
-    if (&other != &stream && now - other.last_read < kIdleAfter) sum += other.asked_to - other.next;
+    const bool is_active = &other != &stream && now - other.last_read < kIdleAfter;
+    if (is_active) unread += other.asked_to - other.next;
   }
-  return sum;
+  const std::uint64_t left = limits.budget_bytes - std::min(limits.budget_bytes, unread);
+  return std::max(left, limits.pace.first_bytes);
 }
 
 }  // namespace s3rdmafs::cache
