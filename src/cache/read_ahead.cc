@@ -23,12 +23,11 @@ constexpr std::uint64_t kUnitBytes = 64 * kKiB;
 
 ByteRanges ReadAhead::on_read(const Read& read, const Limits& limits) {
   ByteRanges ranges;
-  if (limits.window_max_bytes == 0) return ranges;
-  Stream* stream = find(read.range);
+  auto* stream = const_cast<Stream*>(find(read.range));
   if (stream == nullptr) {
     stream = std::ranges::min_element(streams_, {}, &Stream::last_use);
     *stream = stream_from(read);
-    begin_run(*stream, read, limits, ranges);
+    if (limits.window_max_bytes > 0) begin_run(*stream, read, limits, ranges);
   } else if (read.now - stream->last_read >= kIdleAfter) {
     *stream = stream_from(read);
     stream->window_bytes = limits.pace.first_bytes;
@@ -39,12 +38,18 @@ ByteRanges ReadAhead::on_read(const Read& read, const Limits& limits) {
   return ranges;
 }
 
+bool ReadAhead::expects(ByteRange range) const {
+  const Stream* stream = find(range);
+  return range.begin == 0 ||
+         (stream != nullptr && (stream->reads > 1 || range.begin > stream->begin));
+}
+
 // The nearest. A reader that goes back a little is still in its run; one that is behind the run's
 // beginning goes another way.
-ReadAhead::Stream* ReadAhead::find(ByteRange range) {
-  Stream* nearest = nullptr;
+const ReadAhead::Stream* ReadAhead::find(ByteRange range) const {
+  const Stream* nearest = nullptr;
   std::uint64_t nearest_distance = kSlackMaxBytes + 1;
-  for (Stream& stream : streams_) {
+  for (const Stream& stream : streams_) {
     if (stream.last_use == 0 || range.begin < stream.begin) continue;
     const std::uint64_t distance = range.begin > stream.next ? range.begin - stream.next
                                    : range.end < stream.next ? stream.next - range.end
@@ -88,7 +93,7 @@ void ReadAhead::begin_run(Stream& stream, const Read& read, const Limits& limits
 }
 
 void ReadAhead::advance(Stream& stream, const Read& read) {
-  if (read.range.end > stream.next) ++stream.reads;
+  if (read.range.begin > stream.begin && read.range.end > stream.next) ++stream.reads;
   stream.next = std::max(stream.next, read.range.end);
   stream.asked_to = std::max(stream.asked_to, stream.next);
   // Memory ran out, or took back what was fetched.

@@ -71,6 +71,9 @@ class ReadAhead {
   /// Tells of one read; returns what to fetch now, beyond the read itself.
   [[nodiscard]] ByteRanges on_read(const Read& read, const Limits& limits);
 
+  /// Whether a read here would be a step of a stream. Ask before telling of it.
+  [[nodiscard]] bool expects(ByteRange range) const;
+
  private:
   struct Stream {
     std::uint64_t begin = 0;         // of the run
@@ -78,12 +81,12 @@ class ReadAhead {
     std::uint64_t asked_to = 0;      // end of what was asked for
     std::uint64_t stop_at = 0;       // end of the slice, which is not read past; 0: no slice
     std::uint64_t window_bytes = 0;  // 0: not known to go on
-    unsigned reads = 0;              // that brought it forward
+    unsigned reads = 1;              // that brought it forward
     Time last_read;
     std::uint64_t last_use = 0;  // of uses_; 0: unused
   };
 
-  [[nodiscard]] Stream* find(ByteRange range);
+  [[nodiscard]] const Stream* find(ByteRange range) const;
   [[nodiscard]] static Stream stream_from(const Read& read);
   void begin_run(Stream& stream, const Read& read, const Limits& limits, ByteRanges& ranges);
   void advance(Stream& stream, const Read& read);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 
@@ -185,17 +186,70 @@ TEST_F(BlockCacheTest, SaysStaleWhereAReplacedVersionIsNotCached) {
 }
 
 TEST_F(BlockCacheTest, EvictsTheLeastRecentlyReadWhenFull) {
-  start(/*slabs=*/2);  // four blocks of 4 MiB
+  start(/*slabs=*/2);  // 16 blocks of a MiB
+  constexpr std::size_t kLength = kMiB;
   const std::string bytes = pattern(32 * kMiB);
   const auto reader = put_and_open("k", bytes);
   for (std::uint64_t at = 0; at < 32 * kMiB; at += 1 * kMiB) {
-    ASSERT_EQ(read_now(*reader, at, 1000), bytes.substr(at, 1000)) << at;
+    ASSERT_EQ(read_now(*reader, at, kLength), bytes.substr(at, kLength)) << at;
   }
   const std::size_t fetched = store_.count(FakeObjectStore::Operation::kGet);
-  std::ignore = read_now(*reader, 31 * kMiB, 1000);
+  std::ignore = read_now(*reader, 31 * kMiB, kLength);
   EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), fetched) << "the newest is still there";
-  std::ignore = read_now(*reader, 0, 1000);
+  std::ignore = read_now(*reader, 0, kLength);
   EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), fetched + 1) << "the oldest is not";
+}
+
+// 4 KiB here and there must not each take the memory of a stream's block.
+TEST_F(BlockCacheTest, KeepsManySmallReadsHereAndThereInOneSlab) {
+  start(/*slabs=*/1);
+  constexpr std::uint64_t kStep = 3 * kMiB;  // further apart than a stream's slack
+  constexpr std::uint64_t kPlaces = 30;
+  const std::string bytes = pattern(kPlaces * kStep);
+  const auto reader = put_and_open("k", bytes);
+  const auto gets_of_a_round = [&](std::size_t length) {
+    const std::size_t before = store_.count(FakeObjectStore::Operation::kGet);
+    for (std::uint64_t place = 0; place < kPlaces; ++place) {
+      const std::uint64_t at = (kPlaces - place) * kStep - kMiB;
+      EXPECT_EQ(read_now(*reader, at, length), bytes.substr(at, length)) << at;
+    }
+    return store_.count(FakeObjectStore::Operation::kGet) - before;
+  };
+  EXPECT_EQ(gets_of_a_round(4 * kKiB), kPlaces);
+  EXPECT_EQ(gets_of_a_round(4 * kKiB), 0U) << "all of them are there";
+  EXPECT_EQ(gets_of_a_round(128 * kKiB), kPlaces);
+  EXPECT_EQ(gets_of_a_round(128 * kKiB), 0U) << "30 of 256 KiB";
+  EXPECT_EQ(gets_of_a_round(kMiB), kPlaces);
+  EXPECT_EQ(gets_of_a_round(kMiB), kPlaces) << "control: these do not fit";
+  expect_all_let_go();
+}
+
+TEST_F(BlockCacheTest, ReadsOverTheBorderOfTwoFragments) {
+  start(/*slabs=*/2);
+  const std::string bytes = pattern(20 * kMiB);
+  const auto reader = put_and_open("k", bytes);
+  const std::uint64_t at = 9 * kMiB + 64 * kKiB - 100;
+  EXPECT_EQ(read_now(*reader, at, 64 * kKiB), bytes.substr(at, 64 * kKiB));
+  EXPECT_EQ(read_now(*reader, at + 50, 100), bytes.substr(at + 50, 100));
+  EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), 2U) << "a unit each, and once";
+}
+
+TEST_F(BlockCacheTest, PutsSmallReadsIntoTheBlockWhereThereIsOne) {
+  start(/*slabs=*/1);
+  const std::string bytes = pattern(24 * kMiB);
+  const auto reader = put_and_open("k", bytes);
+  std::ignore = read_now(*reader, 0, 4096);  // a first step
+  std::ignore = read_now(*reader, 4096, 4096);
+  Outcome held;  // pins the only slab: a fragment would find no memory
+  read(*reader, 0, 4096, held);
+  ASSERT_TRUE(held && *held);
+  EXPECT_EQ(read_now(*reader, 5 * kMiB, 4096), bytes.substr(5 * kMiB, 4096));
+  Outcome elsewhere;
+  read(*reader, 20 * kMiB, 4096, elsewhere);
+  EXPECT_FALSE(elsewhere) << "control: no block, and no memory";
+  held.reset();
+  ASSERT_TRUE(elsewhere && *elsewhere);
+  EXPECT_EQ(text_of(**elsewhere), bytes.substr(20 * kMiB, 4096));
 }
 
 // A training set that is read every epoch, and a checkpoint that passes by once.
@@ -314,6 +368,56 @@ TEST_F(BlockCacheTest, ReadsAheadOfASequentialReader) {
             30 * kMiB);
   EXPECT_GT(metrics_.counter("cache_reads_total", "", R"(result="hit")").value(), 30U);
   expect_all_let_go();
+}
+
+// Part and depth follow what GETs cost: here they take no time at all, so parts are slabs.
+TEST_F(BlockCacheTest, AsksForASteadyReadersBytesInParts) {
+  start(/*slabs=*/12, /*read_ahead_max_bytes=*/64 * kMiB);
+  const auto reader = put_and_open("k", pattern(128 * kMiB));
+  for (std::uint64_t at = 0; at < 128 * kMiB; at += kMiB) std::ignore = read_now(*reader, at, kMiB);
+  EXPECT_LE(store_.count(FakeObjectStore::Operation::kGet), 128 / 8 + 10U);
+}
+
+TEST_F(BlockCacheTest, AsksForNoMoreThanRandomReadersNeed) {
+  start(/*slabs=*/8, /*read_ahead_max_bytes=*/8 * kMiB);
+  const auto reader = put_and_open("k", pattern(64 * kMiB));
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 300; ++i) {
+    std::ignore = read_now(*reader, random() % (64 * kMiB / 4096) * 4096, 4096);
+  }
+  EXPECT_EQ(metrics_.counter("cache_fill_bytes_total", "", R"(cause="read_ahead")").value(), 0U);
+}
+
+// Format hints, and what they are worth: each is a round trip of an open less.
+
+// Readers of Parquet take 64 KiB or 8 bytes from the end, then the footer whose length these tell.
+TEST_F(BlockCacheTest, BringsAFooterWithTheReadOfItsLength) {
+  const std::string bytes = pattern(16 * kMiB);
+  for (const bool ahead : {true, false}) {
+    start(/*slabs=*/8, /*read_ahead_max_bytes=*/ahead ? 8 * kMiB : 0);
+    const auto reader = put_and_open("k", bytes);
+    store_.forget_calls();
+    std::ignore = read_now(*reader, 16 * kMiB - 8, 8);
+    const std::size_t before = store_.count(FakeObjectStore::Operation::kGet);
+    std::ignore = read_now(*reader, 16 * kMiB - 500'000, 500'000 - 8);
+    const std::size_t more = store_.count(FakeObjectStore::Operation::kGet) - before;
+    EXPECT_EQ(more == 0, ahead) << more;
+  }
+}
+
+// Safetensors begins with 8 bytes that tell the length of the header behind them; an HDF5 file with
+// its superblock and, as it is written by default, the first objects.
+TEST_F(BlockCacheTest, BringsAHeaderWithTheReadOfItsLength) {
+  const std::string bytes = pattern(16 * kMiB);
+  for (const bool ahead : {true, false}) {
+    start(/*slabs=*/8, /*read_ahead_max_bytes=*/ahead ? 8 * kMiB : 0);
+    const auto reader = put_and_open("k", bytes);
+    store_.forget_calls();
+    std::ignore = read_now(*reader, 0, 8);
+    const std::size_t before = store_.count(FakeObjectStore::Operation::kGet);
+    std::ignore = read_now(*reader, 8, 500'000);
+    EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet) == before, ahead);
+  }
 }
 
 // The rule of design.md section 4. The late write is played by the test: it writes into the window

@@ -86,7 +86,9 @@ TEST_F(ReadAheadTest, FollowsPiecesOfOneReadThatComeOutOfOrder) {
 
 TEST_F(ReadAheadTest, StaysSilentWhereItIsSwitchedOff) {
   limits_.window_max_bytes = 0;
-  EXPECT_TRUE(read(0, kMiB).empty());
+  EXPECT_TRUE(read_through(0, 10 * kMiB, kMiB).empty());
+  EXPECT_TRUE(read(kObject - 8, 8).empty());
+  EXPECT_TRUE(policy_.expects({.begin = 10 * kMiB, .end = 11 * kMiB})) << "streams are known still";
 }
 
 // How far ahead it goes.
