@@ -81,8 +81,8 @@ void ReadAhead::begin_run(Stream& stream, const Read& read, const Limits& limits
     ranges.add({.begin = range.begin, .end = std::min(range.end, object_bytes_)});
   };
   if (!plan.slice.empty()) {
-    stream.stop_at = plan.slice.end;
-    stream.asked_to = plan.slice.end;
+    stream.stop_at = std::min(plan.slice.end, object_bytes_);
+    stream.asked_to = stream.stop_at;
     if (stalled) add({.begin = read.range.end, .end = plan.slice.end});
     for (const ByteRange& slice : plan.next) add(slice);
   }
@@ -96,9 +96,11 @@ void ReadAhead::advance(Stream& stream, const Read& read) {
   if (read.range.begin > stream.begin && read.range.end > stream.next) ++stream.reads;
   stream.next = std::max(stream.next, read.range.end);
   stream.asked_to = std::max(stream.asked_to, stream.next);
-  // Memory ran out, or took back what was fetched.
-  if (read.found == Found::kMissing) stream.asked_to = std::max(stream.next, stream.stop_at);
-  if (stream.next > stream.stop_at) stream.stop_at = 0;
+  // Memory ran out or took back what was fetched, or the rest of a slice was never asked for. Its
+  // first read does not tell that: the rest has only just been asked for.
+  const bool is_lost = read.found == Found::kMissing && (stream.reads > 1 || stream.stop_at == 0);
+  if (is_lost) stream.asked_to = stream.next;
+  if (is_lost || stream.next > stream.stop_at) stream.stop_at = 0;
   stream.last_read = read.now;
   stream.last_use = ++uses_;
 }
@@ -120,10 +122,10 @@ void ReadAhead::size_window(Stream& stream, const Read& read, const Limits& limi
 void ReadAhead::ask_ahead(Stream& stream, const Read& read, const Limits& limits,
                           ByteRanges& ranges) {
   if (stream.window_bytes == 0 || stream.stop_at != 0) return;
-  // Half of the window at most, so that the reader has the other half while a part comes.
-  const std::uint64_t part =
-      std::min(limits.pace.part_bytes, std::bit_floor(stream.window_bytes / 2));
+  // Whole parts; of half of the window at most, so that the reader has the other half while one
+  // comes.
   const auto end_of_parts = [&](std::uint64_t window) {
+    const std::uint64_t part = std::min(limits.pace.part_bytes, std::bit_floor(window / 2));
     const std::uint64_t end = stream.next + window;
     return end >= object_bytes_ ? object_bytes_ : end - end % std::max(part, kUnitBytes);
   };
