@@ -28,7 +28,7 @@ ByteRanges ReadAhead::on_read(const Read& read, const Limits& limits) {
       found ? &streams_.at(*found) : std::ranges::min_element(streams_, {}, &Stream::last_use);
   if (!found) {
     *stream = stream_from(read);
-    begin_run(*stream, read, limits, ranges);
+    if (limits.window_max_bytes > 0) begin_run(*stream, read, limits, ranges);
   } else if (read.now - stream->last_read >= kIdleAfter) {
     *stream = stream_from(read);
     stream->window_bytes = limits.pace.first_bytes;
@@ -41,7 +41,11 @@ ByteRanges ReadAhead::on_read(const Read& read, const Limits& limits) {
 }
 
 bool ReadAhead::expects(ByteRange range) const {
-  return range.begin == 0 || find(range).has_value();
+  if (range.begin == 0) return true;
+  const auto found = find(range);
+  if (!found) return false;
+  const Stream& stream = streams_.at(*found);
+  return stream.reads > 1 || range.begin > stream.begin;
 }
 
 // The nearest. A reader that goes back a little is still in its run; one that is behind the run's
@@ -82,8 +86,8 @@ void ReadAhead::begin_run(Stream& stream, const Read& read, const Limits& limits
     ranges.add({.begin = range.begin, .end = std::min(range.end, object_bytes_)});
   };
   if (!plan.slice.empty()) {
-    stream.stop_at = plan.slice.end;
-    stream.asked_to = plan.slice.end;
+    stream.stop_at = std::min(plan.slice.end, object_bytes_);
+    stream.asked_to = stream.stop_at;
     if (stalled) add({.begin = read.range.end, .end = plan.slice.end});
     for (const ByteRange& slice : plan.next) add(slice);
   }
@@ -94,12 +98,14 @@ void ReadAhead::begin_run(Stream& stream, const Read& read, const Limits& limits
 }
 
 void ReadAhead::advance(Stream& stream, const Read& read) {
-  if (read.range.end > stream.next) ++stream.reads;
+  if (read.range.begin > stream.begin && read.range.end > stream.next) ++stream.reads;
   stream.next = std::max(stream.next, read.range.end);
   stream.asked_to = std::max(stream.asked_to, stream.next);
-  // Memory ran out, or took back what was fetched.
-  if (read.found == Found::kMissing) stream.asked_to = std::max(stream.next, stream.stop_at);
-  if (stream.next > stream.stop_at) stream.stop_at = 0;
+  // Memory ran out or took back what was fetched, or the rest of a slice was never asked for. Its
+  // first read does not tell that: the rest has only just been asked for.
+  const bool is_lost = read.found == Found::kMissing && (stream.reads > 1 || stream.stop_at == 0);
+  if (is_lost) stream.asked_to = stream.next;
+  if (is_lost || stream.next > stream.stop_at) stream.stop_at = 0;
   stream.last_read = read.now;
   stream.last_use = ++uses_;
 }
@@ -121,29 +127,30 @@ void ReadAhead::size_window(Stream& stream, const Read& read, const Limits& limi
 void ReadAhead::ask_ahead(Stream& stream, const Read& read, const Limits& limits,
                           ByteRanges& ranges) {
   if (stream.window_bytes == 0 || stream.stop_at != 0) return;
-  // Half of the window at most, so that the reader has the other half while a part comes.
-  const std::uint64_t part =
-      std::min(limits.pace.part_bytes, std::bit_floor(stream.window_bytes / 2));
+  // Whole parts; of half of the window at most, so that the reader has the other half while one
+  // comes.
   const auto end_of_parts = [&](std::uint64_t window) {
+    const std::uint64_t part = std::min(limits.pace.part_bytes, std::bit_floor(window / 2));
     const std::uint64_t end = stream.next + window;
     return end >= object_bytes_ ? object_bytes_ : end - end % std::max(part, kUnitBytes);
   };
   std::uint64_t end = end_of_parts(stream.window_bytes);
   if (end <= stream.asked_to) return;
-  const std::uint64_t others = unread_bytes_of_others(stream, read.now);
-  const std::uint64_t left = limits.budget_bytes > others ? limits.budget_bytes - others : 0;
-  end = end_of_parts(std::min(stream.window_bytes, std::max(left, limits.pace.first_bytes)));
+  const std::uint64_t left = budget_left(stream, read.now, limits);
+  end = end_of_parts(std::min(stream.window_bytes, left));
   if (end <= stream.asked_to) return;
   ranges.add({.begin = stream.asked_to, .end = end});
   stream.asked_to = end;
 }
 
-std::uint64_t ReadAhead::unread_bytes_of_others(const Stream& stream, Time now) const {
-  std::uint64_t sum = 0;
+std::uint64_t ReadAhead::budget_left(const Stream& stream, Time now, const Limits& limits) const {
+  std::uint64_t unread = 0;
   for (const Stream& other : streams_) {
-    if (&other != &stream && now - other.last_read < kIdleAfter) sum += other.asked_to - other.next;
+    const bool is_active = &other != &stream && now - other.last_read < kIdleAfter;
+    if (is_active) unread += other.asked_to - other.next;
   }
-  return sum;
+  const std::uint64_t left = limits.budget_bytes - std::min(limits.budget_bytes, unread);
+  return std::max(left, limits.pace.first_bytes);
 }
 
 }  // namespace s3rdmafs::cache

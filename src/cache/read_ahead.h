@@ -22,8 +22,9 @@ namespace s3rdmafs::cache {
 /// when the reader has to wait, and grows with what was read to what the pace of the transfers
 /// makes of use. What is asked for are whole parts, aligned, so that each is one request. A reader
 /// that begins anew at equal distances is followed from slice to slice (stride.h). A read at offset
-/// 0 is how files are read, and is believed at once; the first read at an object's end gets the
-/// whole tail, where Parquet and ZIP (npz, PyTorch) keep their index.
+/// 0 is how files are read, and is believed at once; so is, for as much as most had, a run in an
+/// object where runs are long; the first read at an object's end gets the whole tail, where Parquet
+/// and ZIP (npz, PyTorch) keep their index.
 ///
 /// Pure policy: no memory, no network. Thread-bound: BlockCache's lock guards it.
 class ReadAhead {
@@ -81,7 +82,7 @@ class ReadAhead {
     std::uint64_t asked_to = 0;      // end of what was asked for
     std::uint64_t stop_at = 0;       // end of the slice, which is not read past; 0: no slice
     std::uint64_t window_bytes = 0;  // 0: not known to go on
-    unsigned reads = 0;              // that brought it forward
+    unsigned reads = 1;              // that brought it forward
     Time last_read;
     std::uint64_t last_use = 0;  // of uses_; 0: unused
   };
@@ -92,7 +93,9 @@ class ReadAhead {
   void advance(Stream& stream, const Read& read);
   static void size_window(Stream& stream, const Read& read, const Limits& limits);
   void ask_ahead(Stream& stream, const Read& read, const Limits& limits, ByteRanges& ranges);
-  [[nodiscard]] std::uint64_t unread_bytes_of_others(const Stream& stream, Time now) const;
+  /// What a stream may have ahead of it.
+  [[nodiscard]] std::uint64_t budget_left(const Stream& stream, Time now,
+                                          const Limits& limits) const;
 
   std::uint64_t object_bytes_;
   std::array<Stream, kStreamsMax> streams_{};

@@ -40,6 +40,8 @@ Stride::Plan Stride::on_run(std::uint64_t begin, std::span<const ByteRange> runs
     if (!stalled) return {};
     step_bytes_ = 0;
     if (!detect(begin, runs)) return {};
+  } else {
+    measure(begin, runs);
   }
   // A reader that is behind the others finds what was asked for them.
   const std::int64_t at = steps_from_anchor(begin);
@@ -88,6 +90,17 @@ bool Stride::detect(std::uint64_t begin, std::span<const ByteRange> runs) {
   asked_ = 0;
   ahead_ = 1;
   return true;
+}
+
+// The latest slices may still be read, so the longest of the last ones counts.
+void Stride::measure(std::uint64_t begin, std::span<const ByteRange> runs) {
+  std::uint64_t longest = 0;
+  for (std::int64_t steps = 1; steps <= kStepsSeen; ++steps) {
+    const std::int64_t at = static_cast<std::int64_t>(begin) - steps * step_bytes_;
+    longest = std::max(longest, length_of_run_at(runs, at));
+  }
+  if (longest == 0) return;
+  length_bytes_ = std::min(longest, static_cast<std::uint64_t>(std::abs(step_bytes_)));
 }
 
 // Rounded: to which slice it is nearest.

@@ -35,6 +35,7 @@ class Stride {
 
  private:
   [[nodiscard]] bool detect(std::uint64_t begin, std::span<const ByteRange> runs);
+  void measure(std::uint64_t begin, std::span<const ByteRange> runs);
   [[nodiscard]] std::int64_t steps_from_anchor(std::uint64_t begin) const;
   [[nodiscard]] bool is_expected(std::uint64_t begin) const;
 

@@ -36,15 +36,14 @@ void TransferModel::on_done(std::uint64_t bytes, std::chrono::nanoseconds took, 
   const double latency_s = Seconds(std::min(now_.latency, before_.latency)).count();
   const double rate = std::max(now_.bytes_per_second, before_.bytes_per_second);
   const double part_s = std::max(Seconds(kPartTime).count(), kPartRoundTrips * latency_s);
-  pace_.first_bytes = part_of(rate * latency_s);
-  pace_.part_bytes = part_of(rate * part_s);
-  pace_.window_bytes =
-      std::max(2 * pace_.part_bytes, static_cast<std::uint64_t>(rate * latency_s * kJitter));
+  const std::uint64_t part = part_of(rate * part_s);
+  first_bytes_ = part_of(rate * latency_s);
+  part_bytes_ = part;
+  window_bytes_ = std::max(2 * part, static_cast<std::uint64_t>(rate * latency_s * kJitter));
 }
 
 Pace TransferModel::pace() const {
-  const MutexLock lock(mutex_);
-  return pace_;
+  return {.first_bytes = first_bytes_, .part_bytes = part_bytes_, .window_bytes = window_bytes_};
 }
 
 }  // namespace s3rdmafs::cache

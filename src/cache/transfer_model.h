@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -46,8 +47,8 @@ class TransferModel {
   /// A GET of so many bytes has ended at `now`, `took` after it was sent.
   void on_done(std::uint64_t bytes, std::chrono::nanoseconds took, Time now) EXCLUDES(mutex_);
 
-  /// Careful values where nothing has been measured.
-  [[nodiscard]] Pace pace() const EXCLUDES(mutex_);
+  /// Careful values where nothing has been measured. Without a lock: every read asks.
+  [[nodiscard]] Pace pace() const;
 
  private:
   /// The extremes of one stretch of time.
@@ -56,11 +57,15 @@ class TransferModel {
     double bytes_per_second = 0;
   };
 
-  mutable Mutex mutex_;  // leaf
+  Mutex mutex_;  // leaf
   Extremes now_ GUARDED_BY(mutex_);
   Extremes before_ GUARDED_BY(mutex_);
   std::optional<Time> began_ GUARDED_BY(mutex_);  // of now_
-  Pace pace_ GUARDED_BY(mutex_);
+  // The pace. Each by itself: a reader who meets two that do not go together asks for a little more
+  // or less, once.
+  std::atomic<std::uint64_t> first_bytes_{Pace{}.first_bytes};
+  std::atomic<std::uint64_t> part_bytes_{Pace{}.part_bytes};
+  std::atomic<std::uint64_t> window_bytes_{Pace{}.window_bytes};
 };
 
 }  // namespace s3rdmafs::cache

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 
@@ -390,6 +391,56 @@ TEST_F(BlockCacheTest, ReadsAheadOfASequentialReader) {
             30 * kMiB);
   EXPECT_GT(metrics_.counter("cache_reads_total", "", R"(result="hit")").value(), 30U);
   expect_all_let_go();
+}
+
+// Part and depth follow what GETs cost: here they take no time at all, so parts are slabs.
+TEST_F(BlockCacheTest, AsksForASteadyReadersBytesInParts) {
+  start(/*slabs=*/12, /*read_ahead_max_bytes=*/64 * kMiB);
+  const auto reader = put_and_open("k", pattern(128 * kMiB));
+  for (std::uint64_t at = 0; at < 128 * kMiB; at += kMiB) std::ignore = read_now(*reader, at, kMiB);
+  EXPECT_LE(store_.count(FakeObjectStore::Operation::kGet), 128 / 8 + 10U);
+}
+
+TEST_F(BlockCacheTest, AsksForNoMoreThanRandomReadersNeed) {
+  start(/*slabs=*/8, /*read_ahead_max_bytes=*/8 * kMiB);
+  const auto reader = put_and_open("k", pattern(64 * kMiB));
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 300; ++i) {
+    std::ignore = read_now(*reader, random() % (64 * kMiB / 4096) * 4096, 4096);
+  }
+  EXPECT_EQ(metrics_.counter("cache_fill_bytes_total", "", R"(cause="read_ahead")").value(), 0U);
+}
+
+// Format hints, and what they are worth: each is a round trip of an open less.
+
+// Readers of Parquet take 64 KiB or 8 bytes from the end, then the footer whose length these tell.
+TEST_F(BlockCacheTest, BringsAFooterWithTheReadOfItsLength) {
+  const std::string bytes = pattern(16 * kMiB);
+  for (const bool ahead : {true, false}) {
+    start(/*slabs=*/8, /*read_ahead_max_bytes=*/ahead ? 8 * kMiB : 0);
+    const auto reader = put_and_open("k", bytes);
+    store_.forget_calls();
+    std::ignore = read_now(*reader, 16 * kMiB - 8, 8);
+    const std::size_t before = store_.count(FakeObjectStore::Operation::kGet);
+    std::ignore = read_now(*reader, 16 * kMiB - 500'000, 500'000 - 8);
+    const std::size_t more = store_.count(FakeObjectStore::Operation::kGet) - before;
+    EXPECT_EQ(more == 0, ahead) << more;
+  }
+}
+
+// Safetensors begins with 8 bytes that tell the length of the header behind them; an HDF5 file with
+// its superblock and, as it is written by default, the first objects.
+TEST_F(BlockCacheTest, BringsAHeaderWithTheReadOfItsLength) {
+  const std::string bytes = pattern(16 * kMiB);
+  for (const bool ahead : {true, false}) {
+    start(/*slabs=*/8, /*read_ahead_max_bytes=*/ahead ? 8 * kMiB : 0);
+    const auto reader = put_and_open("k", bytes);
+    store_.forget_calls();
+    std::ignore = read_now(*reader, 0, 8);
+    const std::size_t before = store_.count(FakeObjectStore::Operation::kGet);
+    std::ignore = read_now(*reader, 8, 500'000);
+    EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet) == before, ahead);
+  }
 }
 
 // The rule of design.md section 4. The late write is played by the test: it writes into the window

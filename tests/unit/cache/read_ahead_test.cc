@@ -86,7 +86,9 @@ TEST_F(ReadAheadTest, FollowsPiecesOfOneReadThatComeOutOfOrder) {
 
 TEST_F(ReadAheadTest, StaysSilentWhereItIsSwitchedOff) {
   limits_.window_max_bytes = 0;
-  EXPECT_TRUE(read(0, kMiB).empty());
+  EXPECT_TRUE(read_through(0, 10 * kMiB, kMiB).empty());
+  EXPECT_TRUE(read(kObject - 8, 8).empty());
+  EXPECT_TRUE(policy_.expects({.begin = 10 * kMiB, .end = 11 * kMiB})) << "streams are known still";
 }
 
 // How far ahead it goes.
@@ -193,7 +195,8 @@ TEST_F(ReadAheadTest, FetchesSlicesAndNotWhatLiesBetween) {
   std::uint64_t asked_inside = 0;
   for (std::uint64_t slice = 1; slice < 20; ++slice) {
     for (std::uint64_t at = 0; at < 4 * kMiB; at += kMiB) {
-      for (const ByteRange range : read(slice * 32 * kMiB + at, kMiB)) {
+      const Found found = at == 0 ? Found::kMissing : Found::kOnTheirWay;
+      for (const ByteRange range : read(slice * 32 * kMiB + at, kMiB, found)) {
         if (slice < 5) continue;  // not yet recognised
         EXPECT_LT(range.begin % (32 * kMiB), 4 * kMiB);
         EXPECT_LE((range.end - 1) % (32 * kMiB), 4 * kMiB);
@@ -202,6 +205,17 @@ TEST_F(ReadAheadTest, FetchesSlicesAndNotWhatLiesBetween) {
     }
   }
   EXPECT_GT(asked_inside, 40 * kMiB);
+}
+
+TEST_F(ReadAheadTest, HelpsAReaderWhoseSliceDidNotStay) {
+  for (std::uint64_t slice = 1; slice < 8; ++slice) {
+    for (std::uint64_t at = 0; at < 4 * kMiB; at += kMiB) {
+      std::ignore = read(slice * 32 * kMiB + at, kMiB, slice < 5 ? Found::kMissing : Found::kAll);
+    }
+  }
+  EXPECT_TRUE(read(8 * 32 * kMiB, kMiB, Found::kAll).size() <= 1);  // of a slice further on
+  std::ignore = read(8 * 32 * kMiB + kMiB, kMiB, Found::kMissing);
+  EXPECT_FALSE(read(8 * 32 * kMiB + 2 * kMiB, kMiB, Found::kMissing).empty());
 }
 
 TEST_F(ReadAheadTest, FetchesBeforeAFileThatIsReadBackwards) {

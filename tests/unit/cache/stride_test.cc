@@ -88,6 +88,15 @@ TEST_F(StrideTest, FollowsSlicesThatAreALittleOff) {
   EXPECT_GT(seen, 30U);
 }
 
+// Where several readers share the slices, the first runs seen are still being read.
+TEST_F(StrideTest, LearnsThatSlicesAreLongerThanTheySeemed) {
+  for (std::uint64_t i = 0; i < 5; ++i) run(i * 32 * kMiB, 2 * kMiB);
+  run(5 * 32 * kMiB, 4 * kMiB);
+  EXPECT_EQ(run(6 * 32 * kMiB, 4 * kMiB).slice.size(), 4 * kMiB);
+  for (std::uint64_t i = 7; i < 10; ++i) run(i * 32 * kMiB, 2 * kMiB);
+  EXPECT_EQ(run(10 * 32 * kMiB, 2 * kMiB).slice.size(), 2 * kMiB) << "and shorter again";
+}
+
 TEST_F(StrideTest, FollowsAFileThatIsReadBackwards) {
   for (std::uint64_t i = 100; i > 97; --i) EXPECT_TRUE(run(i * kMiB, kMiB).slice.empty());
   const Stride::Plan plan = run(97 * kMiB, kMiB);
