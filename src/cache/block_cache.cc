@@ -367,7 +367,8 @@ void BlockCache::send(Fill fill) {
                          .offset_bytes = offset,
                          .window = {.region = &arena_.region(block.place.slab),
                                     .offset = block.place.slot * block.size_bytes() + in_block,
-                                    .length = length}};
+                                    .length = length},
+                         .can_restart = true};
   const Deadline deadline = fill.deadline;
   store_.get(std::move(request), deadline,
              [this, fill = std::move(fill), length,
@@ -427,7 +428,9 @@ void BlockCache::settle_waiters(const std::shared_ptr<Block>& block, UnitMask lo
       actions.ready.push_back(read);
     } else if ((needed_here & lost) == 0) {
       if ((needed_here & ~block->valid) != 0) block->waiters.push_back(read);
-    } else if (failure->late_write_possible && ++read->restarts <= kRestartsMax &&
+    } else if (failure->late_write_possible &&
+               // Of reads that were given up the store keeps the number small.
+               (failure->was_given_up || ++read->restarts <= kRestartsMax) &&
                clock_.now() < read->deadline) {
       release_parts(*read);
       start_or_queue(read, actions);

@@ -159,6 +159,25 @@ class Loader {
           name_, key.full_name(),
           fmt::format("missing; write it under [{}], or set {}", key.section, key.variable_name()));
     }
+    check_endpoints();
+  }
+
+  // One of two keys is required. One that was refused has had its own error.
+  void check_endpoints() {
+    const Key* const url = find_key("endpoint", "url");
+    const Key* const urls = find_key("endpoint", "urls");
+    const MountConfig::Endpoint& endpoint = loaded_.config.endpoint;
+    const auto is_given = [this](const Key* key) {
+      return std::ranges::find(given_, key) != given_.end();
+    };
+    if (!is_given(url) && !is_given(urls)) {
+      report(name_, url->full_name(),
+             "missing; write it or urls, a list, under [endpoint], or set S3RDMAFS_ENDPOINT_URL");
+    } else if (!endpoint.url.empty() && !endpoint.urls.empty()) {
+      relate("endpoint", "urls", "is set beside endpoint.url; put all servers here and remove url");
+    } else if (endpoint.url.empty() && endpoint.urls.empty() && errors_.empty()) {
+      report(name_, url->full_name(), "is empty, and so is endpoint.urls; one of them is needed");
+    }
   }
 
   // Rules between keys. The message names the source of the key that is easier to change.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "s3rdmafs/base/units.h"
 
@@ -78,10 +79,17 @@ struct MountConfig {
   } bucket;
 
   struct Endpoint {
-    std::string url;  ///< scheme://host[:port], no path
+    std::string url;                ///< scheme://host[:port], no path; or empty, and then
+    std::vector<std::string> urls;  ///< the same for each server of one store
+    bool hedge = true;              ///< whether a slow read is asked for again elsewhere
     std::string region;
     AddressingStyle addressing = AddressingStyle::kPath;
     std::string ca_file;  ///< PEM bundle; empty: the system's
+
+    /// Every URL there is, by whichever key it was given.
+    [[nodiscard]] std::vector<std::string> all_urls() const {
+      return urls.empty() ? std::vector{url} : urls;
+    }
   } endpoint;
 
   struct Credentials {

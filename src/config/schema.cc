@@ -77,11 +77,17 @@ constexpr Key kKeys[] = {
      Text{[](MountConfig& c) -> auto& { return c.bucket.prefix; }, check_prefix}, Default{""},
      "Only keys that begin with this show, without it; a missing last \"/\" is added."},
 
-    {"endpoint",
-     "url",
-     Text{[](MountConfig& c) -> auto& { return c.endpoint.url; }, check_endpoint_url},
-     {},
-     "The S3 server: scheme, host and optional port."},
+    {"endpoint", "url",
+     Text{[](MountConfig& c) -> auto& { return c.endpoint.url; }, check_only_endpoint_url},
+     Default{""}, "The S3 server: scheme, host and optional port."},
+    // load.cc sees to it that one of the two is set. 256 storage servers are more than one client
+    // has a use for, so that many is a typing error.
+    {"endpoint", "urls",
+     TextList{[](MountConfig& c) -> auto& { return c.endpoint.urls; }, check_endpoint_url, 256},
+     Default{""}, "Instead of url: several servers of the same store, which share the requests."},
+    // On: at most one read in fifty is asked for again (s3/hedge_policy.h).
+    {"endpoint", "hedge", Boolean{[](MountConfig& c) -> auto& { return c.endpoint.hedge; }},
+     Default{"true"}, "Whether a read that one of several servers is slow with goes to another."},
     // What servers other than Amazon's take when they take only one.
     {"endpoint", "region",
      Text{[](MountConfig& c) -> auto& { return c.endpoint.region; }, check_region},

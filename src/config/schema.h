@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "config/environment.h"
 #include "config/mount_config.h"
@@ -26,6 +27,11 @@ struct Text {
   Field<std::string> field;
   /// Gives the spelling to store. Errors: kInvalidArgument, with what was expected.
   Result<std::string> (*check)(std::string_view);
+};
+struct TextList {  ///< an array of texts; as one text, with commas between. None: not set
+  Field<std::vector<std::string>> field;
+  Result<std::string> (*check)(std::string_view);  ///< of each
+  std::size_t items_max;
 };
 struct Boolean {
   Field<bool> field;
@@ -63,10 +69,10 @@ struct Choice {
   std::span<const std::pair<std::string_view, T>> names;
 };
 
-using Rule =
-    std::variant<Text, Boolean, Integer, Size, SizeOrAuto, Duration, Mode, HexKey, Choice<RdmaMode>,
-                 Choice<ByteCount>, Choice<Verify>, Choice<FabricChoice>, Choice<DcTokenForm>,
-                 Choice<AddressingStyle>, Choice<Transport>, Choice<CacheLock>, Choice<WriteMode>>;
+using Rule = std::variant<Text, TextList, Boolean, Integer, Size, SizeOrAuto, Duration, Mode,
+                          HexKey, Choice<RdmaMode>, Choice<ByteCount>, Choice<Verify>,
+                          Choice<FabricChoice>, Choice<DcTokenForm>, Choice<AddressingStyle>,
+                          Choice<Transport>, Choice<CacheLock>, Choice<WriteMode>>;
 
 /// What a key is when nobody sets it.
 struct Default {

@@ -132,6 +132,10 @@ Result<std::string> check_endpoint_url(std::string_view text) {
   return std::string(text.substr(0, text.size() - (text.ends_with('/') ? 1 : 0)));
 }
 
+Result<std::string> check_only_endpoint_url(std::string_view text) {
+  return text.empty() ? std::string() : check_endpoint_url(text);
+}
+
 Result<std::string> check_region(std::string_view text) {
   if (text.empty() || !consists_of(text, "-_")) {
     return refuse(text,

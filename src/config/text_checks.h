@@ -20,6 +20,8 @@ namespace s3rdmafs::config {
 [[nodiscard]] Result<std::string> check_prefix(std::string_view text);
 /// scheme://host[:port]; one "/" behind it is dropped.
 [[nodiscard]] Result<std::string> check_endpoint_url(std::string_view text);
+/// The same, or empty where endpoint.urls is set instead.
+[[nodiscard]] Result<std::string> check_only_endpoint_url(std::string_view text);
 [[nodiscard]] Result<std::string> check_region(std::string_view text);
 /// Empty, or absolute: a daemon has no working directory that a user would know.
 [[nodiscard]] Result<std::string> check_path(std::string_view text);

@@ -49,6 +49,13 @@ std::string_view type_name_of(const toml::node& node) {
   }
 }
 
+// Not of text with a comma in it, which the joined spelling could not tell from two items.
+bool holds_strings(const toml::array& array) {
+  return std::ranges::all_of(array, [](const toml::node& item) {
+    return item.is_string() && item.as_string()->get().find(',') == std::string::npos;
+  });
+}
+
 TomlEntry entry_of(std::string_view section, const toml::key& key, const toml::node& node) {
   TomlEntry entry{.section = std::string(section),
                   .name = std::string(key.str()),
@@ -66,6 +73,11 @@ TomlEntry entry_of(std::string_view section, const toml::key& key, const toml::n
   } else if (const auto* boolean = node.as_boolean()) {
     entry.type = ValueType::kBoolean;
     entry.text = boolean->get() ? "true" : "false";
+  } else if (const auto* array = node.as_array(); array != nullptr && holds_strings(*array)) {
+    entry.type = ValueType::kStrings;
+    for (const toml::node& item : *array) {
+      entry.text += (&item == &array->front() ? "" : ",") + item.as_string()->get();
+    }
   }
   return entry;
 }

@@ -22,7 +22,8 @@ struct TomlEntry {
   std::string name;
   ValueType type = ValueType::kOther;
   std::string_view type_name;  ///< as TOML calls it: "string", "array", ...
-  std::string text;            ///< the value's spelling, without quotes; empty for kOther
+  std::string text;  ///< the value's spelling, without quotes; empty for kOther; the items
+                     ///< of kStrings have commas between
   Position name_position;
   Position value_position;
 };

@@ -31,6 +31,12 @@ std::string_view name_of(const Choice<T>& choice, T value) {
   return found == choice.names.end() ? "" : found->first;
 }
 
+std::string_view without_spaces_around(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
 // The types a rule takes in the mount file.
 struct TypeAccepter {
   ValueType type;
@@ -43,11 +49,16 @@ struct TypeAccepter {
   bool operator()(const SizeOrAuto&) const {
     return type == ValueType::kString || type == ValueType::kInteger;
   }
+  bool operator()(const TextList&) const { return type == ValueType::kStrings; }
   bool operator()(const auto&) const { return type == ValueType::kString; }
 };
 
 struct Expecter {
   std::string operator()(const Text&) const { return "text in quotes"; }
+  std::string operator()(const TextList& rule) const {
+    return fmt::format("up to {} texts in quotes, in brackets and with commas between",
+                       rule.items_max);
+  }
   std::string operator()(const Boolean&) const { return "true or false"; }
   std::string operator()(const Mode&) const {
     return "permission bits in octal and in quotes, such as \"0444\"";
@@ -90,6 +101,23 @@ struct Setter {
     Result<std::string> checked = rule.check(text);
     if (!checked) return std::unexpected(checked.error());
     rule.field(config) = *std::move(checked);
+    return {};
+  }
+
+  Result<void> operator()(const TextList& rule) const {
+    std::vector<std::string> items;
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::string_view item = rest.substr(0, rest.find(','));
+      Result<std::string> checked = rule.check(without_spaces_around(item));
+      if (!checked) return std::unexpected(checked.error());
+      if (std::ranges::find(items, *checked) != items.end()) {
+        return refuse(*checked, "stands there twice", rule);
+      }
+      items.push_back(*std::move(checked));
+      rest.remove_prefix(std::min(item.size() + 1, rest.size()));
+    }
+    if (items.size() > rule.items_max) return refuse(text, "has too many", rule);
+    rule.field(config) = std::move(items);
     return {};
   }
 
@@ -182,6 +210,13 @@ struct Writer {
   MountConfig& config;
 
   std::string operator()(const Text& rule) const { return toml_string(rule.field(config)); }
+  std::string operator()(const TextList& rule) const {
+    std::string list;
+    for (const std::string& item : rule.field(config)) {
+      list += (list.empty() ? "" : ", ") + toml_string(item);
+    }
+    return "[" + list + "]";
+  }
   std::string operator()(const Boolean& rule) const {
     return rule.field(config) ? "true" : "false";
   }

@@ -12,7 +12,7 @@
 namespace s3rdmafs::config {
 
 /// The TOML types a key's value may have; the environment and `-o` always give kString.
-enum class ValueType { kString, kInteger, kBoolean, kOther };
+enum class ValueType { kString, kInteger, kBoolean, kStrings, kOther };
 
 /// Whether the mount file may write this key's value as `type`: a size, say, as "64KiB" or as a
 /// plain number of bytes.

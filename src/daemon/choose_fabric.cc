@@ -5,6 +5,7 @@
 #include <string>
 
 #include "daemon/host_port.h"
+#include "rdma/endpoint_fabrics.h"
 #include "rdma/mlx5/dc_fabric.h"
 #include "rdma/mlx5/find_rails.h"
 #include "rdma/null_fabric.h"
@@ -15,6 +16,12 @@
 
 namespace s3rdmafs::daemon {
 namespace {
+
+std::string list_of(const std::vector<std::string>& urls) {
+  std::string list;
+  for (const std::string& url : urls) list += (list.empty() ? "" : ", ") + url;
+  return list;
+}
 
 std::optional<unsigned> gid_index_of(const config::MountConfig::Rdma& config) {
   unsigned index = 0;
@@ -42,31 +49,26 @@ std::unique_ptr<rdma::Fabric> make_shm_fabric(const config::MountConfig& config,
                                         : config.rdma.shm_socket);
 }
 
-Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& config,
-                                                  const Clock& clock, metrics::Registry& metrics) {
-  if (config.rdma.mode == config::RdmaMode::kOff) return rdma::make_null_fabric();
-  const HostPort endpoint = host_port_of(config.endpoint.url);
+/// For one endpoint, where sessions and registrations belong to it.
+Result<std::unique_ptr<rdma::Fabric>> make_session_fabric(const config::MountConfig& config,
+                                                          const std::string& url,
+                                                          const Clock& clock,
+                                                          metrics::Registry& metrics) {
+  const HostPort endpoint = host_port_of(url);
   const auto make_rc = [&] {
     return rdma::verbs::make_rc_fabric({.port = port_wish(config.rdma),
-                                        .endpoint_url = config.endpoint.url,
+                                        .endpoint_url = url,
                                         .endpoint_host = endpoint.host,
                                         .endpoint_port = endpoint.port,
                                         .ca_file = config.endpoint.ca_file,
                                         .sessions_max = config.rdma.sessions_max},
                                        clock, metrics);
   };
-  switch (config.rdma.fabric) {
-    case config::FabricChoice::kShm:
-      return make_shm_fabric(config, endpoint);
-    case config::FabricChoice::kDc:
-      return make_dc_fabric(config.rdma, clock);
-    case config::FabricChoice::kRc: {
-      auto fabric = make_rc();
-      if (!fabric) return fail_with_context("rdma.fabric is \"rc\"", std::move(fabric.error()));
-      return fabric;
-    }
-    case config::FabricChoice::kAuto:
-      break;
+  if (config.rdma.fabric == config::FabricChoice::kShm) return make_shm_fabric(config, endpoint);
+  if (config.rdma.fabric == config::FabricChoice::kRc) {
+    auto fabric = make_rc();
+    if (!fabric) return fail_with_context("rdma.fabric is \"rc\"", std::move(fabric.error()));
+    return fabric;
   }
   if (is_this_host(endpoint.host) || config.rdma.shm_socket != "auto") {
     return make_shm_fabric(config, endpoint);
@@ -76,6 +78,21 @@ Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& con
   spdlog::info("rdma: no fabric reaches {} ({}); going by HTTP", endpoint.host,
                fabric.error().detail);
   return rdma::make_null_fabric();
+}
+
+Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& config,
+                                                  const Clock& clock, metrics::Registry& metrics) {
+  if (config.rdma.mode == config::RdmaMode::kOff) return rdma::make_null_fabric();
+  // Any server that has the DC key takes its tokens.
+  if (config.rdma.fabric == config::FabricChoice::kDc) return make_dc_fabric(config.rdma, clock);
+  std::vector<std::unique_ptr<rdma::Fabric>> fabrics;
+  for (const std::string& url : config.endpoint.all_urls()) {
+    auto fabric = make_session_fabric(config, url, clock, metrics);
+    if (!fabric) return fabric;
+    fabrics.push_back(*std::move(fabric));
+  }
+  if (fabrics.size() == 1) return std::move(fabrics.front());
+  return rdma::make_endpoint_fabrics(std::move(fabrics));
 }
 
 }  // namespace
@@ -91,7 +108,8 @@ Result<std::unique_ptr<rdma::Fabric>> choose_fabric(const config::MountConfig& c
   if (!fabric) return fabric;
   if (config.rdma.mode == config::RdmaMode::kRequire && !(*fabric)->is_up()) {
     return fail(ErrorCode::kUnsupported,
-                "rdma.mode is \"require\", but no RDMA fabric reaches " + config.endpoint.url +
+                "rdma.mode is \"require\", but no RDMA fabric reaches " +
+                    list_of(config.endpoint.all_urls()) +
                     ": start the server's side of it, or set rdma.mode = \"prefer\"");
   }
   return fabric;

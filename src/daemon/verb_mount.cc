@@ -69,7 +69,9 @@ Result<void> serve_mount(const MountPlan& plan, const std::function<void()>& rea
   auto mounted = MountedBucket::create(plan);
   if (!mounted) return std::unexpected(mounted.error());
   auto result = (*mounted)->serve([&] {
-    spdlog::info("mounted bucket {} of {} on {}", config.bucket.name, config.endpoint.url,
+    const std::vector<std::string> urls = config.endpoint.all_urls();
+    spdlog::info("mounted bucket {} of {}{} on {}", config.bucket.name, urls.front(),
+                 urls.size() > 1 ? fmt::format(" and {} more", urls.size() - 1) : "",
                  plan.mount_point);
     notify_ready(fmt::format("bucket {} on {}", config.bucket.name, plan.mount_point));
     ready();

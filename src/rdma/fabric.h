@@ -49,6 +49,13 @@ class MemoryRegion {
   virtual void token(std::size_t offset, std::size_t length, Deadline deadline,
                      Done<Token> done) = 0;
 
+  /// This memory as one server of the store gets at it: where tokens belong to a server, another
+  /// object, which this one owns. `endpoint` counts from 0 in the order of endpoint.urls.
+  [[nodiscard]] virtual MemoryRegion& towards(std::size_t endpoint) noexcept {
+    static_cast<void>(endpoint);
+    return *this;
+  }
+
   /// The fence against late writes: once it returns without error, no token handed out before can
   /// touch the memory any more, and new tokens work. Blocks for a bounded time (a registration;
   /// over shm one exchange with the server). Errors: kTimedOut, kUnreachable: not fenced, the

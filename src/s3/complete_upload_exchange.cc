@@ -42,29 +42,28 @@ bool may_be_made_of(std::string_view object_etag, const std::vector<UploadedPart
          text.substr(dash + 1) == std::to_string(parts.size());
 }
 
-CompleteUploadExchange::CompleteUploadExchange(TransferShared& shared, std::string key,
-                                               std::string upload_id,
+CompleteUploadExchange::CompleteUploadExchange(std::string key, std::string upload_id,
                                                std::vector<UploadedPart> parts,
                                                Done<std::string> done)
-    : shared_(shared),
-      key_(std::move(key)),
+    : key_(std::move(key)),
       upload_id_(std::move(upload_id)),
       parts_(std::move(parts)),
       done_(std::move(done)),
       etag_(s3rdmafs::fail(ErrorCode::kCancelled, "")) {}
 
-void CompleteUploadExchange::next_request(Deadline, Done<HttpRequest> ready) {
+void CompleteUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<HttpRequest> ready) {
+  endpoint_ = &endpoint;
   if (is_asking_) {
-    return ready(shared_.requests.build({.method = HttpMethod::kHead, .key = key_}));
+    return ready(endpoint_->builder.build({.method = HttpMethod::kHead, .key = key_}));
   }
-  has_checksums_ = shared_.checksums.takes_crc64nvme();
+  has_checksums_ = endpoint_->checksums.takes_crc64nvme();
   document_ = complete_upload_document(parts_, has_checksums_);
   Result<HttpRequest> request =
-      shared_.requests.build({.method = HttpMethod::kPost,
-                              .key = key_,
-                              .query = {{"uploadId", upload_id_}},
-                              .headers = {{"content-type", "application/xml"}},
-                              .payload_hash = sha256_hex(document_)});
+      endpoint_->builder.build({.method = HttpMethod::kPost,
+                                .key = key_,
+                                .query = {{"uploadId", upload_id_}},
+                                .headers = {{"content-type", "application/xml"}},
+                                .payload_hash = sha256_hex(document_)});
   if (request) {
     request->body = std::as_bytes(std::span(document_));
     request->text_bytes_max = kErrorTextBytesMax;
@@ -98,7 +97,7 @@ Exchange::Next CompleteUploadExchange::on_answer(const HttpResponse& response) {
 
 Exchange::Next CompleteUploadExchange::on_error(const HttpResponse& response,
                                                 const S3Error& error) {
-  if (has_checksums_ && shared_.checksums.is_refusal(response.status, error)) {
+  if (has_checksums_ && endpoint_->checksums.is_refusal(response.status, error)) {
     return {.step = Step::kSendAgain};
   }
   const bool is_gone = response.status == 404 && error.code != "NoSuchBucket";
@@ -109,8 +108,8 @@ Exchange::Next CompleteUploadExchange::on_error(const HttpResponse& response,
   return {.step = Step::kFailed,
           .error = map_s3_error({.verb = "COMPLETE UPLOAD",
                                  .key = key_,
-                                 .bucket = shared_.requests.bucket(),
-                                 .endpoint = shared_.requests.endpoint_url()},
+                                 .bucket = endpoint_->builder.bucket(),
+                                 .endpoint = endpoint_->builder.endpoint_url()},
                                 response.status, error),
           .retry_after = response.headers.retry_after};
 }

@@ -13,10 +13,10 @@ namespace s3rdmafs::s3 {
 /// CompleteMultipartUpload: the moment at which an object becomes visible.
 class CompleteUploadExchange final : public Exchange {
  public:
-  CompleteUploadExchange(TransferShared& shared, std::string key, std::string upload_id,
-                         std::vector<UploadedPart> parts, Done<std::string> done);
+  CompleteUploadExchange(std::string key, std::string upload_id, std::vector<UploadedPart> parts,
+                         Done<std::string> done);
 
-  void next_request(Deadline deadline, Done<HttpRequest> ready) override;
+  void next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) override;
   Next on_outcome(HttpOutcome outcome) override;
   void fail(Error error) override;
   void finish() override;
@@ -26,7 +26,7 @@ class CompleteUploadExchange final : public Exchange {
   [[nodiscard]] Next on_head(const HttpResponse& response);
   [[nodiscard]] Next on_error(const HttpResponse& response, const S3Error& error);
 
-  TransferShared& shared_;
+  Endpoint* endpoint_ = nullptr;  // of the attempt under way
   const std::string key_;
   const std::string upload_id_;
   const std::vector<UploadedPart> parts_;

@@ -8,24 +8,21 @@
 #include "s3/error_mapping.h"
 
 namespace s3rdmafs::s3 {
-namespace {}  // namespace
-
-CreateUploadExchange::CreateUploadExchange(TransferShared& shared, std::string key,
-                                           Done<std::string> done)
-    : shared_(shared),
-      key_(std::move(key)),
+CreateUploadExchange::CreateUploadExchange(std::string key, Done<std::string> done)
+    : key_(std::move(key)),
       done_(std::move(done)),
       upload_id_(s3rdmafs::fail(ErrorCode::kCancelled, "")) {}
 
-void CreateUploadExchange::next_request(Deadline, Done<HttpRequest> ready) {
+void CreateUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<HttpRequest> ready) {
+  endpoint_ = &endpoint;
   RequestSpec spec{.method = HttpMethod::kPost,
                    .key = key_,
                    .query = {{"uploads", ""}},
                    .headers = {{"content-type", "application/octet-stream"}}};
-  if (shared_.checksums.takes_crc64nvme()) {
+  if (endpoint_->checksums.takes_crc64nvme()) {
     spec.headers.emplace_back("x-amz-checksum-algorithm", "CRC64NVME");
   }
-  Result<HttpRequest> request = shared_.requests.build(spec);
+  Result<HttpRequest> request = endpoint_->builder.build(spec);
   if (request) request->text_bytes_max = kErrorTextBytesMax;
   ready(std::move(request));
 }
@@ -35,12 +32,12 @@ Exchange::Next CreateUploadExchange::on_outcome(HttpOutcome outcome) {
   if (!outcome) return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
   if (outcome->status < 200 || outcome->status >= 300) {
     const S3Error error = parse_error(outcome->text);
-    if (shared_.checksums.is_refusal(outcome->status, error)) return {.step = Step::kSendAgain};
+    if (endpoint_->checksums.is_refusal(outcome->status, error)) return {.step = Step::kSendAgain};
     return {.step = Step::kFailed,
             .error = map_s3_error({.verb = "CREATE UPLOAD",
                                    .key = key_,
-                                   .bucket = shared_.requests.bucket(),
-                                   .endpoint = shared_.requests.endpoint_url()},
+                                   .bucket = endpoint_->builder.bucket(),
+                                   .endpoint = endpoint_->builder.endpoint_url()},
                                   outcome->status, error),
             .retry_after = outcome->headers.retry_after};
   }

@@ -12,15 +12,15 @@ namespace s3rdmafs::s3 {
 /// CreateMultipartUpload; without a checksum algorithm where the server takes none of ours.
 class CreateUploadExchange final : public Exchange {
  public:
-  CreateUploadExchange(TransferShared& shared, std::string key, Done<std::string> done);
+  CreateUploadExchange(std::string key, Done<std::string> done);
 
-  void next_request(Deadline deadline, Done<HttpRequest> ready) override;
+  void next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) override;
   Next on_outcome(HttpOutcome outcome) override;
   void fail(Error error) override;
   void finish() override;
 
  private:
-  TransferShared& shared_;
+  Endpoint* endpoint_ = nullptr;  // of the attempt under way
   const std::string key_;
   Done<std::string> done_;
   Result<std::string> upload_id_;

@@ -4,6 +4,11 @@
 // proves that the server is done with the window. Without one the GET ends at once, says so, and is
 // never sent again from here: the next bytes must go to other memory (design.md section 4). After a
 // complete answer the same window may be used again, and the second attempt by HTTP does.
+//
+// Hedging. Two servers must never write into the same memory while one may be late. So a read that
+// one is slow with is not asked for twice at a time: it is given up and asked for elsewhere. By
+// HTTP the body is ours to refuse, and the next attempt takes the same window. By token it ends as
+// every other GET without an answer does, and only where the caller then reads into other memory.
 #include "s3/get_exchange.h"
 
 #include <algorithm>
@@ -26,9 +31,10 @@ GetExchange::GetExchange(TransferShared& shared, GetRequest get, GetDone done)
       done_(std::move(done)),
       result_(Path::kHttp) {}
 
-void GetExchange::next_request(Deadline deadline, Done<HttpRequest> ready) {
+void GetExchange::next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) {
+  endpoint_ = &endpoint;
   if (!comparison_.empty()) return ready(build());
-  policy_.prepare(deadline, [this, ready = std::move(ready)](Result<void> can) mutable {
+  policy_.prepare(endpoint, deadline, [this, ready = std::move(ready)](Result<void> can) mutable {
     if (!can) return ready(std::unexpected(std::move(can.error())));
     Result<HttpRequest> request = build();
     if (!request) policy_.on_unsent();
@@ -43,14 +49,27 @@ Result<HttpRequest> GetExchange::build() {
                                {"if-match", get_.etag}}};
   if (shared_.verify.is_on()) spec.headers.emplace_back("x-amz-checksum-mode", "ENABLED");
   has_token_ = policy_.add_token(spec);
-  Result<HttpRequest> request = shared_.requests.build(spec);
+  Result<HttpRequest> request = endpoint_->builder.build(spec);
   if (!request) return request;
   request->body_into = comparison_.empty() ? get_.window.bytes() : std::span(comparison_);
   request->text_bytes_max = kErrorTextBytesMax;
   request->send_once = has_token_;
   request->has_rdma_token = has_token_;
   request->source_address = policy_.source_address();
+  if (shared_.may_hedge) allow_giving_up(*request);
   return request;
+}
+
+void GetExchange::allow_giving_up(HttpRequest& request) {
+  sent_at_ = shared_.clock.now();
+  shared_.hedges.on_read();
+  if (was_given_up_ || (has_token_ && !get_.can_restart)) return;
+  const auto bound = shared_.hedges.bound(get_.window.length);
+  if (!bound) return;
+  request.patience = *bound;
+  request.may_give_up = [&shared = shared_, endpoint = endpoint_] {
+    return shared.endpoints.has_other_alive(*endpoint) && shared.hedges.try_spend();
+  };
 }
 
 Exchange::Next GetExchange::on_outcome(HttpOutcome outcome) {
@@ -61,9 +80,14 @@ Exchange::Next GetExchange::on_outcome(HttpOutcome outcome) {
 Exchange::Next GetExchange::on_no_answer(HttpFailure failure) {
   policy_.on_no_answer(failure);
   if (has_token_ && failure.may_have_reached_server) {
-    result_ =
-        std::unexpected(GetFailure{.error = std::move(failure.error), .late_write_possible = true});
+    result_ = std::unexpected(GetFailure{.error = std::move(failure.error),
+                                         .late_write_possible = true,
+                                         .was_given_up = failure.was_given_up});
     return {.step = Step::kFinished};
+  }
+  if (failure.was_given_up) {
+    was_given_up_ = true;
+    return {.step = Step::kElsewhere};
   }
   return {.step = Step::kFailed, .error = std::move(failure.error)};
 }
@@ -161,7 +185,7 @@ Exchange::Next GetExchange::compare() {
 }
 
 Exchange::Next GetExchange::on_wrong_bytes() {
-  const std::string& endpoint = shared_.requests.endpoint_url();
+  const std::string& endpoint = endpoint_->builder.endpoint_url();
   spdlog::error(
       "{}: the bytes that came by RDMA from {} are wrong, although the server says that "
       "they are done; not used (a path MTU that differs at the two ends does this)",
@@ -180,6 +204,9 @@ Exchange::Next GetExchange::on_wrong_bytes() {
 }
 
 Exchange::Next GetExchange::finish_with(Path path) {
+  if (shared_.may_hedge) {
+    shared_.hedges.on_done(get_.window.length, shared_.clock.now() - sent_at_);
+  }
   auto& bytes = path == Path::kRdma ? shared_.metrics.bytes_by_rdma : shared_.metrics.bytes_by_http;
   bytes.add(get_.window.length);
   result_ = path;
@@ -190,8 +217,8 @@ Exchange::Next GetExchange::s3_error(const HttpResponse& response) const {
   const S3Error document = parse_error(response.text);
   const OperationName name{.verb = "GET",
                            .key = get_.key,
-                           .bucket = shared_.requests.bucket(),
-                           .endpoint = shared_.requests.endpoint_url()};
+                           .bucket = endpoint_->builder.bucket(),
+                           .endpoint = endpoint_->builder.endpoint_url()};
   Error error = map_s3_error(name, response.status, document);
   // The version that was opened is gone: replaced, deleted, or shorter than its range (416).
   const bool is_gone = response.status == 404 && document.code != "NoSuchBucket";

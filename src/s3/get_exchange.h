@@ -18,13 +18,15 @@ class GetExchange final : public Exchange {
  public:
   GetExchange(TransferShared& shared, GetRequest get, GetDone done);
 
-  void next_request(Deadline deadline, Done<HttpRequest> ready) override;
+  [[nodiscard]] std::uint64_t transfer_bytes() const override { return get_.window.length; }
+  void next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) override;
   Next on_outcome(HttpOutcome outcome) override;
   void fail(Error error) override;
   void finish() override;
 
  private:
   [[nodiscard]] Result<HttpRequest> build();
+  void allow_giving_up(HttpRequest& request);
   [[nodiscard]] Next on_no_answer(HttpFailure failure);
   [[nodiscard]] Next on_http_answer(const HttpResponse& response);
   [[nodiscard]] Next on_rdma_answer(const HttpResponse& response);
@@ -39,8 +41,11 @@ class GetExchange final : public Exchange {
 
   TransferShared& shared_;
   const GetRequest get_;
+  Endpoint* endpoint_ = nullptr;  // of the attempt under way
   TokenPolicy policy_;
-  bool has_token_ = false;  // the attempt under way
+  bool has_token_ = false;     // the attempt under way
+  bool was_given_up_ = false;  // an attempt before it: once is enough
+  std::chrono::steady_clock::time_point sent_at_;
   /// Where the same bytes go by HTTP, to be compared with those that came by RDMA; empty: they are
   /// not.
   std::vector<std::byte> comparison_;

@@ -12,7 +12,8 @@ HttpEngine::HttpEngine(Options options, const Clock& clock)
     // The first lanes take what does not divide.
     const unsigned share =
         options.connections_max / threads + (i < options.connections_max % threads ? 1 : 0);
-    lanes_.push_back(std::make_unique<HttpLane>(transfer_options_, clock, std::max(1U, share), i));
+    lanes_.push_back(std::make_unique<HttpLane>(transfer_options_, clock, std::max(1U, share),
+                                                options.servers, i));
   }
 }
 

@@ -18,6 +18,7 @@ class HttpEngine {
   struct Options {
     unsigned event_threads = 1;
     unsigned connections_max = 1;  ///< in all; at least one per thread
+    unsigned servers = 1;          ///< that requests go to: for the connections kept open
     TransferOptions transfer;
   };
 

@@ -6,13 +6,15 @@
 namespace s3rdmafs::s3 {
 
 HttpLane::HttpLane(const TransferOptions& options, const Clock& clock, unsigned connections_max,
-                   unsigned number)
+                   unsigned servers, unsigned number)
     : options_(options),
       clock_(clock),
       connections_max_(connections_max),
-      // One transfer has one connection, so this keeps every one of them open between requests.
+      servers_(servers),
+      // One transfer has one connection, so this keeps every one of them open between requests,
+      // also where now one server has them all and now another.
       loop_(
-          clock, number, /*connections_kept=*/connections_max,
+          clock, number, /*connections_kept=*/connections_max * servers,
           {.on_transfer_done = [this](CURL* easy, CURLcode code) { on_transfer_done(easy, code); },
            .on_stop = [this] { end_all(); }}) {}
 
@@ -38,7 +40,13 @@ void HttpLane::start(HttpRequest request, HttpDone done) {
   idle_.pop_back();
   active_.insert(transfer);
   keep_connections_from(request.source_address);
-  transfer->begin(std::move(request), std::move(done), clock_.now());
+  const auto now = clock_.now();
+  transfer->begin(std::move(request), std::move(done), now);
+  if (const auto patience = transfer->patience(); patience > patience.zero()) {
+    transfer->patience_timer =
+        loop_.call_at(now + std::chrono::ceil<std::chrono::steady_clock::duration>(patience),
+                      [this, transfer] { on_patience_over(*transfer); });
+  }
   curl_multi_add_handle(loop_.multi(), transfer->easy());
 }
 
@@ -49,7 +57,8 @@ void HttpLane::keep_connections_from(const std::string& source_address) {
       std::ranges::find(source_addresses_, source_address) != source_addresses_.end())
     return;
   source_addresses_.push_back(source_address);
-  const std::size_t kept = connections_max_ * (1 + source_addresses_.size());  // 1: from anywhere
+  const std::size_t kept =
+      connections_max_ * servers_ * (1 + source_addresses_.size());  // 1: from anywhere
   curl_multi_setopt(loop_.multi(), CURLMOPT_MAXCONNECTS, static_cast<long>(kept));
 }
 
@@ -65,11 +74,28 @@ void HttpLane::on_transfer_done(CURL* easy, CURLcode code) {
   Transfer& transfer = Transfer::of(easy);
   curl_multi_remove_handle(loop_.multi(), easy);
   HttpOutcome outcome = transfer.outcome(code, clock_.now());
-  HttpDone done = transfer.finish();
-  active_.erase(&transfer);
-  idle_.push_back(&transfer);
+  HttpDone done = take_out(transfer);
   start_next_waiting();  // before `done`, which may bring a new request: first come, first served
   end(std::move(done), std::move(outcome));
+}
+
+// Also called early, when the loop stops: on_stop then ends the transfer.
+void HttpLane::on_patience_over(Transfer& transfer) {
+  transfer.patience_timer.reset();
+  if (loop_.is_stopping() || !transfer.may_give_up()) return;
+  curl_multi_remove_handle(loop_.multi(), transfer.easy());
+  HttpOutcome outcome = transfer.given_up();
+  HttpDone done = take_out(transfer);
+  start_next_waiting();
+  end(std::move(done), std::move(outcome));
+}
+
+HttpDone HttpLane::take_out(Transfer& transfer) {
+  if (transfer.patience_timer) loop_.cancel(*transfer.patience_timer);
+  transfer.patience_timer.reset();
+  active_.erase(&transfer);
+  idle_.push_back(&transfer);
+  return transfer.finish();
 }
 
 void HttpLane::on_deadline_in_line(WaitingList::iterator at) {
@@ -95,10 +121,8 @@ void HttpLane::end_all() {
   while (!active_.empty()) {
     Transfer* transfer = *active_.begin();
     curl_multi_remove_handle(loop_.multi(), transfer->easy());
-    active_.erase(active_.begin());
-    idle_.push_back(transfer);
     HttpOutcome outcome = transfer->cancelled();
-    end(transfer->finish(), std::move(outcome));
+    end(take_out(*transfer), std::move(outcome));
   }
 }
 

@@ -17,9 +17,10 @@ namespace s3rdmafs::s3 {
 /// deadline running.
 class HttpLane {
  public:
-  /// Borrows options and clock. `number` names the thread.
+  /// Borrows options and clock. `servers` is how many the requests go to; `number` names the
+  /// thread.
   HttpLane(const TransferOptions& options, const Clock& clock, unsigned connections_max,
-           unsigned number);
+           unsigned servers, unsigned number);
 
   /// On the loop's thread; or on any once it is stopping, when the request fails at once.
   void submit(HttpRequest request, HttpDone done);
@@ -41,6 +42,8 @@ class HttpLane {
   void keep_connections_from(const std::string& source_address);
   void start_next_waiting();
   void on_transfer_done(CURL* easy, CURLcode code);
+  void on_patience_over(Transfer& transfer);
+  [[nodiscard]] HttpDone take_out(Transfer& transfer);
   void on_deadline_in_line(WaitingList::iterator at);
   void end(HttpDone done, HttpOutcome outcome);
   void end_all();
@@ -48,6 +51,7 @@ class HttpLane {
   const TransferOptions& options_;
   const Clock& clock_;
   const std::size_t connections_max_;
+  const std::size_t servers_;
   std::atomic<std::size_t> load_{0};
 
   // On the loop's thread only, from here on.

@@ -52,6 +52,9 @@ struct HttpRequest {
   /// once more if the server had closed a kept-alive connection.
   bool send_once = false;
   bool has_rdma_token = false;  ///< its time-out is another
+  /// So long after it was begun may_give_up is asked whether to end it; zero: never.
+  std::chrono::nanoseconds patience{};
+  std::move_only_function<bool()> may_give_up = {};
   Deadline deadline;
 };
 
@@ -71,6 +74,7 @@ struct HttpFailure {
   Error error;
   /// False: the server surely never saw the request. True: it may have, and may still act on it.
   bool may_have_reached_server = false;
+  bool was_given_up = false;  ///< HttpRequest::may_give_up said so
 };
 
 using HttpOutcome = std::expected<HttpResponse, HttpFailure>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3/http_object_store.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "s3/complete_upload_exchange.h"
@@ -22,15 +23,17 @@ bool is_loopback(std::string_view url) {
 }
 
 HttpEngine::Options engine_options(const HttpObjectStore::Options& options) {
+  const std::vector<std::string> urls = options.endpoint.all_urls();
   return {.event_threads = options.http.event_threads,
           .connections_max = options.http.connections_max,
+          .servers = static_cast<unsigned>(urls.size()),
           .transfer = {.connect_timeout = options.http.connect_timeout,
                        .request_timeout = options.http.request_timeout,
                        .ca_file = options.endpoint.ca_file,
                        .rdma_timeout = options.rdma.transfer_timeout,
                        .rdma_names = {.reply = options.rdma.reply_header,
                                       .bytes = options.rdma.bytes_header},
-                       .ignore_proxy_environment = is_loopback(options.endpoint.url)}};
+                       .ignore_proxy_environment = std::ranges::all_of(urls, is_loopback)}};
 }
 
 RetryPolicy retry_policy(const config::MountConfig::Retry& retry) {
@@ -59,20 +62,17 @@ Result<ObjectInfo> read_head(std::string key, const HttpResponse& response) {
 HttpObjectStore::HttpObjectStore(const Options& options, CredentialSource& credentials,
                                  const Clock& clock, metrics::Registry& metrics)
     : metrics_(metrics),
-      requests_(options.endpoint, options.bucket.name, credentials, clock),
-      capabilities_(clock),
+      endpoints_(options.endpoint, options.bucket.name, credentials, clock, metrics),
       verify_(options.rdma.verify),
-      shared_{.requests = requests_,
-              .capabilities = capabilities_,
-              .checksums = checksums_,
+      shared_{.endpoints = endpoints_,
               .metrics = metrics_,
               .verify = verify_,
-              .read_paths = read_paths_,
-              .write_paths = write_paths_,
+              .hedges = hedges_,
+              .may_hedge = options.endpoint.hedge && endpoints_.size() > 1,
               .clock = clock,
               .rdma = options.rdma},
       engine_(engine_options(options), clock),
-      runner_(engine_, retry_policy(options.retry), clock, metrics_),
+      runner_(engine_, endpoints_, retry_policy(options.retry), clock, metrics_),
       put_sequence_(shared_, runner_, clock) {}
 
 HttpObjectStore::~HttpObjectStore() { shut_down(); }
@@ -81,7 +81,6 @@ void HttpObjectStore::head(std::string key, Deadline deadline, Done<ObjectInfo> 
   metrics_.requests(StoreMetrics::Operation::kHead).add();
   auto read = [key](const HttpResponse& response) { return read_head(key, response); };
   runner_.run(std::make_unique<QueryExchange<ObjectInfo>>(
-                  requests_,
                   QueryExchange<ObjectInfo>::Query{.method = HttpMethod::kHead,
                                                    .verb = "HEAD",
                                                    .key = key,
@@ -104,7 +103,6 @@ void HttpObjectStore::list(ListRequest request, Deadline deadline, Done<ListPage
   }
   auto read = [](const HttpResponse& response) { return parse_list_page(response.text); };
   runner_.run(std::make_unique<QueryExchange<ListPage>>(
-                  requests_,
                   QueryExchange<ListPage>::Query{.method = HttpMethod::kGet,
                                                  .verb = "LIST",
                                                  .key = {},
@@ -129,8 +127,7 @@ void HttpObjectStore::put(std::string key, PutBody body, bool only_if_absent, De
 
 void HttpObjectStore::create_upload(std::string key, Deadline deadline, Done<std::string> done) {
   metrics_.requests(StoreMetrics::Operation::kCreateUpload).add();
-  runner_.run(std::make_unique<CreateUploadExchange>(shared_, std::move(key), std::move(done)),
-              deadline);
+  runner_.run(std::make_unique<CreateUploadExchange>(std::move(key), std::move(done)), deadline);
 }
 
 void HttpObjectStore::upload_part(std::string key, std::string upload_id, unsigned number,
@@ -152,16 +149,15 @@ void HttpObjectStore::complete_upload(std::string key, std::string upload_id,
                                       std::vector<UploadedPart> parts, Deadline deadline,
                                       Done<std::string> done) {
   metrics_.requests(StoreMetrics::Operation::kCompleteUpload).add();
-  runner_.run(std::make_unique<CompleteUploadExchange>(
-                  shared_, std::move(key), std::move(upload_id), std::move(parts), std::move(done)),
+  runner_.run(std::make_unique<CompleteUploadExchange>(std::move(key), std::move(upload_id),
+                                                       std::move(parts), std::move(done)),
               deadline);
 }
 
 void HttpObjectStore::abort_upload(std::string key, std::string upload_id, Deadline deadline,
                                    Done<void> done) {
   metrics_.requests(StoreMetrics::Operation::kAbortUpload).add();
-  runner_.run(make_removal(requests_,
-                           {.verb = "ABORT UPLOAD",
+  runner_.run(make_removal({.verb = "ABORT UPLOAD",
                             .key = std::move(key),
                             .parameters = {{"uploadId", std::move(upload_id)}}},
                            std::move(done)),
@@ -170,8 +166,7 @@ void HttpObjectStore::abort_upload(std::string key, std::string upload_id, Deadl
 
 void HttpObjectStore::remove(std::string key, Deadline deadline, Done<void> done) {
   metrics_.requests(StoreMetrics::Operation::kDelete).add();
-  runner_.run(make_removal(requests_, {.verb = "DELETE", .key = std::move(key)}, std::move(done)),
-              deadline);
+  runner_.run(make_removal({.verb = "DELETE", .key = std::move(key)}, std::move(done)), deadline);
 }
 
 void HttpObjectStore::shut_down() { engine_.shut_down(); }

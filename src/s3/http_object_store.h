@@ -2,20 +2,21 @@
 #pragma once
 
 #include "config/mount_config.h"
-#include "s3/capability.h"
 #include "s3/credentials.h"
+#include "s3/endpoints.h"
+#include "s3/hedge_policy.h"
 #include "s3/http_engine.h"
 #include "s3/object_writer.h"
 #include "s3/put_sequence.h"
-#include "s3/request.h"
 #include "s3/retry_runner.h"
 #include "s3/store_metrics.h"
 #include "s3rdmafs/metrics/registry.h"
 
 namespace s3rdmafs::s3 {
 
-/// The bucket of one mount file, over HTTP with RDMA tokens. Its threads are the engine's event
-/// threads: they run the `done`s, which therefore must not block, nor call shut_down().
+/// The bucket of one mount file, on all its endpoints, over HTTP with RDMA tokens. Its threads are
+/// the engine's event threads: they run the `done`s, which therefore must not block, nor call
+/// shut_down().
 class HttpObjectStore final : public ObjectStore, public ObjectWriter {
  public:
   struct Options {
@@ -51,12 +52,9 @@ class HttpObjectStore final : public ObjectStore, public ObjectWriter {
 
  private:
   StoreMetrics metrics_;
-  RequestBuilder requests_;
-  Capabilities capabilities_;
-  ChecksumSupport checksums_;
+  Endpoints endpoints_;
   VerifySampler verify_;
-  PathModel read_paths_;
-  PathModel write_paths_;
+  HedgePolicy hedges_;
   TransferShared shared_;
   HttpEngine engine_;
   RetryRunner runner_;

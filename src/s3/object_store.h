@@ -43,6 +43,9 @@ struct GetRequest {
   std::string etag;  ///< sent as If-Match (RFC 9110 section 13.1.1); never empty
   std::uint64_t offset_bytes = 0;
   rdma::Window window;  ///< where the bytes go; its length is the range's length, >= 1
+  /// The caller reads again into other memory after late_write_possible. Then a slow server may be
+  /// given up in favour of another.
+  bool can_restart = false;
 };
 
 /// By which path the bytes of a GET came.
@@ -54,6 +57,8 @@ struct GetFailure {
   /// The server may still write into the window: nothing may be put there until the window's region
   /// has been renewed (rdma::MemoryRegion::renew). design.md section 4, "Late writes".
   bool late_write_possible = false;
+  /// Only because the server was slow (GetRequest::can_restart): another one should do better.
+  bool was_given_up = false;
 };
 
 using GetDone = std::move_only_function<void(std::expected<Path, GetFailure>)>;

@@ -42,10 +42,17 @@ PutExchange::PutExchange(TransferShared& shared, Put put, EndedDone done)
   if (put_.is_by_http) policy_.use_http();
 }
 
-void PutExchange::next_request(Deadline deadline, Done<HttpRequest> ready) {
+void PutExchange::next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) {
+  endpoint_ = &endpoint;
   if (is_asking_whose_) return ready(build_head());
-  policy_.prepare(deadline, [this, ready = std::move(ready)](Result<void> can) mutable {
-    if (!can) return ready(std::unexpected(std::move(can.error())));
+  policy_.prepare(endpoint, deadline, [this, ready = std::move(ready)](Result<void> can) mutable {
+    if (!can) {
+      const bool is_whole = put_.upload_id.empty();
+      if (is_whole && !endpoint_->capabilities.is_known_to_read()) {
+        ended_.unknown_endpoint = endpoint_;
+      }
+      return ready(std::unexpected(std::move(can.error())));
+    }
     Result<HttpRequest> request = build();
     if (!request) policy_.on_unsent();
     ready(std::move(request));
@@ -60,7 +67,7 @@ Result<HttpRequest> PutExchange::build() {
   if (!put_.upload_id.empty()) {
     spec.query = {{"partNumber", std::to_string(put_.part_number)}, {"uploadId", put_.upload_id}};
   }
-  has_checksum_ = shared_.checksums.takes_crc64nvme();
+  has_checksum_ = endpoint_->checksums.takes_crc64nvme();
   if (has_checksum_) {
     spec.headers.emplace_back("x-amz-checksum-crc64nvme", checksum_text(put_.body.crc64nvme));
   }
@@ -69,7 +76,7 @@ Result<HttpRequest> PutExchange::build() {
   if (put_.is_probe && !has_token_) {
     return s3rdmafs::fail(ErrorCode::kUnsupported, policy_.what() + ": no token for the probe");
   }
-  Result<HttpRequest> request = shared_.requests.build(spec);
+  Result<HttpRequest> request = endpoint_->builder.build(spec);
   if (!request) return request;
   if (!has_token_ && put_.body.window.length > 0) request->body = put_.body.window.bytes();
   request->text_bytes_max = kErrorTextBytesMax;
@@ -92,9 +99,9 @@ void PutExchange::add_condition(NameValues& headers) const {
 /// our own success.
 Result<HttpRequest> PutExchange::build_head() {
   has_token_ = false;
-  return shared_.requests.build({.method = HttpMethod::kHead,
-                                 .key = put_.key,
-                                 .headers = {{"x-amz-checksum-mode", "ENABLED"}}});
+  return endpoint_->builder.build({.method = HttpMethod::kHead,
+                                   .key = put_.key,
+                                   .headers = {{"x-amz-checksum-mode", "ENABLED"}}});
 }
 
 Exchange::Next PutExchange::on_outcome(HttpOutcome outcome) {
@@ -111,7 +118,7 @@ Exchange::Next PutExchange::on_outcome(HttpOutcome outcome) {
 
 Exchange::Next PutExchange::on_answer(const HttpResponse& response) {
   const S3Error error = is_success(response.status) ? S3Error{} : parse_error(response.text);
-  if (has_checksum_ && shared_.checksums.is_refusal(response.status, error)) {
+  if (has_checksum_ && endpoint_->checksums.is_refusal(response.status, error)) {
     policy_.on_answer({rdma::Verdict::kS3Error, "s3_error"});  // of no meaning for RDMA
     return {.step = Step::kSendAgain};
   }
@@ -146,7 +153,7 @@ Exchange::Next PutExchange::fall_back(const rdma::Decision& decision, const Http
         "object is stored again by HTTP",
         policy_.what(), decision.reason);
     shared_.metrics.put_spoiled.add();
-    shared_.capabilities.on_spoiled();
+    endpoint_->capabilities.on_spoiled();
     ended_.spoiled_etag = response.headers.etag;
     if (!can) require_failed_ = std::move(can.error());
     policy_.use_http();
@@ -207,8 +214,8 @@ Exchange::Next PutExchange::s3_error(const HttpResponse& response, const S3Error
   }
   Error mapped = map_s3_error({.verb = "PUT",
                                .key = put_.key,
-                               .bucket = shared_.requests.bucket(),
-                               .endpoint = shared_.requests.endpoint_url()},
+                               .bucket = endpoint_->builder.bucket(),
+                               .endpoint = endpoint_->builder.endpoint_url()},
                               response.status, error);
   // With a body it is the network or the memory that is at fault: worth another attempt. The same
   // after a token, where it counts as a failed transfer.

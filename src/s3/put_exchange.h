@@ -35,12 +35,15 @@ class PutExchange final : public Exchange {
     /// The ETag of what a server that ignored the token has stored in the object's place and what
     /// no later attempt has replaced.
     std::optional<std::string> spoiled_etag;
+    /// With rdma.mode "require": where nothing could be sent, because it is not known to read.
+    Endpoint* unknown_endpoint = nullptr;
   };
   using EndedDone = std::move_only_function<void(Ended)>;
 
   PutExchange(TransferShared& shared, Put put, EndedDone done);
 
-  void next_request(Deadline deadline, Done<HttpRequest> ready) override;
+  [[nodiscard]] std::uint64_t transfer_bytes() const override { return put_.body.window.length; }
+  void next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) override;
   Next on_outcome(HttpOutcome outcome) override;
   void fail(Error error) override;
   void finish() override;
@@ -59,6 +62,7 @@ class PutExchange final : public Exchange {
 
   TransferShared& shared_;
   const Put put_;
+  Endpoint* endpoint_ = nullptr;  // of the attempt under way
   TokenPolicy policy_;
   EndedDone done_;
   bool has_token_ = false;     // the attempt under way

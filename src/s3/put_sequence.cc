@@ -31,74 +31,89 @@ constexpr std::chrono::seconds kUndoTime{10};
 
 void PutSequence::run(std::string key, PutBody body, bool only_if_absent, Deadline deadline,
                       PutDone done) {
-  PutExchange::Put put{.key = std::move(key), .body = body, .only_if_absent = only_if_absent};
-  if (!needs_probe(body)) return store(std::move(put), false, deadline, std::move(done));
+  begin({.put = {.key = std::move(key), .body = body, .only_if_absent = only_if_absent},
+         .deadline = deadline,
+         .done = std::move(done),
+         .endpoint = &shared_.endpoints.likely(),
+         .endpoints_left = shared_.endpoints.size()});
+}
+
+void PutSequence::begin(Sequence sequence) {
+  --sequence.endpoints_left;
+  Endpoint& endpoint = *sequence.endpoint;
+  const PutBody body = sequence.put.body;
+  if (!needs_probe(endpoint, body)) return store(std::move(sequence));
   // Not moved from below: the order in which arguments are made is not ours.
-  std::string probe_key = put.key;
-  probe(std::move(probe_key), body, deadline,
-        [this, put = std::move(put), deadline, done = std::move(done)](Probed probed) mutable {
+  std::string key = sequence.put.key;
+  const Deadline deadline = sequence.deadline;
+  probe(endpoint, std::move(key), body, deadline,
+        [this, sequence = std::move(sequence)](Probed probed) mutable {
+          sequence.late_read_possible |= probed.late_read_possible;
           if (!probed.result && shared_.rdma.mode == config::RdmaMode::kRequire) {
-            return done({.etag = std::unexpected(std::move(probed.result.error())),
-                         .late_read_possible = probed.late_read_possible});
+            return sequence.done({.etag = std::unexpected(std::move(probed.result.error())),
+                                  .late_read_possible = sequence.late_read_possible});
           }
           if (!probed.has_fabric) {
-            shared_.metrics.on_fallback("fabric_down", shared_.requests.endpoint_url(),
+            shared_.metrics.on_fallback("fabric_down", sequence.endpoint->builder.endpoint_url(),
                                         probed.result.error().detail);
-            put.is_by_http = true;
+            sequence.put.is_by_http = true;
           }
-          store(std::move(put), probed.late_read_possible, deadline, std::move(done));
+          store(std::move(sequence));
         });
 }
 
-bool PutSequence::needs_probe(const PutBody& body) {
+bool PutSequence::needs_probe(Endpoint& endpoint, const PutBody& body) {
   if (shared_.rdma.mode == config::RdmaMode::kOff || body.window.length == 0) return false;
-  if (shared_.capabilities.is_known_to_read() || shared_.capabilities.has_spoiled()) return false;
+  if (endpoint.capabilities.is_known_to_read() || endpoint.capabilities.has_spoiled()) return false;
   const std::size_t probe_bytes = std::min(body.window.length, kProbeBytesMax);
-  if (!shared_.capabilities.of(TransferKind::kUploadPart).is_worth_trying(probe_bytes)) {
+  if (!endpoint.capabilities.of(TransferKind::kUploadPart).is_worth_trying(probe_bytes)) {
     return false;
   }
   if (shared_.rdma.mode == config::RdmaMode::kRequire) return true;
   if (shared_.rdma.threshold_bytes) return body.window.length >= *shared_.rdma.threshold_bytes;
-  return shared_.write_paths.better(body.window.length) == Path::kRdma;
+  return endpoint.write_paths.better(body.window.length) == Path::kRdma;
 }
 
-void PutSequence::probe(std::string key, PutBody body, Deadline deadline, ProbedDone done) {
+void PutSequence::probe(Endpoint& endpoint, std::string key, PutBody body, Deadline deadline,
+                        ProbedDone done) {
   body.window.length = std::min(body.window.length, kProbeBytesMax);
   body.crc64nvme = crc64nvme(0, body.window.bytes());
   // Where RDMA is required the part itself waits for a fabric that is down, as every transfer does.
   if (shared_.rdma.mode == config::RdmaMode::kRequire) {
-    return create_probe(std::move(key), body, deadline, std::move(done));
+    return create_probe(endpoint, std::move(key), body, deadline, std::move(done));
   }
   // Without a fabric there is nothing to be learned, and no request to be made for it.
-  body.window.region->token(
-      body.window.offset, body.window.length, deadline,
-      [this, key = std::move(key), body, deadline,
-       done = std::move(done)](Result<rdma::Token> token) mutable {
-        if (!token) {
-          return done({.result = std::unexpected(std::move(token.error())), .has_fabric = false});
-        }
-        token->end(rdma::TokenFate::kUnsent);
-        create_probe(std::move(key), body, deadline, std::move(done));
-      });
+  body.window.region->towards(endpoint.number)
+      .token(body.window.offset, body.window.length, deadline,
+             [this, &endpoint, key = std::move(key), body, deadline,
+              done = std::move(done)](Result<rdma::Token> token) mutable {
+               if (!token) {
+                 return done(
+                     {.result = std::unexpected(std::move(token.error())), .has_fabric = false});
+               }
+               token->end(rdma::TokenFate::kUnsent);
+               create_probe(endpoint, std::move(key), body, deadline, std::move(done));
+             });
 }
 
-void PutSequence::create_probe(std::string key, PutBody body, Deadline deadline, ProbedDone done) {
-  auto on_created = [this, key, body, deadline,
+void PutSequence::create_probe(Endpoint& endpoint, std::string key, PutBody body, Deadline deadline,
+                               ProbedDone done) {
+  auto on_created = [this, &endpoint, key, body, deadline,
                      done = std::move(done)](Result<std::string> upload_id) mutable {
     if (upload_id) {
-      return send_probe(std::move(key), std::move(*upload_id), body, deadline, std::move(done));
+      return send_probe(endpoint, std::move(key), std::move(*upload_id), body, deadline,
+                        std::move(done));
     }
     // The right to make uploads may be missing: not to be asked for by every PUT.
-    shared_.capabilities.of(TransferKind::kUploadPart).on_declined();
+    endpoint.capabilities.of(TransferKind::kUploadPart).on_declined();
     done({.result = std::unexpected(std::move(upload_id.error()))});
   };
-  runner_.run(
-      std::make_unique<CreateUploadExchange>(shared_, std::move(key), std::move(on_created)),
-      deadline);
+  runner_.run(std::make_unique<CreateUploadExchange>(std::move(key), std::move(on_created)),
+              deadline, &endpoint);
 }
 
-void PutSequence::send_probe(std::string key, std::string upload_id, PutBody body,
-                             Deadline deadline, ProbedDone done) {
+void PutSequence::send_probe(Endpoint& endpoint, std::string key, std::string upload_id,
+                             PutBody body, Deadline deadline, ProbedDone done) {
   auto on_part = [this, key, upload_id, deadline,
                   done = std::move(done)](PutExchange::Ended part) mutable {
     Probed probed{.result = {}, .late_read_possible = part.outcome.late_read_possible};
@@ -106,8 +121,7 @@ void PutSequence::send_probe(std::string key, std::string upload_id, PutBody bod
     auto on_aborted = [done = std::move(done), probed = std::move(probed)](Result<void>) mutable {
       done(std::move(probed));
     };
-    runner_.run(make_removal(shared_.requests,
-                             {.verb = "ABORT UPLOAD",
+    runner_.run(make_removal({.verb = "ABORT UPLOAD",
                               .key = std::move(key),
                               .parameters = {{"uploadId", std::move(upload_id)}}},
                              std::move(on_aborted)),
@@ -118,25 +132,32 @@ void PutSequence::send_probe(std::string key, std::string upload_id, PutBody bod
                         .part_number = 1,
                         .body = body,
                         .is_probe = true};
-  runner_.run(std::make_unique<PutExchange>(shared_, std::move(part), std::move(on_part)),
-              deadline);
+  runner_.run(std::make_unique<PutExchange>(shared_, std::move(part), std::move(on_part)), deadline,
+              &endpoint);
 }
 
-void PutSequence::store(PutExchange::Put put, bool late_read_possible, Deadline deadline,
-                        PutDone done) {
-  std::string key = put.key;
-  auto on_ended = [this, key = std::move(key), late_read_possible,
-                   done = std::move(done)](PutExchange::Ended ended) mutable {
+void PutSequence::store(Sequence sequence) {
+  PutExchange::Put put = sequence.put;
+  const Deadline deadline = sequence.deadline;
+  const Endpoint* const preferred = sequence.endpoint;
+  auto on_ended = [this, sequence = std::move(sequence)](PutExchange::Ended ended) mutable {
     PutOutcome outcome = std::move(ended.outcome);
-    outcome.late_read_possible = outcome.late_read_possible || late_read_possible;
-    if (!ended.spoiled_etag) return done(std::move(outcome));
-    undo(std::move(key), *ended.spoiled_etag,
-         [done = std::move(done), outcome = std::move(outcome)](Result<void>) mutable {
+    // The probed endpoint is gone, and where the PUT was to go instead nobody has probed. Once an
+    // attempt may have taken effect, a second sequence would not know it.
+    if (ended.unknown_endpoint != nullptr && !outcome.late_read_possible &&
+        sequence.endpoints_left > 0) {
+      sequence.endpoint = ended.unknown_endpoint;
+      return begin(std::move(sequence));
+    }
+    outcome.late_read_possible = outcome.late_read_possible || sequence.late_read_possible;
+    if (!ended.spoiled_etag) return sequence.done(std::move(outcome));
+    undo(std::move(sequence.put.key), *ended.spoiled_etag,
+         [done = std::move(sequence.done), outcome = std::move(outcome)](Result<void>) mutable {
            done(std::move(outcome));
          });
   };
-  runner_.run(std::make_unique<PutExchange>(shared_, std::move(put), std::move(on_ended)),
-              deadline);
+  runner_.run(std::make_unique<PutExchange>(shared_, std::move(put), std::move(on_ended)), deadline,
+              preferred);
 }
 
 /// Removes what a server stored in place of our object, if it is still that.
@@ -155,11 +176,9 @@ void PutSequence::undo(std::string key, const std::string& spoiled_etag, Done<vo
     if (!is_same_etag(*found, spoiled_etag)) return on_removed({});  // others' by now, or gone
     Removal removal{.verb = "DELETE", .key = key};
     if (!spoiled_etag.empty()) removal.headers.emplace_back("if-match", spoiled_etag);
-    runner_.run(make_removal(shared_.requests, std::move(removal), std::move(on_removed)),
-                deadline);
+    runner_.run(make_removal(std::move(removal), std::move(on_removed)), deadline);
   };
   runner_.run(std::make_unique<QueryExchange<std::string>>(
-                  shared_.requests,
                   QueryExchange<std::string>::Query{.method = HttpMethod::kHead,
                                                     .verb = "HEAD",
                                                     .key = key,

@@ -31,12 +31,24 @@ class PutSequence {
   };
   using ProbedDone = std::move_only_function<void(Probed)>;
 
-  [[nodiscard]] bool needs_probe(const PutBody& body);
-  void probe(std::string key, PutBody body, Deadline deadline, ProbedDone done);
-  void create_probe(std::string key, PutBody body, Deadline deadline, ProbedDone done);
-  void send_probe(std::string key, std::string upload_id, PutBody body, Deadline deadline,
-                  ProbedDone done);
-  void store(PutExchange::Put put, bool late_read_possible, Deadline deadline, PutDone done);
+  /// A PUT on its way through the steps.
+  struct Sequence {
+    PutExchange::Put put;
+    Deadline deadline;
+    PutDone done;
+    Endpoint* endpoint = nullptr;    ///< where probe and PUT go if it is alive
+    std::size_t endpoints_left = 0;  ///< to be asked first, this one included
+    bool late_read_possible = false;
+  };
+
+  void begin(Sequence sequence);
+  [[nodiscard]] bool needs_probe(Endpoint& endpoint, const PutBody& body);
+  void probe(Endpoint& endpoint, std::string key, PutBody body, Deadline deadline, ProbedDone done);
+  void create_probe(Endpoint& endpoint, std::string key, PutBody body, Deadline deadline,
+                    ProbedDone done);
+  void send_probe(Endpoint& endpoint, std::string key, std::string upload_id, PutBody body,
+                  Deadline deadline, ProbedDone done);
+  void store(Sequence sequence);
   void undo(std::string key, const std::string& spoiled_etag, Done<void> done);
 
   TransferShared& shared_;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "s3/error_mapping.h"
-#include "s3/request.h"
 #include "s3/retry_runner.h"
 
 namespace s3rdmafs::s3 {
@@ -29,14 +28,12 @@ class QueryExchange final : public Exchange {
     bool is_gone_fine = false;  ///< 404 is success too, but for the bucket
   };
 
-  QueryExchange(RequestBuilder& requests, Query query, Read read, Done<T> done)
-      : requests_(requests),
-        query_(std::move(query)),
-        read_(std::move(read)),
-        done_(std::move(done)) {}
+  QueryExchange(Query query, Read read, Done<T> done)
+      : query_(std::move(query)), read_(std::move(read)), done_(std::move(done)) {}
 
-  void next_request(Deadline, Done<HttpRequest> ready) override {
-    Result<HttpRequest> request = requests_.build({.method = query_.method,
+  void next_request(Endpoint& endpoint, Deadline, Done<HttpRequest> ready) override {
+    builder_ = &endpoint.builder;
+    Result<HttpRequest> request = builder_->build({.method = query_.method,
                                                    .key = query_.key,
                                                    .query = query_.parameters,
                                                    .headers = query_.headers});
@@ -49,8 +46,8 @@ class QueryExchange final : public Exchange {
     if (!outcome) return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
     const OperationName name{.verb = query_.verb,
                              .key = query_.subject,
-                             .bucket = requests_.bucket(),
-                             .endpoint = requests_.endpoint_url()};
+                             .bucket = builder_->bucket(),
+                             .endpoint = builder_->endpoint_url()};
     if (outcome->status < 200 || outcome->status >= 300) {
       const S3Error error = parse_error(outcome->text);
       const bool is_gone = outcome->status == 404 && error.code != "NoSuchBucket";
@@ -75,7 +72,7 @@ class QueryExchange final : public Exchange {
     return {.step = Next::Step::kFinished};
   }
 
-  RequestBuilder& requests_;
+  RequestBuilder* builder_ = nullptr;  // of the attempt under way
   const Query query_;
   Read read_;
   Done<T> done_;

@@ -3,9 +3,8 @@
 
 namespace s3rdmafs::s3 {
 
-std::unique_ptr<Exchange> make_removal(RequestBuilder& requests, Removal removal, Done<void> done) {
+std::unique_ptr<Exchange> make_removal(Removal removal, Done<void> done) {
   return std::make_unique<QueryExchange<void>>(
-      requests,
       QueryExchange<void>::Query{.method = HttpMethod::kDelete,
                                  .verb = removal.verb,
                                  .key = removal.key,

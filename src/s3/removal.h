@@ -17,7 +17,6 @@ struct Removal {
   NameValues parameters = {};  ///< of an upload: its id
   NameValues headers = {};     ///< a condition
 };
-[[nodiscard]] std::unique_ptr<Exchange> make_removal(RequestBuilder& requests, Removal removal,
-                                                     Done<void> done);
+[[nodiscard]] std::unique_ptr<Exchange> make_removal(Removal removal, Done<void> done);
 
 }  // namespace s3rdmafs::s3

@@ -8,15 +8,43 @@
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {
+namespace {
 
-RetryRunner::RetryRunner(HttpEngine& engine, RetryPolicy policy, const Clock& clock,
-                         StoreMetrics& metrics)
-    : engine_(engine), policy_(policy), clock_(clock), metrics_(metrics), budget_(clock) {}
+/// What an attempt tells about its endpoint.
+EndpointSet::Outcome judge(const HttpOutcome& outcome) {
+  using Outcome = EndpointSet::Outcome;
+  if (outcome) {
+    // 501 is an answer: this server does not do that.
+    return outcome->status >= 500 && outcome->status != 501 ? Outcome::kServerError
+                                                            : Outcome::kAnswered;
+  }
+  const HttpFailure& failure = outcome.error();
+  if (failure.was_given_up) return Outcome::kGivenUp;
+  if (failure.may_have_reached_server && failure.error.code != ErrorCode::kCancelled) {
+    return Outcome::kNoAnswer;
+  }
+  const bool is_its_fault =
+      failure.error.code == ErrorCode::kUnreachable || failure.error.code == ErrorCode::kConfig;
+  return is_its_fault ? Outcome::kNotReached : Outcome::kNothing;
+}
 
-void RetryRunner::run(std::unique_ptr<Exchange> exchange, Deadline deadline) {
+}  // namespace
+
+RetryRunner::RetryRunner(HttpEngine& engine, Endpoints& endpoints, RetryPolicy policy,
+                         const Clock& clock, StoreMetrics& metrics)
+    : engine_(engine),
+      endpoints_(endpoints),
+      policy_(policy),
+      clock_(clock),
+      metrics_(metrics),
+      budget_(clock) {}
+
+void RetryRunner::run(std::unique_ptr<Exchange> exchange, Deadline deadline,
+                      const Endpoint* preferred) {
   budget_.on_request();
   metrics_.in_flight.add(1);
-  attempt({.exchange = std::move(exchange), .deadline = deadline});
+  attempt(
+      {.exchange = std::move(exchange), .deadline = deadline, .wish = {.preferred = preferred}});
 }
 
 void RetryRunner::attempt(Job job) {
@@ -25,7 +53,10 @@ void RetryRunner::attempt(Job job) {
   }
   Exchange& exchange = *job.exchange;
   const Deadline deadline = job.deadline;
-  exchange.next_request(deadline,
+  job.bytes = exchange.transfer_bytes();
+  Endpoint& endpoint = endpoints_.begin(job.bytes, job.wish);
+  job.endpoint = &endpoint;
+  exchange.next_request(endpoint, deadline,
                         [this, job = std::move(job)](Result<HttpRequest> request) mutable {
                           send(std::move(job), std::move(request));
                         });
@@ -34,6 +65,8 @@ void RetryRunner::attempt(Job job) {
 void RetryRunner::send(Job job, Result<HttpRequest> request) {
   ++job.attempts_made;
   if (!request) {
+    endpoints_.end(*job.endpoint, job.bytes, EndpointSet::Outcome::kNothing);
+    if (may_move(job, request.error())) return move(std::move(job));
     return retry_or_fail(std::move(job), {.step = Exchange::Next::Step::kFailed,
                                           .error = std::move(request.error())});
   }
@@ -46,22 +79,48 @@ void RetryRunner::send(Job job, Result<HttpRequest> request) {
 void RetryRunner::on_outcome(Job job, HttpOutcome outcome) {
   if (!outcome) metrics_.on_attempt_failed(outcome.error().error.code);
   const bool is_answered = outcome.has_value();
+  const bool is_unsent = !is_answered && !outcome.error().may_have_reached_server;
+  endpoints_.end(*job.endpoint, job.bytes, judge(outcome));
   Exchange::Next next = job.exchange->on_outcome(std::move(outcome));
   switch (next.step) {
     case Exchange::Next::Step::kFinished:
       return finish(std::move(job));
     case Exchange::Next::Step::kSendAgain:
       --job.attempts_made;
+      job.wish = {.preferred = job.endpoint};
+      return attempt(std::move(job));
+    case Exchange::Next::Step::kElsewhere:
+      --job.attempts_made;
+      job.wish = {.avoided = job.endpoint};
       return attempt(std::move(job));
     case Exchange::Next::Step::kFailed:
       if (is_answered && is_retryable(next.error.code)) {
         metrics_.on_attempt_failed(next.error.code);
       }
+      if (is_unsent && may_move(job, next.error)) return move(std::move(job));
       return retry_or_fail(std::move(job), std::move(next));
   }
 }
 
+/// Whether an attempt that no server has seen may be made elsewhere at once. That is no retry: it
+/// adds no load anywhere.
+bool RetryRunner::may_move(const Job& job, const Error& error) const {
+  // kConfig: that one's certificate.
+  const bool is_its_fault =
+      error.code == ErrorCode::kUnreachable || error.code == ErrorCode::kConfig;
+  return is_its_fault && job.moves + 1 < endpoints_.size() &&
+         endpoints_.has_other_alive(*job.endpoint);
+}
+
+void RetryRunner::move(Job job) {
+  ++job.moves;
+  --job.attempts_made;
+  job.wish = {.avoided = job.endpoint};
+  attempt(std::move(job));
+}
+
 void RetryRunner::retry_or_fail(Job job, Exchange::Next next) {
+  job.wish = {.avoided = job.endpoint};
   if (!is_retryable(next.error.code)) return fail(std::move(job), std::move(next.error));
   const auto when = policy_.next_attempt(job.attempts_made, clock_.now(), job.deadline,
                                          next.retry_after, jitter());

@@ -5,6 +5,7 @@
 #include <optional>
 #include <random>
 
+#include "s3/endpoints.h"
 #include "s3/http_engine.h"
 #include "s3/retry_budget.h"
 #include "s3/retry_policy.h"
@@ -18,16 +19,21 @@ class Exchange {
  public:
   virtual ~Exchange() = default;
 
-  /// Makes the next attempt and hands it to `ready`, as its last deed: the exchange may be gone
-  /// when that returns. May wait for an RDMA session, until `deadline` at most. Where no attempt
-  /// can be made it counts as one that failed: it is made again if the error's code says so.
-  virtual void next_request(Deadline deadline, Done<HttpRequest> ready) = 0;
+  /// Bytes of objects that an attempt moves.
+  [[nodiscard]] virtual std::uint64_t transfer_bytes() const { return 0; }
+
+  /// Makes the next attempt, for `endpoint`, and hands it to `ready`, as its last deed: the
+  /// exchange may be gone when that returns. May wait for an RDMA session, until `deadline` at
+  /// most. Where no attempt can be made it counts as one that failed: it is made again if the
+  /// error's code says so.
+  virtual void next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) = 0;
 
   /// What is left to do after an attempt.
   struct Next {
     enum class Step {
       kFinished,   ///< the exchange keeps the result for finish()
-      kSendAgain,  ///< at once: another request, not a retry of the same
+      kSendAgain,  ///< at once: another request, not a retry of the same; to the same endpoint
+      kElsewhere,  ///< at once: the same, to another endpoint
       kFailed,     ///< `error`; made again if its code says so
     };
     Step step = Step::kFinished;
@@ -43,31 +49,41 @@ class Exchange {
   virtual void finish() = 0;
 };
 
-/// Makes an exchange's attempts until it is finished, its deadline near, or the retries spent.
-/// Waits are timers of the engine. Thread-safe.
+/// Makes an exchange's attempts until it is finished, its deadline near, or the retries spent, and
+/// chooses an endpoint for each. Waits are timers of the engine. Thread-safe.
 class RetryRunner {
  public:
-  /// Borrows engine, clock and metrics.
-  RetryRunner(HttpEngine& engine, RetryPolicy policy, const Clock& clock, StoreMetrics& metrics);
+  /// Borrows all but the policy.
+  RetryRunner(HttpEngine& engine, Endpoints& endpoints, RetryPolicy policy, const Clock& clock,
+              StoreMetrics& metrics);
 
-  void run(std::unique_ptr<Exchange> exchange, Deadline deadline);
+  /// @param preferred  goes there first if it is alive
+  void run(std::unique_ptr<Exchange> exchange, Deadline deadline,
+           const Endpoint* preferred = nullptr);
 
  private:
   struct Job {
     std::unique_ptr<Exchange> exchange;
     Deadline deadline;
+    Endpoints::Wish wish = {};
+    Endpoint* endpoint = nullptr;  // of the attempt under way
+    std::uint64_t bytes = 0;       // of the attempt under way
     unsigned attempts_made = 0;
+    std::size_t moves = 0;  // to another endpoint, because one could not be reached
   };
 
   void attempt(Job job);
   void send(Job job, Result<HttpRequest> request);
   void on_outcome(Job job, HttpOutcome outcome);
+  [[nodiscard]] bool may_move(const Job& job, const Error& error) const;
+  void move(Job job);
   void retry_or_fail(Job job, Exchange::Next next);
   void fail(Job job, Error error);
   void finish(Job job);
   [[nodiscard]] double jitter();
 
   HttpEngine& engine_;
+  Endpoints& endpoints_;
   const RetryPolicy policy_;
   const Clock& clock_;
   StoreMetrics& metrics_;

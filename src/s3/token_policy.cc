@@ -25,19 +25,19 @@ TokenPolicy::TokenPolicy(TransferShared& shared, TransferKind kind, const rdma::
                          std::string what)
     : shared_(shared), kind_(kind), window_(window), what_(std::move(what)) {}
 
-void TokenPolicy::prepare(Deadline deadline, Done<void> ready) {
+void TokenPolicy::prepare(Endpoint& endpoint, Deadline deadline, Done<void> ready) {
+  endpoint_ = &endpoint;
   began_at_ = shared_.clock.now();
   Result<bool> wanted = wants_token();
   if (!wanted) return ready(std::unexpected(std::move(wanted.error())));
   if (!*wanted) return ready({});
-  window_.region->token(window_.offset, window_.length, deadline,
-                        [this, ready = std::move(ready)](Result<rdma::Token> token) mutable {
-                          if (!token) {
-                            return ready(without_rdma("fabric_down", std::move(token.error())));
-                          }
-                          token_ = std::move(*token);
-                          ready({});
-                        });
+  window_.region->towards(endpoint.number)
+      .token(window_.offset, window_.length, deadline,
+             [this, ready = std::move(ready)](Result<rdma::Token> token) mutable {
+               if (!token) return ready(without_rdma("fabric_down", std::move(token.error())));
+               token_ = std::move(*token);
+               ready({});
+             });
 }
 
 bool TokenPolicy::add_token(RequestSpec& spec) const {
@@ -52,16 +52,17 @@ void TokenPolicy::on_unsent() { end_token(rdma::TokenFate::kUnsent); }
 void TokenPolicy::on_no_answer(const HttpFailure& failure) {
   if (!failure.may_have_reached_server) return end_token(rdma::TokenFate::kUnsent);
   end_token(rdma::TokenFate::kUnanswered);
+  if (failure.was_given_up) return;
   // A server that loses the answers to tokens alone is seen by nothing else. With "require" there
   // is no other way to go, and to stop asking would make an outage longer.
-  if (!is_required()) shared_.capabilities.of(kind_).on_transfer_failed();
+  if (!is_required()) endpoint_->capabilities.of(kind_).on_transfer_failed();
 }
 
 void TokenPolicy::on_answer(const rdma::Decision& decision) {
   using rdma::Verdict;
   end_token(decision.verdict == Verdict::kTransferFailed ? rdma::TokenFate::kTransferFailed
                                                          : rdma::TokenFate::kAnswered);
-  Capability& capability = shared_.capabilities.of(kind_);
+  Capability& capability = endpoint_->capabilities.of(kind_);
   switch (decision.verdict) {
     case Verdict::kDoneByRdma:
       return capability.on_rdma_done(window_.length);
@@ -82,7 +83,7 @@ void TokenPolicy::on_answer(const rdma::Decision& decision) {
 
 void TokenPolicy::on_broken_off() {
   end_token(rdma::TokenFate::kUnanswered);
-  shared_.capabilities.of(kind_).on_declined();
+  endpoint_->capabilities.of(kind_).on_declined();
 }
 
 Result<void> TokenPolicy::fall_back(const rdma::Decision& decision, int http_status) {
@@ -94,7 +95,7 @@ Result<void> TokenPolicy::fall_back(const rdma::Decision& decision, int http_sta
                             what_, http_status, decision.reason));
   }
   if (may_fail_again(decision)) return {};
-  shared_.metrics.on_fallback(decision.reason, shared_.requests.endpoint_url(),
+  shared_.metrics.on_fallback(decision.reason, endpoint_->builder.endpoint_url(),
                               fmt::format("{}: HTTP {}", what_, http_status));
   use_http();
   return {};
@@ -105,7 +106,7 @@ Result<void> TokenPolicy::fall_back(const rdma::Decision& decision, int http_sta
 bool TokenPolicy::may_fail_again(const rdma::Decision& decision) {
   if (decision.reason != "transfer_failed") return false;
   return ++transfers_failed_ < kTransfersMax &&
-         shared_.capabilities.of(kind_).state() == Capability::State::kWorks;
+         endpoint_->capabilities.of(kind_).state() == Capability::State::kWorks;
 }
 
 bool TokenPolicy::is_required() const { return shared_.rdma.mode == config::RdmaMode::kRequire; }
@@ -116,7 +117,7 @@ void TokenPolicy::on_done(Path path) {
 }
 
 PathModel& TokenPolicy::paths() {
-  return kind_ == TransferKind::kGet ? shared_.read_paths : shared_.write_paths;
+  return kind_ == TransferKind::kGet ? endpoint_->read_paths : endpoint_->write_paths;
 }
 
 bool TokenPolicy::is_worth_a_token() {
@@ -127,18 +128,19 @@ bool TokenPolicy::is_worth_a_token() {
 
 Result<bool> TokenPolicy::wants_token() {
   if (shared_.rdma.mode == config::RdmaMode::kOff || !may_use_token_) return false;
+  if (without_rdma_at_ == endpoint_) return false;
   if (window_.length == 0) return false;  // zero-length transfers: protocol.md section 4
   if (!is_worth_it_) is_worth_it_ = is_worth_a_token();
   if (!*is_worth_it_) return false;
   std::string_view reason;
   std::string_view why;
-  Capability& capability = shared_.capabilities.of(kind_);
+  Capability& capability = endpoint_->capabilities.of(kind_);
   if (window_.length > kRdmaTransferBytesMax) {
     reason = "too_long";
     why = "the transfer is longer than servers do in one";
-  } else if (kind_ == TransferKind::kPut && !shared_.capabilities.is_known_to_read()) {
+  } else if (kind_ == TransferKind::kPut && !endpoint_->capabilities.is_known_to_read()) {
     reason = "not_known_to_read";
-    why = shared_.capabilities.has_spoiled()
+    why = endpoint_->capabilities.has_spoiled()
               ? "the endpoint has stored an object wrong that was to go by RDMA"
               : "the endpoint has not been seen to store a part by RDMA";
   } else if (!capability.should_try(window_.length)) {
@@ -158,8 +160,8 @@ Result<void> TokenPolicy::without_rdma(std::string_view reason, Error why) {
   if (is_required()) {
     return fail(why.code, fmt::format("{}: rdma.mode is \"require\", and {}", what_, why.detail));
   }
-  shared_.metrics.on_fallback(reason, shared_.requests.endpoint_url(), why.detail);
-  use_http();
+  shared_.metrics.on_fallback(reason, endpoint_->builder.endpoint_url(), why.detail);
+  without_rdma_at_ = endpoint_;
   return {};
 }
 

@@ -8,11 +8,9 @@
 #include "config/mount_config.h"
 #include "rdma/fabric.h"
 #include "rdma/reply_rule.h"
-#include "s3/capability.h"
-#include "s3/checksum_support.h"
+#include "s3/endpoints.h"
+#include "s3/hedge_policy.h"
 #include "s3/http_message.h"
-#include "s3/path_model.h"
-#include "s3/request.h"
 #include "s3/store_metrics.h"
 #include "s3/verify_sampler.h"
 
@@ -20,13 +18,11 @@ namespace s3rdmafs::s3 {
 
 /// What all transfers of a store share; outlives them.
 struct TransferShared {
-  RequestBuilder& requests;
-  Capabilities& capabilities;
-  ChecksumSupport& checksums;
+  Endpoints& endpoints;
   StoreMetrics& metrics;
   VerifySampler& verify;
-  PathModel& read_paths;
-  PathModel& write_paths;
+  HedgePolicy& hedges;
+  bool may_hedge = false;  ///< there are several endpoints, and nobody forbids it
   const Clock& clock;
   config::MountConfig::Rdma rdma;
 };
@@ -41,9 +37,9 @@ class TokenPolicy {
   TokenPolicy(TransferShared& shared, TransferKind kind, const rdma::Window& window,
               std::string what);
 
-  /// Gets a token for the next attempt, or decides that it has none: see add_token(). Calls
-  /// `ready` as its last deed. Errors: RDMA is required and cannot be had now.
-  void prepare(Deadline deadline, Done<void> ready);
+  /// Gets a token for the next attempt, which goes to `endpoint`, or decides that it has none: see
+  /// add_token(). Calls `ready` as its last deed. Errors: RDMA is required and cannot be had now.
+  void prepare(Endpoint& endpoint, Deadline deadline, Done<void> ready);
 
   /// Puts the token into the attempt's request, and what else that takes. False: there is none, the
   /// attempt goes by HTTP.
@@ -70,8 +66,8 @@ class TokenPolicy {
   /// RDMA for this transfer however short it is.
   void ignore_threshold() { ignores_threshold_ = true; }
   /// The endpoint does not do this kind of transfer right: nothing of it by RDMA for a while.
-  void give_up_endpoint() { shared_.capabilities.of(kind_).on_declined(); }
-  /// This transfer goes by HTTP from now on, whatever the mode.
+  void give_up_endpoint() { endpoint_->capabilities.of(kind_).on_declined(); }
+  /// This transfer goes by HTTP from now on, whatever the mode and the endpoint.
   void use_http() { may_use_token_ = false; }
 
   [[nodiscard]] const std::string& what() const { return what_; }
@@ -89,12 +85,14 @@ class TokenPolicy {
   const TransferKind kind_;
   const rdma::Window window_;
   const std::string what_;
+  Endpoint* endpoint_ = nullptr;      // of the attempt under way
   std::optional<rdma::Token> token_;  // of the attempt under way
   bool ignores_threshold_ = false;
   std::optional<bool> is_worth_it_;  // decided once: attempts should not differ by chance
   std::chrono::steady_clock::time_point began_at_;
   unsigned transfers_failed_ = 0;
-  bool may_use_token_ = true;  // this transfer may still try RDMA
+  bool may_use_token_ = true;                  // this transfer may still try RDMA
+  const Endpoint* without_rdma_at_ = nullptr;  // where it would be of no use now
 };
 
 /// What the rule wants to know of an answer. Borrows both.

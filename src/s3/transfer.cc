@@ -173,6 +173,13 @@ HttpOutcome Transfer::cancelled() const {
                                      .may_have_reached_server = times_sent_ > 0});
 }
 
+HttpOutcome Transfer::given_up() const {
+  return std::unexpected(
+      HttpFailure{.error = {ErrorCode::kUnreachable, "the server is slow; given up for another"},
+                  .may_have_reached_server = times_sent_ > 0,
+                  .was_given_up = true});
+}
+
 HttpDone Transfer::finish() {
   request_ = {};
   return std::move(done_);

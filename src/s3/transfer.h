@@ -4,11 +4,13 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <curl/curl.h>
 
+#include "s3/event_loop.h"
 #include "s3/http_message.h"
 
 namespace s3rdmafs::s3 {
@@ -39,12 +41,18 @@ class Transfer {
 
   /// What came of it, after libcurl reported `code` and the handle was taken out.
   [[nodiscard]] HttpOutcome outcome(CURLcode code, std::chrono::steady_clock::time_point now);
-  /// The same for one that is given up half-way.
+  /// The same for one that is given up half-way: the mount is going down, or may_give_up() said so.
   [[nodiscard]] HttpOutcome cancelled() const;
+  [[nodiscard]] HttpOutcome given_up() const;
   /// Ready for the next begin(); returns whom to tell.
   [[nodiscard]] HttpDone finish();
 
   [[nodiscard]] CURL* easy() { return easy_.get(); }
+  [[nodiscard]] std::chrono::nanoseconds patience() const { return request_.patience; }
+  [[nodiscard]] bool may_give_up() { return request_.may_give_up(); }
+
+  /// The lane's, while it waits for patience() to be over.
+  std::optional<EventLoop::TimerId> patience_timer;
 
  private:
   struct EasyCleanup {

@@ -23,7 +23,7 @@ std::unique_ptr<rdma::Fabric> make_fabric(const ObjectClient::Options& options) 
 s3::HttpObjectStore::Options store_options(const ObjectClient::Options& options) {
   return {
       .bucket = {.name = options.bucket, .prefix = {}},
-      .endpoint = {.url = options.url, .region = "us-east-1", .ca_file = {}},
+      .endpoint = {.url = options.url, .urls = {}, .region = "us-east-1", .ca_file = {}},
       .rdma = {.mode = options.over_shm ? config::RdmaMode::kPrefer : config::RdmaMode::kOff,
                .threshold_bytes = 64 * kKiB,
                .shm_socket = {}},

@@ -13,10 +13,11 @@ namespace s3rdmafs::daemon::doctor {
 namespace {
 
 // A store that asks once and tells at once, by RDMA for everything or for nothing.
-std::unique_ptr<s3::HttpObjectStore> make_store(Context& context, config::RdmaMode mode) {
+std::unique_ptr<s3::HttpObjectStore> make_store(Context& context, config::RdmaMode mode,
+                                                const config::MountConfig::Endpoint& endpoint) {
   const config::MountConfig& config = context.config();
   s3::HttpObjectStore::Options options{.bucket = config.bucket,
-                                       .endpoint = config.endpoint,
+                                       .endpoint = endpoint,
                                        .rdma = config.rdma,
                                        .http = config.http,
                                        .retry = config.retry};
@@ -25,6 +26,31 @@ std::unique_ptr<s3::HttpObjectStore> make_store(Context& context, config::RdmaMo
   options.retry.attempts_max = 1;
   return std::make_unique<s3::HttpObjectStore>(options, *context.credentials, context.clock,
                                                context.metrics);
+}
+
+// By HTTP, at one endpoint.
+Result<void> list(Context& context, const std::string& url) {
+  config::MountConfig::Endpoint only = context.config().endpoint;
+  only.url = url;
+  only.urls.clear();
+  const auto store = make_store(context, config::RdmaMode::kOff, only);
+  return await<Result<void>>([&](auto done) {
+    s3::check_bucket(*store, context.config().bucket.prefix, context.clock.now() + kQuestionTimeout,
+                     std::move(done));
+  });
+}
+
+// The worst answer that a mount would get from an endpoint that answers at all: they must all serve
+// the same bucket and take the same keys.
+Result<void> list_everywhere(Context& context) {
+  Result<void> answer = fail(ErrorCode::kUnreachable, "");
+  for (const std::string& url : context.config().endpoint.all_urls()) {
+    Result<void> listed = list(context, url);
+    const bool is_reached = listed || listed.error().code != ErrorCode::kUnreachable;
+    if (!listed && is_reached) return listed;
+    if (!answer) answer = std::move(listed);  // one that works makes good for those not reached
+  }
+  return answer;
 }
 
 class CredentialsCheck final : public Check {
@@ -40,11 +66,8 @@ class CredentialsCheck final : public Check {
                         .access_key_id = found->access_key_id,
                         .secret_access_key = found->secret_access_key,
                         .session_token = found->session_token});
-    context.http = make_store(context, config::RdmaMode::kOff);
-    const auto listed = await<Result<void>>([&](auto done) {
-      s3::check_bucket(*context.http, context.config().bucket.prefix,
-                       context.clock.now() + kQuestionTimeout, std::move(done));
-    });
+    context.http = make_store(context, config::RdmaMode::kOff, context.config().endpoint);
+    const Result<void> listed = list_everywhere(context);
     if (!listed) context.listing_error = listed.error();
     if (!listed && listed.error().code == ErrorCode::kAccessDenied) {
       return {Level::kFail, listed.error().detail,
@@ -96,15 +119,17 @@ class FabricCheck final : public Check {
     if (!fabric) return {Level::kFail, fabric.error().detail, "see section rdma of the file"};
     context.fabric = std::move(*fabric);
     if (is_off) return {Level::kNote, "rdma.mode is \"off\": all bytes go by HTTP", {}};
-    const std::string port = describe_port(config.rdma, host_port_of(config.endpoint.url));
+    const std::vector<std::string> urls = config.endpoint.all_urls();
+    const std::string port = describe_port(config.rdma, host_port_of(urls.front()));
     if (!context.fabric->is_up()) {
       return {is_required ? Level::kFail : Level::kDegraded,
-              fmt::format("no RDMA fabric reaches {} (fabric {}; {})", config.endpoint.url,
-                          context.fabric->name(), port),
+              fmt::format("no RDMA fabric reaches {}{} (fabric {}; {})", urls.front(),
+                          urls.size() > 1 ? " or the other endpoints" : "", context.fabric->name(),
+                          port),
               "start the server's side of RDMA (s3rdma-target: --shm-socket auto), or set "
               "rdma.mode = \"off\""};
     }
-    context.rdma = make_store(context, config::RdmaMode::kRequire);
+    context.rdma = make_store(context, config::RdmaMode::kRequire, config.endpoint);
     return {Level::kPass, fmt::format("{}; {}", context.fabric->name(), port), {}};
   }
 };

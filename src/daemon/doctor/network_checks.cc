@@ -67,12 +67,36 @@ int try_connect(const addrinfo& address) {
   return error;
 }
 
+/// One finding about every endpoint, each named where there are several. Of those a mount can do
+/// without all but one.
+template <class Look>
+Finding look_at_each(const Context& context, Look look) {
+  const std::vector<std::string> urls = context.config().endpoint.all_urls();
+  if (urls.size() == 1) return look(urls.front());
+  Finding all;
+  std::size_t failed = 0;
+  for (const std::string& url : urls) {
+    const Finding one = look(url);
+    all.seen += fmt::format("{}{}: {}", all.seen.empty() ? "" : "; ", url, one.seen);
+    if (one.level != Level::kFail) continue;
+    ++failed;
+    all.advice = one.advice;
+  }
+  if (failed > 0) all.level = failed == urls.size() ? Level::kFail : Level::kDegraded;
+  return all;
+}
+
 class NameCheck final : public Check {
  public:
   std::string_view name() const override { return "DNS"; }
   std::string_view needs() const override { return "mount file"; }
   Finding run(Context& context) override {
-    const HostPort endpoint = host_port_of(context.config().endpoint.url);
+    return look_at_each(context, [](const std::string& url) { return look(url); });
+  }
+
+ private:
+  static Finding look(const std::string& url) {
+    const HostPort endpoint = host_port_of(url);
     int error = 0;
     const AddressList list = look_up(endpoint, error);
     if (error != 0) {
@@ -93,7 +117,12 @@ class TcpCheck final : public Check {
   std::string_view name() const override { return "TCP"; }
   std::string_view needs() const override { return "DNS"; }
   Finding run(Context& context) override {
-    const HostPort endpoint = host_port_of(context.config().endpoint.url);
+    return look_at_each(context, [](const std::string& url) { return look(url); });
+  }
+
+ private:
+  static Finding look(const std::string& url) {
+    const HostPort endpoint = host_port_of(url);
     int error = 0;
     const AddressList list = look_up(endpoint, error);
     for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
@@ -114,8 +143,12 @@ class HttpCheck final : public Check {
   std::string_view name() const override { return "TLS and HTTP"; }
   std::string_view needs() const override { return "TCP"; }
   Finding run(Context& context) override {
+    return look_at_each(context, [&context](const std::string& url) { return ask(context, url); });
+  }
+
+ private:
+  static Finding ask(Context& context, const std::string& url) {
     const config::MountConfig& config = context.config();
-    const std::string& url = config.endpoint.url;
     s3::HttpEngine engine(
         {.transfer = {.connect_timeout = config.http.connect_timeout,
                       .request_timeout = kQuestionTimeout,

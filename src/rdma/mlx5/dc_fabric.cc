@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers every region on every rail, and deals the rails out to tokens.
+// Registers every region on every rail, and deals the rails out to tokens: to each the one with the
+// fewest bytes outstanding.
 //
 // Rails. A rail is closed, up or down (rail.h). The keeper thread takes in the devices' events and
 // about once a second tries what is closed or down again; a rail that has to be torn down loses
@@ -104,6 +105,7 @@ class DcFabric final : public Fabric {
   [[nodiscard]] Result<void> register_on(DcRegion& region, std::size_t rail)
       REQUIRES(memory_mutex_);
   [[nodiscard]] static bool deregister(OnRail& registration);
+  [[nodiscard]] std::size_t least_loaded_rail();
   void close_rail(std::size_t rail) REQUIRES(memory_mutex_);
 
   void keep_rails(const std::stop_token& stop);
@@ -153,7 +155,7 @@ Result<Token> DcFabric::token_for(const DcRegion& region, std::size_t offset, st
   if (length > std::numeric_limits<std::uint32_t>::max()) {
     return fail(ErrorCode::kInvalidArgument, "a token's window is at most 4 GiB - 1");
   }
-  const std::size_t first = next_rail_.fetch_add(1, std::memory_order_relaxed);
+  const std::size_t first = least_loaded_rail();
   // Failures only put a rail behind the others: a suspect one is better than none.
   for (const bool take_suspect : {false, true}) {
     for (std::size_t i = 0; i < rails_.size(); ++i) {
@@ -169,6 +171,19 @@ Result<Token> DcFabric::token_for(const DcRegion& region, std::size_t offset, st
   return fail(ErrorCode::kUnreachable, "no rail of the dc fabric is up");
 }
 
+// A slower rail gets less by itself. Ties rotate.
+std::size_t DcFabric::least_loaded_rail() {
+  const std::size_t first = next_rail_.fetch_add(1, std::memory_order_relaxed) % rails_.size();
+  std::size_t best = first;
+  for (std::size_t i = 1; i < rails_.size(); ++i) {
+    const std::size_t index = (first + i) % rails_.size();
+    const bool is_up = rails_[index]->is_up();
+    const bool is_less = rails_[index]->outstanding_bytes() < rails_[best]->outstanding_bytes();
+    if (is_up && (is_less || !rails_[best]->is_up())) best = index;
+  }
+  return best;
+}
+
 Token DcFabric::mint(const DcRegion& region, Rail& rail, const Rail::Reach& reach,
                      std::uint32_t key, std::size_t offset, std::size_t length) const {
   const DcToken token{
@@ -176,8 +191,10 @@ Token DcFabric::mint(const DcRegion& region, Rail& rail, const Rail::Reach& reac
       .window_bytes = static_cast<std::uint32_t>(length),
       .rkey = key,
       .target = reach.target};
+  rail.on_begin(length);
   return Token(
-      token.to_text(options_.token_form), [&rail](TokenFate fate) { rail.on_end(fate); },
+      token.to_text(options_.token_form),
+      [&rail, length](TokenFate fate) { rail.on_end(length, fate); },
       options_.bind_source ? reach.source_address : std::string());
 }
 

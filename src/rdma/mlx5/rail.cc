@@ -35,7 +35,8 @@ std::optional<Rail::Reach> Rail::reach() const {
   return reach_;
 }
 
-void Rail::on_end(TokenFate fate) noexcept {
+void Rail::on_end(std::size_t bytes, TokenFate fate) noexcept {
+  outstanding_bytes_.fetch_sub(bytes);
   if (health_.on_end(fate, clock_.now())) {
     spdlog::warn(
         "dc: {} failed {} transfers in a row; going by other rails, trying it once a second",

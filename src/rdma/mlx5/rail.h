@@ -39,7 +39,12 @@ class Rail {
   [[nodiscard]] bool is_up() const noexcept { return is_up_.load(); }
   /// Whether the next token may be for it; see RailHealth.
   [[nodiscard]] bool may_take() noexcept { return health_.may_take(clock_.now()); }
-  void on_end(TokenFate fate) noexcept;
+  /// A token for it, over so many bytes, was given out; on_end() is the end of it.
+  void on_begin(std::size_t bytes) noexcept { outstanding_bytes_.fetch_add(bytes); }
+  void on_end(std::size_t bytes, TokenFate fate) noexcept;
+  [[nodiscard]] std::uint64_t outstanding_bytes() const noexcept {
+    return outstanding_bytes_.load();
+  }
 
   /// closed -> up. Errors: those of DcTarget::open; it stays closed.
   [[nodiscard]] Result<void> open();
@@ -59,6 +64,7 @@ class Rail {
   const std::uint64_t dc_key_;
   const Clock& clock_;
   RailHealth health_;
+  std::atomic<std::uint64_t> outstanding_bytes_{0};  // of the tokens that have not ended
   std::unique_ptr<DcTarget> target_;
 
   mutable Mutex mutex_;  // lock order 6b: leaf

@@ -41,6 +41,12 @@ class Site:
         self._endings.append(started.stop)
         return started
 
+    def target_beside(self, other, *options):
+        """One more server over the folder of `other`."""
+        started = Target(self.s3rdma_target, other.root, self.folder / f"target{self._number()}.log", *options)
+        self._endings.append(started.stop)
+        return started
+
     def mount_file(self, server, bucket_name, /, **sections):
         return mount_file(self.folder / f"mount{self._number()}.toml", server, bucket_name, **sections)
 

@@ -125,6 +125,34 @@ TEST(LoadMountConfig, ReportsEverythingThatIsWrongAtOnce) {
   EXPECT_THAT(error, HasSubstr("train.toml: endpoint.url: missing"));
 }
 
+TEST(LoadMountConfig, TakesSeveralServersAsAnArrayOrFromTheEnvironment) {
+  const std::vector<std::string> both = {"http://a:1", "http://b:2"};
+  const std::string bucket = "[bucket]\nname = \"train\"\n";
+  const auto array = load_mount_config_text(
+      bucket + "[endpoint]\nurls = [\"http://a:1\", \"http://b:2\"]\n", "train.toml", {});
+  ASSERT_TRUE(array) << error_of(array);
+  EXPECT_EQ(array->config.endpoint.all_urls(), both);
+  const auto variable = load_mount_config_text(
+      bucket, "train.toml", {.variables = {{"S3RDMAFS_ENDPOINT_URLS", "http://a:1,http://b:2"}}});
+  ASSERT_TRUE(variable) << error_of(variable);
+  EXPECT_EQ(variable->config.endpoint.all_urls(), both);
+  EXPECT_EQ(load_with("")->config.endpoint.all_urls().size(), 1U) << "one by endpoint.url";
+}
+
+TEST(LoadMountConfig, WantsExactlyOneOfUrlAndUrls) {
+  const std::string bucket = "[bucket]\nname = \"train\"\n[endpoint]\n";
+  const auto load = [&](const std::string& endpoint) {
+    return error_of(load_mount_config_text(bucket + endpoint, "train.toml", {}));
+  };
+  EXPECT_THAT(load(""), HasSubstr("endpoint.url: missing; write it or urls"));
+  EXPECT_THAT(load("url = \"http://a\"\nurls = [\"http://b\"]\n"),
+              StartsWith("train.toml:5: endpoint.urls: is set beside endpoint.url"));
+  EXPECT_THAT(load("urls = []\n"), HasSubstr("is empty"));
+  EXPECT_THAT(load("urls = \"http://b\"\n"), HasSubstr("type string, expected up to 256 texts"));
+  EXPECT_THAT(load("urls = [1]\n"), HasSubstr("type array"));
+  EXPECT_EQ(load("urls = [\"http://b\"]\n"), "") << "the control";
+}
+
 TEST(LoadMountConfig, RefusesAKeyOutsideEverySection) {
   EXPECT_THAT(error_of(load_mount_config_text("name = \"x\"\n", "train.toml", {})),
               StartsWith("train.toml:1:1: name: stands outside every section"));

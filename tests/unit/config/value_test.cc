@@ -130,13 +130,22 @@ TEST(EndpointValue, IsSchemeHostAndPort) {
     EXPECT_EQ(refusal("endpoint", "url", good), "") << good;
   }
   for (const std::string bad :
-       {"", "s3.example.org", "ftp://a", "http://", "http://a/bucket", "http://a?x",
+       {"s3.example.org", "ftp://a", "http://", "http://a/bucket", "http://a?x",
         "http://a:", "http://a:0", "http://a:65536", "http://a:9x", "http://[::1", "http://a b",
         "HTTP://a", "http://user:secret@a", "http://[::1]x"}) {
     EXPECT_NE(refusal("endpoint", "url", bad), "") << bad;
   }
   EXPECT_EQ(stored("endpoint", "url", "http://a:9000/"), "\"http://a:9000\"");
   EXPECT_EQ(refusal("endpoint", "url", "http://user:secret@a").find("secret@"), std::string::npos);
+}
+
+TEST(EndpointsValue, IsAListOfUrls) {
+  EXPECT_EQ(stored("endpoint", "urls", "http://a:1/, https://b"),
+            "[\"http://a:1\", \"https://b\"]");
+  EXPECT_EQ(stored("endpoint", "urls", ""), "[]");
+  EXPECT_THAT(refusal("endpoint", "urls", "http://a,b"), HasSubstr("'b' does not begin with"));
+  EXPECT_THAT(refusal("endpoint", "urls", "http://a,,http://b"), HasSubstr("does not begin with"));
+  EXPECT_THAT(refusal("endpoint", "urls", "http://a,http://a/"), HasSubstr("stands there twice"));
 }
 
 TEST(BucketValue, IsANameAndNoAddress) {

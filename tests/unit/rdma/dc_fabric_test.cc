@@ -157,6 +157,14 @@ TEST_F(DcFabricTest, DealsTheRailsOutInTurn) {
   EXPECT_EQ(next_rail(*region), 2);
 }
 
+TEST_F(DcFabricTest, ChoosesTheRailWithTheFewestBytesOutstanding) {
+  const auto region = register_region();
+  Token long_one = try_token(*region, 0, 4096).value();  // on the first rail
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(next_rail(*region), 2);
+  long_one.end(TokenFate::kAnswered);
+  EXPECT_EQ(rails_in_use(*region).size(), 2U) << "the control";
+}
+
 // The promise for every read in steady state, which costs a token each.
 TEST_F(DcFabricTest, NeitherRegistersNorAllocatesForATokenBeyondItsText) {
   const auto region = register_region();

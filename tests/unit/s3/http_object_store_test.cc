@@ -76,7 +76,7 @@ class HttpObjectStoreTest : public ::testing::Test {
  protected:
   HttpObjectStoreTest() {
     options_.bucket.name = "train";
-    options_.endpoint = {.url = server_.url(), .region = "us-east-1", .ca_file = ""};
+    options_.endpoint = {.url = server_.url(), .urls = {}, .region = "us-east-1", .ca_file = ""};
     options_.rdma = {.mode = config::RdmaMode::kPrefer, .threshold_bytes = 1024, .shm_socket = ""};
     options_.http = {
         .event_threads = 2, .connections_max = 8, .connect_timeout = 2s, .request_timeout = 5s};

@@ -23,7 +23,7 @@ class RequestTest : public ::testing::Test {
   }
 
   config::MountConfig::Endpoint endpoint_{
-      .url = "http://127.0.0.1:9000", .region = "us-east-1", .ca_file = ""};
+      .url = "http://127.0.0.1:9000", .urls = {}, .region = "us-east-1", .ca_file = ""};
   Credentials credentials_{.access_key_id = "AKIAIOSFODNN7EXAMPLE",
                            .secret_access_key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
                            .session_token = ""};

@@ -24,7 +24,7 @@ class VerifyTest : public ::testing::Test {
  protected:
   VerifyTest() {
     options_.bucket.name = "train";
-    options_.endpoint = {.url = server_.url(), .region = "us-east-1", .ca_file = ""};
+    options_.endpoint = {.url = server_.url(), .urls = {}, .region = "us-east-1", .ca_file = ""};
     options_.rdma = {.threshold_bytes = 1024, .shm_socket = "", .verify = config::Verify::kAlways};
     options_.http = {
         .event_threads = 1, .connections_max = 8, .connect_timeout = 2s, .request_timeout = 5s};

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/mutex.h"
+
+namespace s3rdmafs::s3 {
+
+/// Which of the servers of one store the next request goes to: of those alive the one with the
+/// fewest bytes outstanding. One that is dead is left out, but for one request now and then that
+/// finds out whether it still is. Policy alone: servers are numbers here. Thread-safe.
+class EndpointSet {
+ public:
+  /// What a request counts besides its bytes: so many travel over a 100 Gb/s rail in the 50 us that
+  /// a small request takes.
+  static constexpr std::uint64_t kRequestBytes = 512ULL * 1024;
+  /// So many requests in a row that were not answered, or with a 5xx, mean a server in trouble; one
+  /// or two are a connection that broke or a request it did not like.
+  static constexpr unsigned kFailuresMax = 3;
+  /// The first pause before a dead one is tried again: about what a restart takes.
+  static constexpr std::chrono::milliseconds kPauseFirst{500};
+  /// The longest. Each try may cost one request a connect time-out, and one in 15 s is not noticed;
+  /// whoever repairs a server still watches when it is used again.
+  static constexpr std::chrono::milliseconds kPauseMax{15'000};
+  /// A request that was given up as slow is still the server's work: so long its bytes go on
+  /// counting. Ten times what hedging takes for slow at the least (HedgePolicy::kFloor).
+  static constexpr std::chrono::milliseconds kGivenUpTime{500};
+
+  enum class State {
+    kAlive,
+    kDead,
+    kProbing,  ///< dead, and one request is finding out
+  };
+
+  /// What became of a request, as far as it tells something about the server.
+  enum class Outcome {
+    kAnswered,
+    kServerError,  ///< 5xx
+    kNoAnswer,     ///< it was sent, and the connection broke or the time ran out
+    kNotReached,   ///< refused, unreachable, no connection in time, no trust
+    kGivenUp,      ///< slow: asked for elsewhere
+    kNothing,      ///< it was never sent, or cancelled
+  };
+
+  struct Wish {
+    std::optional<std::size_t> preferred = {};  ///< taken if it is alive
+    std::optional<std::size_t> avoided = {};    ///< taken only if no other is alive
+  };
+
+  /// Borrows the clock. @param count  at least 1
+  EndpointSet(std::size_t count, const Clock& clock);
+
+  /// Chooses, and counts the request as outstanding until end(). With one server it takes no lock.
+  [[nodiscard]] std::size_t begin(std::uint64_t bytes, const Wish& wish);
+
+  /// Returns the new state where it has changed between alive and dead.
+  std::optional<State> end(std::size_t endpoint, std::uint64_t bytes, Outcome outcome);
+
+  [[nodiscard]] bool has_other_alive(std::size_t endpoint) const;
+  [[nodiscard]] State state(std::size_t endpoint) const;
+
+ private:
+  struct Server {
+    State state = State::kAlive;
+    std::uint64_t outstanding_bytes = 0;
+    std::uint64_t given_up_bytes = 0;
+    std::chrono::steady_clock::time_point given_up_until;
+    unsigned failures = 0;  // in a row
+    std::chrono::milliseconds pause = kPauseFirst;
+    std::chrono::steady_clock::time_point failed_at;
+    std::chrono::steady_clock::time_point probe_at;
+  };
+
+  [[nodiscard]] std::size_t choose(const Wish& wish) REQUIRES(mutex_);
+  [[nodiscard]] std::optional<std::size_t> due_probe(const Wish& wish) const REQUIRES(mutex_);
+  [[nodiscard]] std::uint64_t load_of(Server& server) REQUIRES(mutex_);
+  [[nodiscard]] std::size_t least_recently_failed() const REQUIRES(mutex_);
+  static bool is_failure(Outcome outcome);
+  void note_failure(Server& server, Outcome outcome) REQUIRES(mutex_);
+
+  const Clock& clock_;
+  const std::size_t count_;
+  /// Whether every server was alive and without failures at last sight: the one thing that a mount
+  /// with one server asks for.
+  std::atomic<bool> is_spotless_{true};
+
+  mutable Mutex mutex_;  // leaf
+  std::vector<Server> servers_ GUARDED_BY(mutex_);
+  std::size_t next_ GUARDED_BY(mutex_) = 0;  // where to begin looking, so that ties rotate
+};
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole client against two servers of one store, of which one is dead, slow or without RDMA.
+#include <future>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "fakes/fake_region.h"
+#include "fakes/scripted_http_server.h"
+#include "s3/http_object_store.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+using namespace std::chrono_literals;
+using fakes::ScriptedAnswer;
+using fakes::ScriptedHttpServer;
+using Ended = std::expected<Path, GetFailure>;
+
+constexpr std::size_t kWindowBytes = 4096;
+constexpr const char* kEtag = "\"v1\"";
+// Enough to learn a bound from, and to have saved up a share for one read.
+constexpr int kManyReads = 100;
+
+ScriptedAnswer body_answer(char letter) {
+  return {.status = 206,
+          .headers = {{"ETag", kEtag}, {"Content-Range", "bytes 0-4095/100000"}},
+          .body = std::string(kWindowBytes, letter)};
+}
+
+ScriptedAnswer rdma_answer() {
+  return {.status = 206,
+          .headers = {{"ETag", kEtag},
+                      {"Content-Range", "bytes 0-4095/100000"},
+                      {"x-amz-rdma-reply", "206"},
+                      {"x-amz-rdma-bytes-transferred", "4096"}}};
+}
+
+ScriptedAnswer held(ScriptedAnswer answer) {
+  answer.hold = true;
+  return answer;
+}
+
+class SeveralEndpointsTest : public ::testing::Test {
+ protected:
+  SeveralEndpointsTest() {
+    options_.bucket.name = "train";
+    options_.endpoint.urls = {a_->url(), b_->url()};
+    options_.endpoint.region = "us-east-1";
+    options_.rdma = {.mode = config::RdmaMode::kOff, .threshold_bytes = 0, .shm_socket = ""};
+    options_.http = {
+        .event_threads = 1, .connections_max = 8, .connect_timeout = 5s, .request_timeout = 20s};
+    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms, .deadline = {}};
+  }
+
+  HttpObjectStore& store() {
+    if (!store_) store_.emplace(options_, credentials_, clock_, metrics_);
+    return *store_;
+  }
+
+  Ended get(bool can_restart = false) {
+    std::promise<Ended> promise;
+    auto future = promise.get_future();
+    store().get({.key = "key",
+                 .etag = kEtag,
+                 .window = {.region = &region_, .offset = 0, .length = kWindowBytes},
+                 .can_restart = can_restart},
+                clock_.now() + 20s,
+                [&promise](Ended ended) { promise.set_value(std::move(ended)); });
+    return future.get();  // bounded by the deadline
+  }
+
+  void read_many() {
+    for (int i = 0; i < kManyReads; ++i) ASSERT_TRUE(get());
+  }
+
+  std::uint64_t counted(const std::string& name, const std::string& url) {
+    return metrics_.counter(name, "", "endpoint=\"" + url + "\"").value();
+  }
+  std::uint64_t given_up() {
+    return counted("endpoint_reads_given_up_total", a_url_) +
+           counted("endpoint_reads_given_up_total", b_url_);
+  }
+  static std::size_t tokens_at(const ScriptedHttpServer& server) {
+    std::size_t tokens = 0;
+    for (const auto& request : server.seen()) {
+      tokens += request.headers.contains("x-amz-rdma-token") ? 1 : 0;
+    }
+    return tokens;
+  }
+
+  std::optional<ScriptedHttpServer> a_{std::in_place}, b_{std::in_place};
+  const std::string a_url_ = a_->url(), b_url_ = b_->url();
+  const SystemClock clock_;
+  metrics::Registry metrics_;
+  StaticCredentials credentials_{
+      {.access_key_id = "key", .secret_access_key = "secret", .session_token = ""}};
+  HttpObjectStore::Options options_;
+  fakes::FakeRegion region_{kWindowBytes};
+  std::optional<HttpObjectStore> store_;  // last: gone before what it borrows
+};
+
+TEST_F(SeveralEndpointsTest, ShareTheRequests) {
+  a_->then(body_answer('a'));
+  b_->then(body_answer('b'));
+  read_many();
+  EXPECT_EQ(a_->seen().size(), kManyReads / 2U);
+  EXPECT_EQ(b_->seen().size(), kManyReads / 2U);
+  EXPECT_EQ(counted("endpoint_requests_total", a_url_), kManyReads / 2U);
+}
+
+TEST_F(SeveralEndpointsTest, GoOnWithoutAnErrorOrARetryWhereOneIsDead) {
+  a_->then(body_answer('a'));
+  b_.reset();
+  options_.retry.attempts_max = 1;
+  read_many();
+  EXPECT_EQ(a_->seen().size(), static_cast<std::size_t>(kManyReads));
+  EXPECT_EQ(metrics_.gauge("endpoint_alive", "", "endpoint=\"" + b_url_ + "\"").value(), 0);
+  EXPECT_EQ(metrics_.counter("s3_retries_total", "").value(), 0U);
+  EXPECT_LT(counted("endpoint_requests_total", b_url_), 10U) << "asked now and then only";
+}
+
+// The control: with one attempt and one endpoint a dead server is an error.
+TEST_F(SeveralEndpointsTest, FailWhereThereIsNoOther) {
+  options_.endpoint.urls = {b_url_};
+  b_.reset();
+  options_.retry.attempts_max = 1;
+  EXPECT_FALSE(get());
+}
+
+TEST_F(SeveralEndpointsTest, TakeARetryElsewhere) {
+  a_->then({.status = 500});
+  b_->then(body_answer('b'));
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(get());
+  EXPECT_LE(a_->seen().size(), EndpointSet::kFailuresMax) << "then it is left out";
+}
+
+TEST_F(SeveralEndpointsTest, DoRdmaWithOneWhereTheOtherDoesNone) {
+  options_.rdma.mode = config::RdmaMode::kPrefer;
+  a_->then(rdma_answer());
+  b_->then(body_answer('b'));
+  read_many();
+  EXPECT_EQ(tokens_at(*a_), kManyReads / 2U);
+  EXPECT_EQ(tokens_at(*b_), 1U) << "it was asked once";
+}
+
+TEST_F(SeveralEndpointsTest, GiveAReadUpThatOneIsSlowWithAndTakeTheOthersBytes) {
+  for (int i = 0; i < kManyReads / 2; ++i) a_->then(body_answer('a'));
+  a_->then(held(body_answer('a')));
+  b_->then(body_answer('b'));
+  read_many();
+  ASSERT_EQ(given_up(), 0U);
+  for (int i = 0; i < 2; ++i) {  // one of the two goes to the slow one
+    EXPECT_EQ(get().value(), Path::kHttp);
+    EXPECT_EQ(region_.bytes().front(), std::byte{'b'});
+  }
+  EXPECT_EQ(given_up(), 1U);
+  EXPECT_EQ(counted("endpoint_reads_given_up_total", a_url_), 1U);
+  a_->release();
+}
+
+// The control of the one above.
+TEST_F(SeveralEndpointsTest, WaitForASlowOneWhereHedgingIsSwitchedOff) {
+  options_.endpoint.hedge = false;
+  options_.http.request_timeout = 500ms;
+  options_.http.connect_timeout = 500ms;
+  options_.retry.attempts_max = 1;
+  for (int i = 0; i < kManyReads / 2; ++i) a_->then(body_answer('a'));
+  a_->then(held(body_answer('a')));
+  b_->then(body_answer('b'));
+  read_many();
+  const bool both = get().has_value() && get().has_value();
+  EXPECT_FALSE(both);
+  EXPECT_EQ(given_up(), 0U);
+  a_->release();
+}
+
+TEST_F(SeveralEndpointsTest, NeverUseMemoryAgainThatASlowOneMayStillWriteTo) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  for (int i = 0; i < kManyReads / 2; ++i) a_->then(rdma_answer());
+  a_->then(held(rdma_answer()));
+  b_->then(rdma_answer());
+  read_many();
+  int slow = 0;
+  for (int i = 0; i < 2; ++i) {
+    const Ended ended = get(/*can_restart=*/true);
+    if (ended) continue;
+    ++slow;
+    EXPECT_TRUE(ended.error().late_write_possible);
+    EXPECT_TRUE(ended.error().was_given_up);
+  }
+  EXPECT_EQ(slow, 1) << "it is the caller who reads again, elsewhere";
+  EXPECT_EQ(given_up(), 1U);
+  a_->release();
+}
+
+TEST_F(SeveralEndpointsTest, GiveNothingUpThatTheCallerCouldNotReadAgain) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.transfer_timeout = 500ms;
+  options_.http.connect_timeout = 500ms;
+  for (int i = 0; i < kManyReads / 2; ++i) a_->then(rdma_answer());
+  a_->then(held(rdma_answer()));
+  b_->then(rdma_answer());
+  read_many();
+  const bool both = get().has_value() && get().has_value();
+  EXPECT_FALSE(both);
+  EXPECT_EQ(given_up(), 0U);
+  a_->release();
+}
+
+}  // namespace
+}  // namespace s3rdmafs::s3
