@@ -213,9 +213,9 @@ TEST_F(ReadAheadTest, HelpsAReaderWhoseSliceDidNotStay) {
       std::ignore = read(slice * 32 * kMiB + at, kMiB, slice < 5 ? Found::kMissing : Found::kAll);
     }
   }
-  EXPECT_TRUE(read(8 * 32 * kMiB, kMiB, Found::kAll).size() <= 1);  // of a slice further on
-  std::ignore = read(8 * 32 * kMiB + kMiB, kMiB, Found::kMissing);
-  EXPECT_FALSE(read(8 * 32 * kMiB + 2 * kMiB, kMiB, Found::kMissing).empty());
+  EXPECT_TRUE(read(256 * kMiB, kMiB, Found::kAll).size() <= 1);  // of a slice further on
+  std::ignore = read(257 * kMiB, kMiB, Found::kMissing);
+  EXPECT_FALSE(read(258 * kMiB, kMiB, Found::kMissing).empty());
 }
 
 TEST_F(ReadAheadTest, FetchesBeforeAFileThatIsReadBackwards) {

@@ -49,7 +49,7 @@ TEST_F(StrideTest, SeesNothingInUnequalLengths) {
 
 TEST_F(StrideTest, GoesFurtherAheadOnlyWhileTheReaderStalls) {
   for (std::uint64_t i = 0; i < 4; ++i) run(i * 32 * kMiB, 1 * kMiB);
-  EXPECT_EQ(run(4 * 32 * kMiB, kMiB, /*stalled=*/true).next.size(), 2U);
+  EXPECT_EQ(run(128 * kMiB, kMiB, /*stalled=*/true).next.size(), 2U);
   std::size_t asked = 2;
   for (std::uint64_t i = 5; i < 25; ++i) {
     asked += run(i * 32 * kMiB, kMiB, /*stalled=*/false).next.size();
@@ -91,10 +91,10 @@ TEST_F(StrideTest, FollowsSlicesThatAreALittleOff) {
 // Where several readers share the slices, the first runs seen are still being read.
 TEST_F(StrideTest, LearnsThatSlicesAreLongerThanTheySeemed) {
   for (std::uint64_t i = 0; i < 5; ++i) run(i * 32 * kMiB, 2 * kMiB);
-  run(5 * 32 * kMiB, 4 * kMiB);
-  EXPECT_EQ(run(6 * 32 * kMiB, 4 * kMiB).slice.size(), 4 * kMiB);
+  run(160 * kMiB, 4 * kMiB);
+  EXPECT_EQ(run(192 * kMiB, 4 * kMiB).slice.size(), 4 * kMiB);
   for (std::uint64_t i = 7; i < 10; ++i) run(i * 32 * kMiB, 2 * kMiB);
-  EXPECT_EQ(run(10 * 32 * kMiB, 2 * kMiB).slice.size(), 2 * kMiB) << "and shorter again";
+  EXPECT_EQ(run(320 * kMiB, 2 * kMiB).slice.size(), 2 * kMiB) << "and shorter again";
 }
 
 TEST_F(StrideTest, FollowsAFileThatIsReadBackwards) {
