@@ -34,7 +34,8 @@ def number_of(index, version):
 
 
 def size_of(base, version):
-    return base + version % 61 * 333
+    """Of `base`, whole units, and what tells versions apart: pages, and a last unit that still has its header."""
+    return base + version % 7 * 4096 + (1 + version % 29) * 16
 
 
 class Wrong(Exception):
@@ -228,8 +229,8 @@ def _read(pipe, folder, objects, how, seed, seconds, by_name):
     pipe.send((counts, wrong))
 
 
-def read_all(folder, objects, ways, seconds, by_name=False):
-    """A process for each of `ways` reads for so long; the sum of their counts, and what was wrong."""
+def read_all(folder, objects, ways, seconds, replacing, by_name=False):
+    """A process for each of `ways` reads for so long, while `replacing`; the sum of their counts, and what was wrong."""
     context = multiprocessing.get_context("fork")
     began, readers = time.monotonic(), []
     for seed, how in enumerate(ways):
@@ -238,14 +239,17 @@ def read_all(folder, objects, ways, seconds, by_name=False):
         reader.start()
         far.close()
         readers.append((how, reader, near))
+    with replacing:  # not before: a reader would inherit what its threads have open at that moment
+        for _, _, pipe in readers:
+            pipe.poll(max(0, began + seconds - time.monotonic()) + GRACE_SECONDS)
     counts, wrong = collections.Counter(), []
     for how, reader, pipe in readers:
-        if pipe.poll(max(0, began + seconds - time.monotonic()) + GRACE_SECONDS):
-            one, why = pipe.recv()
-            counts += one
-            wrong += why
-        else:
-            wrong.append(f"{how}: it hangs")
-            reader.kill()  # to no avail, until the mount has ended, where it is the mount that hangs
+        try:
+            one, why = pipe.recv() if pipe.poll() else (collections.Counter(), [f"{how}: it hangs"])
+        except EOFError:
+            one, why = collections.Counter(), [f"{how}: it died"]
+        counts += one
+        wrong += why
+        reader.kill()  # to no avail, until the mount has ended, where it is the mount that hangs
         reader.join(5)
     return counts, wrong
