@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "s3rdmafs/base/units.h"
 
@@ -122,6 +123,12 @@ struct MountConfig {
     std::optional<std::uint64_t> resident_bytes;
     std::uint64_t passthrough_max_bytes = 0;  ///< the largest object fetched whole; 0: none
   } cache;
+
+  /// A table of the array [[resident]]: objects to be made resident when the mount is ready.
+  struct Resident {
+    std::string glob;  ///< relative to the mount point
+  };
+  std::vector<Resident> resident;
 
   struct Write {
     WriteMode mode = WriteMode::kOff;

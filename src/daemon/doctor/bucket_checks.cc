@@ -2,7 +2,7 @@
 // One signed listing answers for credentials and bucket alike; two checks say whose fault it is.
 #include "config/credentials.h"
 #include "daemon/choose_fabric.h"
-#include "daemon/doctor/await.h"
+#include "daemon/await.h"
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
 #include "daemon/host_port.h"
