@@ -161,7 +161,8 @@ def test_resident_globs_are_fetched_after_the_mount_and_kept(site):
 
 
 def test_resident_globs_are_tried_again_after_a_failure(site):
-    target = fill(site.target("--fault", "status:503@get/1-8"), a=SMALL)
-    mounted = site.mount(target, BUCKET, resident=[{"glob": "d"}], cache=CACHE, retry={"attempts_max": 1})
+    target = fill(site.target("--fault", "cut-before@get@1"), a=SMALL)
+    mounted = site.mount(target, BUCKET, resident=[{"glob": "d"}], cache=CACHE, retry={"attempts_max": 1},
+                         rdma={"mode": "require"})
     eventually(lambda: total(mounted.stats(), "resident_objects", 'state="resident"') == 1, 60, "it is resident")
     assert total(mounted.stats(), "resident_failures_total") > 0, "the control: it failed at first"

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "mount_file.h"
+#include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::config {
