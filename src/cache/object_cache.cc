@@ -130,7 +130,7 @@ void ObjectCache::open(ObjectVersion version, Deadline deadline, Opened done) {
           begin(std::move(version),
                 {.part_deadline = [end = fetch_deadline(clock_.now(), deadline)] { return end; }});
       if (preparation) {
-        preparation->entry->waiters.push_back(std::move(done));
+        preparation->entry->waiters.push_back(std::exchange(done, nullptr));
       } else {
         no_room_.add();
       }

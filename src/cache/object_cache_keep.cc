@@ -36,7 +36,7 @@ void ObjectCache::keep(ObjectVersion version, KeepTerms terms, Keeping done) {
           {.part_deadline = [this, after = terms.part_timeout] { return clock_.now() + after; },
            .on_part = std::move(terms.on_part)});
       if (preparation) {
-        preparation->entry->keepers.push_back(std::move(done));
+        preparation->entry->keepers.push_back(std::exchange(done, nullptr));
       } else {
         answer = std::unexpected(no_room_for(size_bytes));
       }

@@ -44,9 +44,9 @@ class Run : public std::enable_shared_from_this<Run> {
                        return !self->is_cancelled_;
                      }},
                 [self = shared_from_this(), key = object.key, size = object.size_bytes,
-                 came](Result<cache::ObjectCache::Kept> kept) {
+                 came](const Result<cache::ObjectCache::Kept>& kept) {
                   self->bytes_under_way_ -= *came;
-                  self->end(key, size, std::move(kept));
+                  self->end(key, size, kept);
                 });
   }
 
