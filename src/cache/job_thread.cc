@@ -15,12 +15,14 @@ JobThread::JobThread(std::string name, std::function<void()> on_tick)
 
 JobThread::~JobThread() { finish(); }
 
-void JobThread::post(Job job) {
+bool JobThread::post(Job job) {
   {
     const MutexLock lock(mutex_);
+    if (ended_) return false;
     jobs_.push_back(std::move(job));
   }
   wake_.notify_all();
+  return true;
 }
 
 void JobThread::finish() {
@@ -50,7 +52,8 @@ void JobThread::run() {
     for (Job& job : jobs) job();
     if (jobs.empty()) {
       const MutexLock lock(mutex_);
-      if (finishing_ && jobs_.empty()) return;
+      ended_ = finishing_ && jobs_.empty();
+      if (ended_) return;
     }
     if (std::chrono::steady_clock::now() < next_tick) continue;
     on_tick_();

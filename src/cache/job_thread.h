@@ -22,10 +22,11 @@ class JobThread {
   JobThread(std::string name, std::function<void()> on_tick);
   ~JobThread();
 
-  void post(Job job) EXCLUDES(mutex_);
+  /// False where the thread has ended, or is about to: then the job is gone, and is not run.
+  bool post(Job job) EXCLUDES(mutex_);
 
   /// Ends the thread when no job is left, those that jobs post included. Bounded by what they do.
-  /// Later jobs are not run. Call once, or leave it to the destructor.
+  /// Call once, or leave it to the destructor.
   void finish() EXCLUDES(mutex_);
 
  private:
@@ -40,6 +41,7 @@ class JobThread {
   CondVar wake_;
   std::deque<Job> jobs_ GUARDED_BY(mutex_);
   bool finishing_ GUARDED_BY(mutex_) = false;
+  bool ended_ GUARDED_BY(mutex_) = false;
 
   std::jthread thread_;  // last: ends before what it uses
 };

@@ -15,6 +15,10 @@
 // Such a file is not evicted: its memory would stay taken, uncounted, and cutting or filling it
 // would show zeros or another object's bytes. It is found by the lease probe (object_file.cc).
 //
+// Kept objects (object_cache_keep.cc) are those that were asked for ahead of time: any size, never
+// evicted. Spare files (object_cache_spares.cc) are made ahead of the opens that need them. Both
+// may take long to clear, which a thread of its own does.
+//
 // Late writes. Where a fetch ended with one possible, the object was never seen by anybody, and
 // the file stays busy until its region has been renewed, which is tried once a second.
 #include "cache/object_cache.h"
@@ -22,7 +26,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cache/object_fetch.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::cache {
@@ -32,8 +35,6 @@ constexpr std::string_view kDeclined = "passthrough_declined_total";
 constexpr std::string_view kDeclinedHelp = "Opens that were not passed through, by reason";
 constexpr std::string_view kOpens = "cache_object_opens_total";
 constexpr std::string_view kOpensHelp = "Opens of whole objects by what they found";
-
-std::string index_key(const ObjectVersion& version) { return version.key + '\0' + version.etag; }
 
 // The plain way of opening must still be able to answer in time after a fetch that led to nothing.
 Deadline fetch_deadline(Deadline now, Deadline deadline) { return now + (deadline - now) / 2; }
@@ -67,12 +68,19 @@ ObjectCache::ObjectCache(MakeFile make_file, s3::ObjectStore& store, rdma::Fabri
       no_room_(metrics.counter(kDeclined, kDeclinedHelp, R"(reason="no_room")")),
       fetch_failed_(metrics.counter(kDeclined, kDeclinedHelp, R"(reason="fetch_failed")")),
       no_file_(metrics.counter(kDeclined, kDeclinedHelp, R"(reason="no_file")")),
+      being_fetched_(metrics.counter(kDeclined, kDeclinedHelp, R"(reason="being_fetched")")),
       late_writes_(metrics.counter("cache_object_quarantines_total",
                                    "Object files withheld because a late write was possible")),
       bytes_(metrics.gauge("cache_object_bytes", "Memory of whole objects")),
       files_(metrics.gauge("cache_object_files", "Files of whole objects")),
+      kept_bytes_(metrics.gauge("cache_object_kept_bytes",
+                                "Bytes of objects that were made resident to stay")),
+      kept_objects_(metrics.gauge("cache_object_kept", "Objects that were made resident to stay")),
+      spares_made_(metrics.counter("cache_object_spare_files_total",
+                                   "Files of whole objects made ahead of need")),
       pool_(options.limits),
-      thread_("cache-objects", [this] { fence_late_writes(); }) {}
+      thread_("cache-objects", [this] { fence_late_writes(); }),
+      makers_("cache-files", [] {}) {}
 
 ObjectCache::~ObjectCache() { shut_down(); }
 
@@ -81,59 +89,81 @@ void ObjectCache::shut_down() {
     const MutexLock lock(mutex_);
     is_shut_down_ = true;
   }
+  // In this order: what this one begins, that one finishes. What that one would give to this one
+  // from now on, it does itself.
+  makers_.finish();
   thread_.finish();
 }
 
+std::string ObjectCache::index_key(const ObjectVersion& version) {
+  return version.key + '\0' + version.etag;
+}
+
 void ObjectCache::open(ObjectVersion version, Deadline deadline, Opened done) {
-  if (version.size_bytes < options_.object_bytes_min ||
-      version.size_bytes > options_.object_bytes_max) {
-    return done(fail(ErrorCode::kUnsupported, "the object's size is not for a file of its own"));
-  }
+  const bool is_for_open = version.size_bytes >= options_.object_bytes_min &&
+                           version.size_bytes <= options_.object_bytes_max;
   std::shared_ptr<Entry> resident;
+  Error no{ErrorCode::kNoMemory, "no room for a file of its own"};
   int fd = -1;
   std::shared_ptr<Preparation> preparation;
   {
     const MutexLock lock(mutex_);
     if (const auto found = entries_.find(index_key(version)); found != entries_.end()) {
       Entry& entry = *found->second;
-      hits_.add();
-      if (!entry.is_resident) {
+      if (entry.is_resident) {
+        hits_.add();
+        if (entry.users++ == 0) pool_.set_busy(entry.file_id);
+        resident = found->second;
+        fd = slots_.at(entry.file_id).file->fd();
+      } else if (is_for_open) {
+        hits_.add();
         entry.waiters.push_back(std::move(done));
         return;
+      } else {  // a large one, which takes longer than an open can wait
+        being_fetched_.add();
+        no = {ErrorCode::kBusy, "the object is still being made resident"};
       }
-      if (entry.users++ == 0) pool_.set_busy(entry.file_id);
-      resident = found->second;
-      fd = slots_.at(entry.file_id).file->fd();
+    } else if (!is_for_open) {
+      no = {ErrorCode::kUnsupported, "the object's size is not for a file of its own"};
     } else if (!is_shut_down_) {
-      preparation = begin(std::move(version), deadline, done);
+      preparation =
+          begin(std::move(version),
+                {.part_deadline = [end = fetch_deadline(clock_.now(), deadline)] { return end; }});
+      if (preparation) {
+        preparation->entry->waiters.push_back(std::exchange(done, nullptr));
+      } else {
+        no_room_.add();
+      }
     }
   }
   if (resident) return done(std::make_shared<Handle>(*this, std::move(resident), fd));
-  if (!preparation) return done(fail(ErrorCode::kNoMemory, "no room for a file of its own"));
+  if (!preparation) return done(std::unexpected(std::move(no)));
   fetches_.add();
-  thread_.post([this, preparation] { prepare(*preparation); });
+  want_spares(file_bytes(preparation->entry->version.size_bytes));
+  start(std::move(preparation));
+}
+
+void ObjectCache::start(std::shared_ptr<Preparation> preparation) {
+  thread_.post([this, preparation = std::move(preparation)] { prepare(preparation); });
 }
 
 std::shared_ptr<ObjectCache::Preparation> ObjectCache::begin(ObjectVersion version,
-                                                             Deadline deadline, Opened& done) {
-  const std::uint64_t capacity = round_up(version.size_bytes, kHugePageBytes);
+                                                             FetchTerms terms) {
+  const std::uint64_t capacity = file_bytes(version.size_bytes);
   auto room = pool_.take(capacity, [this](ObjectPool::FileId id) REQUIRES(mutex_) {
     return slots_.at(id).file->is_held_elsewhere();
   });
-  if (!room) {
-    no_room_.add();
-    return nullptr;
-  }
+  if (!room) return nullptr;
   auto made = std::make_shared<Preparation>();
-  made->deadline = fetch_deadline(clock_.now(), deadline);
+  made->terms = std::move(terms);
+  made->dropped_bytes = room->dropped_bytes;
   for (const ObjectPool::FileId id : room->dropped) made->dropped.push_back(forget(id));
   Slot slot;
   if (room->reused) slot.file = forget(room->file);
-  made->reused = slot.file.get();
+  made->file = slot.file.get();
   made->entry = std::make_shared<Entry>();
   made->entry->version = std::move(version);
   made->entry->file_id = room->file;
-  made->entry->waiters.push_back(std::move(done));
   slot.entry = made->entry;
   entries_.emplace(index_key(made->entry->version), made->entry);
   slots_.emplace(room->file, std::move(slot));
@@ -154,48 +184,68 @@ void ObjectCache::unpin(const std::shared_ptr<Entry>& entry) {
 
 // The thread
 
-void ObjectCache::prepare(Preparation& preparation) {
+void ObjectCache::prepare(const std::shared_ptr<Preparation>& preparation) {
+  const auto file = file_for(*preparation);
+  if (!file) return give_up(preparation->entry, file.error());
+  preparation->file = *file;
+  // Those who open other objects do not wait until a large file is cleared.
+  const bool is_large = preparation->entry->version.size_bytes > options_.object_bytes_max;
+  if (is_large && makers_.post([this, preparation] { fill(*preparation); })) return;
+  fill(*preparation);
+}
+
+Result<ObjectFile*> ObjectCache::file_for(Preparation& preparation) {
+  if (!preparation.dropped.empty()) {
+    preparation.dropped.clear();
+    const MutexLock lock(mutex_);
+    pool_.set_closed(preparation.dropped_bytes);
+  }
+  if (preparation.file != nullptr) return preparation.file;
+  const Entry& entry = *preparation.entry;
+  auto made = make_file(file_bytes(entry.version.size_bytes));
+  if (!made) return std::unexpected(made.error());
+  ObjectFile* const file = made->get();
+  const MutexLock lock(mutex_);
+  slots_.at(entry.file_id).file = std::move(*made);
+  return file;
+}
+
+Result<std::unique_ptr<ObjectFile>> ObjectCache::make_file(std::uint64_t capacity_bytes) const {
+  auto empty = make_file_();
+  if (!empty) return std::unexpected(empty.error());
+  return ObjectFile::create(std::move(*empty), capacity_bytes);
+}
+
+void ObjectCache::fill(Preparation& preparation) {
   const std::shared_ptr<Entry>& entry = preparation.entry;
-  const auto file = ready_file(preparation);
-  if (!file) {
-    no_file_.add();
-    spdlog::debug("cache: no file for '{}': {}", entry->version.key, file.error().detail);
-    std::unique_ptr<ObjectFile> unusable;
-    {
-      const MutexLock lock(mutex_);
-      pool_.remove(entry->file_id);
-      unusable = forget(entry->file_id);
-      update_gauges();
-    }
-    fail_waiters(entry, file.error());
+  ObjectFile* const file = preparation.file;
+  if (auto begun = file->begin_fill(fabric_, options_.lock); !begun) {
+    thread_.post([this, entry, error = begun.error()] { give_up(entry, error); });
     return;
   }
-  fetch_object(store_, entry->version, (*file)->region(), preparation.deadline,
-               [this, entry, file = *file](std::expected<void, s3::GetFailure> outcome) {
+  fetch_object(store_, entry->version, file->region(), std::move(preparation.terms),
+               [this, entry, file](std::expected<void, s3::GetFailure> outcome) {
                  thread_.post([this, entry, file, outcome = std::move(outcome)]() mutable {
                    finish(entry, *file, std::move(outcome));
                  });
                });
 }
 
-Result<ObjectFile*> ObjectCache::ready_file(Preparation& preparation) {
-  preparation.dropped.clear();
-  ObjectFile* file = preparation.reused;
-  if (file == nullptr) {
-    auto empty = make_file_();
-    if (!empty) return std::unexpected(empty.error());
-    const Entry& entry = *preparation.entry;
-    auto made =
-        ObjectFile::create(std::move(*empty), round_up(entry.version.size_bytes, kHugePageBytes));
-    if (!made) return std::unexpected(made.error());
-    file = made->get();
+// Closed before its room is given to others.
+void ObjectCache::give_up(const std::shared_ptr<Entry>& entry, const Error& error) {
+  spdlog::debug("cache: no file for '{}': {}", entry->version.key, error.detail);
+  std::unique_ptr<ObjectFile> unusable;
+  {
     const MutexLock lock(mutex_);
-    slots_.at(entry.file_id).file = std::move(*made);
+    unusable = forget(entry->file_id);
   }
-  if (auto begun = file->begin_fill(fabric_, options_.lock); !begun) {
-    return std::unexpected(begun.error());
+  unusable.reset();
+  {
+    const MutexLock lock(mutex_);
+    pool_.remove(entry->file_id);
+    update_gauges();
   }
-  return file;
+  fail_waiters(entry, error, no_file_);
 }
 
 void ObjectCache::finish(const std::shared_ptr<Entry>& entry, ObjectFile& file,
@@ -207,7 +257,6 @@ void ObjectCache::finish(const std::shared_ptr<Entry>& entry, ObjectFile& file,
   }
   if (outcome) return publish(entry);
 
-  fetch_failed_.add();
   spdlog::debug("cache: '{}' was not fetched whole: {}", entry->version.key,
                 outcome.error().error.detail);
   {
@@ -221,29 +270,38 @@ void ObjectCache::finish(const std::shared_ptr<Entry>& entry, ObjectFile& file,
   } else if (!empty(entry->file_id, file)) {
     spdlog::error("cache: a file could not be emptied and stays out of use");
   }
-  fail_waiters(entry, outcome.error().error);
+  fail_waiters(entry, outcome.error().error, fetch_failed_);
 }
 
 void ObjectCache::publish(const std::shared_ptr<Entry>& entry) {
   std::vector<Opened> waiters;
+  std::vector<Keeping> keepers;
   int fd = -1;
   {
     const MutexLock lock(mutex_);
     entry->is_resident = true;
     waiters = std::exchange(entry->waiters, {});
+    keepers = std::exchange(entry->keepers, {});
     entry->users = waiters.size();
     fd = slots_.at(entry->file_id).file->fd();
+    if (!keepers.empty()) mark_kept(entry);
   }
   for (Opened& done : waiters) done(std::make_shared<Handle>(*this, entry, fd));
+  for (Keeping& done : keepers) done(Kept::kFetched);
 }
 
-void ObjectCache::fail_waiters(const std::shared_ptr<Entry>& entry, const Error& error) {
+void ObjectCache::fail_waiters(const std::shared_ptr<Entry>& entry, const Error& error,
+                               metrics::Counter& declined) {
   std::vector<Opened> waiters;
+  std::vector<Keeping> keepers;
   {
     const MutexLock lock(mutex_);
     waiters = std::exchange(entry->waiters, {});
+    keepers = std::exchange(entry->keepers, {});
   }
+  if (!waiters.empty()) declined.add();
   for (Opened& done : waiters) done(std::unexpected(error));
+  for (Keeping& done : keepers) done(std::unexpected(error));
 }
 
 // Its region goes, and its bytes with it; false where it must stay busy for good.

@@ -22,12 +22,12 @@ constexpr std::uint64_t kParallelParts = 4;
 
 class Fetch : public std::enable_shared_from_this<Fetch> {
  public:
-  Fetch(s3::ObjectStore& store, ObjectVersion version, rdma::MemoryRegion& region,
-        Deadline deadline, ObjectFetched done)
+  Fetch(s3::ObjectStore& store, ObjectVersion version, rdma::MemoryRegion& region, FetchTerms terms,
+        ObjectFetched done)
       : store_(store),
         version_(std::move(version)),
         region_(region),
-        deadline_(deadline),
+        terms_(std::move(terms)),
         done_(std::move(done)),
         parts_((version_.size_bytes + kPartBytes - 1) / kPartBytes),
         chains_(std::min(parts_, kParallelParts)) {}
@@ -42,16 +42,20 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     if (const auto part = next_part()) {
       const std::uint64_t offset = *part * kPartBytes;
       const std::uint64_t length = std::min(kPartBytes, version_.size_bytes - offset);
-      store_.get(
-          {.key = version_.key,
-           .etag = version_.etag,
-           .offset_bytes = offset,
-           .window = {.region = &region_, .offset = offset, .length = length}},
-          deadline_,
-          [self = shared_from_this()](const std::expected<s3::Path, s3::GetFailure>& result) {
-            if (!result) self->note(result.error());
-            self->send_next();
-          });
+      store_.get({.key = version_.key,
+                  .etag = version_.etag,
+                  .offset_bytes = offset,
+                  .window = {.region = &region_, .offset = offset, .length = length}},
+                 terms_.part_deadline(),
+                 [self = shared_from_this(),
+                  length](const std::expected<s3::Path, s3::GetFailure>& result) {
+                   if (!result) {
+                     self->note(result.error());
+                   } else if (self->terms_.on_part && !self->terms_.on_part(length)) {
+                     self->note({.error = {ErrorCode::kCancelled, "nobody waits for it any more"}});
+                   }
+                   self->send_next();
+                 });
       return;
     }
     end_chain();
@@ -86,7 +90,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   s3::ObjectStore& store_;
   const ObjectVersion version_;
   rdma::MemoryRegion& region_;
-  const Deadline deadline_;
+  const FetchTerms terms_;
   ObjectFetched done_;
   const std::uint64_t parts_;
 
@@ -99,8 +103,8 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
 }  // namespace
 
 void fetch_object(s3::ObjectStore& store, const ObjectVersion& version, rdma::MemoryRegion& region,
-                  Deadline deadline, ObjectFetched done) {
-  std::make_shared<Fetch>(store, version, region, deadline, std::move(done))->run();
+                  FetchTerms terms, ObjectFetched done) {
+  std::make_shared<Fetch>(store, version, region, std::move(terms), std::move(done))->run();
 }
 
 }  // namespace s3rdmafs::cache

@@ -7,8 +7,10 @@
 #include "cache/object_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "cache/available_memory.h"
@@ -27,18 +29,32 @@ Result<std::unique_ptr<ObjectFile>> ObjectFile::create(UniqueFd file,
   return std::unique_ptr<ObjectFile>(new ObjectFile(std::move(file), std::move(*memory)));
 }
 
-Result<void> ObjectFile::begin_fill(rdma::Fabric& fabric, MemoryLock lock) {
+Result<void> ObjectFile::take_pages() {
   // These pages are taken while programs run, not at mount: better one file less than the kernel
   // looking for somebody to kill.
-  if (available_memory_bytes() < capacity_bytes()) {
-    return fail(ErrorCode::kNoMemory, "the machine (or the control group) has no " +
-                                          format_size(capacity_bytes()) + " left; lower " +
-                                          std::string(kSizeKey));
+  if (const std::uint64_t missing = capacity_bytes() - held_bytes(); missing > 0) {
+    if (available_memory_bytes() < missing) {
+      return fail(ErrorCode::kNoMemory, "the machine (or the control group) has no " +
+                                            format_size(missing) + " left; lower " +
+                                            std::string(kSizeKey));
+    }
   }
   if (::ftruncate(file_.get(), static_cast<off_t>(capacity_bytes())) != 0) {
     return fail_errno("sizing an object's file", errno);
   }
-  if (auto done = memory_.populate(kSizeKey); !done) return done;
+  return memory_.populate(kSizeKey);
+}
+
+// What the file has of its pages: a cut gives back those behind the end.
+std::uint64_t ObjectFile::held_bytes() const {
+  constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks, whatever the page (stat(2))
+  struct stat status{};
+  if (::fstat(file_.get(), &status) != 0) return 0;
+  return std::min(capacity_bytes(), static_cast<std::uint64_t>(status.st_blocks) * kBlockBytes);
+}
+
+Result<void> ObjectFile::begin_fill(rdma::Fabric& fabric, MemoryLock lock) {
+  if (auto done = take_pages(); !done) return done;
   if (auto done = memory_.lock(lock, capacity_bytes(), kSizeKey); !done) return done;
   auto region = fabric.register_memory(
       {.fd = file_.get(), .offset_bytes = 0, .bytes = memory_.bytes()}, rdma::Access::kRemoteWrite);

@@ -21,13 +21,18 @@ namespace s3rdmafs::cache {
 /// Thread-bound, but for fd() and is_held_elsewhere(), which any thread may call.
 class ObjectFile {
  public:
-  /// Of `capacity_bytes`, a multiple of a huge page; its pages are taken by begin_fill().
+  /// Of `capacity_bytes`, a multiple of a huge page; its pages are taken later.
   /// @param file  empty, on a tmpfs
   /// Errors: kSystem.
   [[nodiscard]] static Result<std::unique_ptr<ObjectFile>> create(UniqueFd file,
                                                                   std::uint64_t capacity_bytes);
   ObjectFile(const ObjectFile&) = delete;
   ObjectFile& operator=(const ObjectFile&) = delete;
+
+  /// Takes the pages that it lacks, and clears them, which blocks for 50 ms a GB and more. For
+  /// files that are made ahead of need; begin_fill() does it where nobody did.
+  /// Errors: kNoMemory, kSystem.
+  [[nodiscard]] Result<void> take_pages();
 
   /// Makes all of it writable by a server. Blocks for a registration. Nobody else may hold it.
   /// Errors: kNoMemory, kSystem, and the fabric's.
@@ -50,6 +55,8 @@ class ObjectFile {
  private:
   ObjectFile(UniqueFd file, MappedMemory memory)
       : file_(std::move(file)), memory_(std::move(memory)) {}
+
+  [[nodiscard]] std::uint64_t held_bytes() const;
 
   // In order of dependency: the region goes before the memory it covers.
   UniqueFd file_;

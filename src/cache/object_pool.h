@@ -15,8 +15,9 @@ namespace s3rdmafs::cache {
 /// room. Pure bookkeeping over numbers; no file is touched. Thread-bound: ObjectCache's lock guards
 /// it.
 ///
-/// A file is busy (being filled, open, or not yet fenced), or idle (holds an object that nobody has
-/// open; least recently used goes first), or empty (goes before all idle ones).
+/// A file is busy (being made or filled, open, kept, or not yet fenced), or idle (holds an object
+/// that nobody has open; least recently used goes first), or empty (goes before all idle ones, and
+/// is the first choice for an object that fits).
 class ObjectPool {
  public:
   using FileId = std::uint64_t;
@@ -32,6 +33,7 @@ class ObjectPool {
     FileId file = 0;
     bool reused = false;
     std::vector<FileId> dropped = {};
+    std::uint64_t dropped_bytes = 0;  ///< for set_closed()
   };
 
   explicit ObjectPool(Limits limits) : limits_(limits) {}
@@ -43,6 +45,12 @@ class ObjectPool {
   [[nodiscard]] std::optional<Room> take(std::uint64_t capacity_bytes,
                                          const std::function<bool(FileId)>& is_held);
 
+  /// A busy file of exactly this capacity, to be made ahead of need: only where nothing has to go
+  /// for it, and nothing that went is still to be closed.
+  [[nodiscard]] std::optional<FileId> reserve(std::uint64_t capacity_bytes);
+  /// What take() said to drop is closed.
+  void set_closed(std::uint64_t bytes) { closing_bytes_ -= bytes; }
+
   void set_busy(FileId file);
   void set_idle(FileId file);   ///< as the most recently used
   void set_empty(FileId file);  ///< the next to go
@@ -51,22 +59,29 @@ class ObjectPool {
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t files() const noexcept { return files_.size(); }
+  [[nodiscard]] std::uint64_t busy_bytes() const;
+  [[nodiscard]] std::uint64_t empty_bytes() const;
 
  private:
   struct File {
     std::uint64_t capacity_bytes = 0;
+    bool is_empty = false;
     std::optional<std::list<FileId>::iterator> place;  // in order_; none while busy
   };
 
+  [[nodiscard]] std::optional<FileId> find_empty(std::uint64_t capacity_bytes,
+                                                 const std::function<bool(FileId)>& is_held) const;
+  [[nodiscard]] FileId add(std::uint64_t capacity_bytes);
   [[nodiscard]] bool has_room(std::uint64_t more_bytes, std::uint64_t fewer_bytes,
                               std::size_t fewer_files) const;
   void leave_order(File& file);
 
   const Limits limits_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t closing_bytes_ = 0;  // dropped, and not yet closed; not in bytes_
   FileId last_ = 0;
   std::unordered_map<FileId, File> files_;
-  std::list<FileId> order_;  // who goes first stands first
+  std::list<FileId> order_;  // who goes first stands first: the empty ones
 };
 
 }  // namespace s3rdmafs::cache

@@ -7,6 +7,7 @@
 
 #include "config/nearest_name.h"
 #include "config/read_file.h"
+#include "config/text_checks.h"
 #include "config/toml_document.h"
 #include "config/value.h"
 #include "s3rdmafs/base/log.h"
@@ -15,6 +16,8 @@
 namespace s3rdmafs::config {
 namespace {
 
+constexpr std::string_view kResident = "resident";
+constexpr std::string_view kGlob = "glob";
 constexpr std::string_view kVariablePrefix = "S3RDMAFS_";
 
 std::vector<std::string> section_names() {
@@ -96,10 +99,49 @@ class Loader {
     const std::vector<std::string> sections = section_names();
     for (const TomlSection& section : document.sections) {
       if (std::ranges::find(sections, section.name) != sections.end()) continue;
+      if (section.name == kResident) {
+        report(at(section.position), "[resident]", "is an array of tables: write [[resident]]");
+        continue;
+      }
       report(at(section.position), "[" + section.name + "]",
              "no such section" + did_you_mean(section.name, sections));
     }
     for (const TomlEntry& entry : document.entries) apply_entry(entry, sections);
+    for (const TomlTable& table : document.tables) apply_table(table, sections);
+  }
+
+  // Arrays of tables are outside of the schema: they have no default, no variable and no option.
+  void apply_table(const TomlTable& table, const std::vector<std::string>& sections) {
+    const std::string header = "[[" + table.name + "]]";
+    if (table.name != kResident) {
+      const bool is_section = std::ranges::find(sections, table.name) != sections.end();
+      report(at(table.position), header,
+             is_section ? "can be there once only; write [" + table.name + "]"
+                        : "no such array of tables" +
+                              did_you_mean(table.name, std::vector{std::string(kResident)}));
+      return;
+    }
+    bool has_glob = false;
+    for (const TomlEntry& entry : table.entries) {
+      if (entry.name != kGlob) {
+        report(at(entry.name_position), header + " " + entry.name,
+               "no such key" + did_you_mean(entry.name, std::vector{std::string(kGlob)}));
+        continue;
+      }
+      has_glob = true;
+      const Result<std::string> glob =
+          entry.type == ValueType::kString
+              ? check_glob(entry.text)
+              : fail(ErrorCode::kInvalidArgument, "found a value of type " +
+                                                      std::string(entry.type_name) +
+                                                      ", expected text in quotes");
+      if (glob) {
+        loaded_.config.resident.push_back({*glob});
+      } else {
+        report(at(entry.value_position), header + " " + entry.name, glob.error().detail);
+      }
+    }
+    if (!has_glob) report(at(table.position), header, "has no key glob");
   }
 
   void apply_entry(const TomlEntry& entry, const std::vector<std::string>& sections) {
@@ -208,6 +250,11 @@ class Loader {
   // Objects that are read by pieces need some memory too.
   void check_resident_relations() {
     const MountConfig::Cache& cache = loaded_.config.cache;
+    if (!loaded_.config.resident.empty()) {
+      constexpr std::string_view kNone = "is 0, which leaves nothing for [[resident]]";
+      if (cache.passthrough_max_bytes == 0) relate("cache", "passthrough_max", kNone);
+      if (cache.resident_bytes == 0U) relate("cache", "resident_size", kNone);
+    }
     if (cache.resident_bytes.value_or(0) + kBlocksBytesMin > cache.size_bytes) {
       relate("cache", "resident_size",
              fmt::format("leaves less than {} of cache.size for other objects",

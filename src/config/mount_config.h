@@ -131,6 +131,12 @@ struct MountConfig {
     std::uint64_t passthrough_max_bytes = 0;  ///< the largest object fetched whole; 0: none
   } cache;
 
+  /// A table of the array [[resident]]: objects to be made resident when the mount is ready.
+  struct Resident {
+    std::string glob;  ///< relative to the mount point
+  };
+  std::vector<Resident> resident;
+
   struct Write {
     WriteMode mode = WriteMode::kOff;
     std::uint64_t part_bytes = 0;    ///< of the first parts of an object; later ones are larger

@@ -23,6 +23,9 @@ std::string print_config(const LoadedConfig& loaded) {
     result += fmt::format("{:<32}  # {}\n", fmt::format("{} = {}", key.name, value),
                           loaded.sources.at(&key));
   }
+  for (const MountConfig::Resident& resident : loaded.config.resident) {
+    result += fmt::format("\n[[resident]]\nglob = {}\n", toml_string(resident.glob));
+  }
   return result;
 }
 

@@ -100,6 +100,22 @@ Result<std::string> check_prefix(std::string_view text) {
   return prefix;
 }
 
+Result<std::string> check_glob(std::string_view text) {
+  if (text.ends_with('/')) text.remove_suffix(1);
+  if (text.empty()) {
+    return refuse(text, "is empty; expected a path or pattern below the mount point");
+  }
+  if (text.starts_with('/')) {
+    return refuse(text, "begins with \"/\"; it is relative to the mount point");
+  }
+  const std::string framed = "/" + std::string(text) + "/";
+  if (framed.find("//") != std::string::npos || framed.find("/./") != std::string::npos ||
+      framed.find("/../") != std::string::npos) {
+    return refuse(text, "has an empty, \".\" or \"..\" component, which no path can have");
+  }
+  return std::string(text);
+}
+
 Result<std::string> check_endpoint_url(std::string_view text) {
   constexpr std::string_view kExpected =
       "expected http:// or https://, a host and an optional port, such as "

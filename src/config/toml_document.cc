@@ -82,6 +82,20 @@ TomlEntry entry_of(std::string_view section, const toml::key& key, const toml::n
   return entry;
 }
 
+// False where it is an array of other things than tables.
+bool add_tables(const toml::key& key, const toml::node& node, TomlDocument& document) {
+  const toml::array* const array = node.as_array();
+  if (array == nullptr || !array->is_array_of_tables()) return false;
+  for (const toml::node& element : *array) {
+    TomlTable& table = document.tables.emplace_back(
+        std::string(key.str()), position_of(element.source()), std::vector<TomlEntry>());
+    for (const auto& [name, value] : *element.as_table()) {
+      table.entries.push_back(entry_of(key.str(), name, value));
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<TomlDocument> parse_toml(std::string_view text, std::string_view name) {
@@ -96,6 +110,7 @@ Result<TomlDocument> parse_toml(std::string_view text, std::string_view name) {
   for (const auto& [key, node] : parsed.table()) {
     const toml::table* const table = node.as_table();
     if (table == nullptr) {
+      if (add_tables(key, node, document)) continue;
       document.entries.push_back(entry_of("", key, node));
       continue;
     }

@@ -33,10 +33,18 @@ struct TomlSection {
   Position position;
 };
 
+/// One [[name]]: a table of an array of them.
+struct TomlTable {
+  std::string name;
+  Position position;
+  std::vector<TomlEntry> entries;  ///< with the array's name as their section
+};
+
 /// A TOML text taken apart, with nothing checked but its syntax; in the order of the text.
 struct TomlDocument {
   std::vector<TomlSection> sections;
   std::vector<TomlEntry> entries;
+  std::vector<TomlTable> tables;
 };
 
 /// Errors: kConfig, "NAME:LINE:COLUMN: what is wrong", `name` being what the text is called.

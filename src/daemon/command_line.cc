@@ -29,6 +29,8 @@ struct RawArguments {
   bool no_mtab = false;
   bool verbose = false;
   bool json = false;
+  std::vector<std::string> paths;
+  bool release = false;
 };
 
 std::unexpected<Error> usage_error(const CLI::App& app, std::string_view what) {
@@ -127,6 +129,14 @@ Result<Command> parse_verbs(std::vector<std::string> reversed, std::string_view 
   CLI::App& stats = *app.add_subcommand("stats", "Print the counters of a mount");
   stats.add_option("MOUNTPOINT", raw.mountpoint, "Where it is mounted")->required()->type_name("");
 
+  CLI::App& warm = *app.add_subcommand("warm", "Make objects resident ahead of time");
+  warm.add_option("MOUNTPOINT", raw.mountpoint, "Where it is mounted")->required()->type_name("");
+  warm.add_option("PATH", raw.paths,
+                  "Files, directories (with all below them) and patterns in the mount")
+      ->required()
+      ->type_name("");
+  warm.add_flag("--release", raw.release, "Let go of what was made resident");
+
   CLI::App& doctor = *app.add_subcommand("doctor", "Find out what a mount lacks, and what to do");
   doctor
       .add_option("FILE", raw.file,
@@ -156,6 +166,9 @@ Result<Command> parse_verbs(std::vector<std::string> reversed, std::string_view 
   if (umount.parsed()) return UmountCommand{.mountpoint = raw.mountpoint, .lazy = raw.lazy};
   if (doctor.parsed()) return DoctorCommand{.file = raw.file, .json = raw.json};
   if (stats.parsed()) return StatsCommand{.mountpoint = raw.mountpoint};
+  if (warm.parsed()) {
+    return WarmCommand{.mountpoint = raw.mountpoint, .paths = raw.paths, .release = raw.release};
+  }
   auto options = config::parse_mount_options(raw.option_lists, {});
   if (!options) return usage_error(app, options.error().detail);
   if (config.parsed()) {

@@ -35,6 +35,13 @@ struct StatsCommand {
   std::string mountpoint;
 };
 
+/// `s3rdmafs warm MOUNTPOINT PATH...`
+struct WarmCommand {
+  std::string mountpoint;
+  std::vector<std::string> paths;  ///< at least one; may be patterns
+  bool release = false;            ///< let go of what was kept
+};
+
 /// `s3rdmafs doctor [FILE.toml] [--json]`
 struct DoctorCommand {
   std::string file;  ///< empty: the machine alone
@@ -52,8 +59,8 @@ struct ShowText {
   std::string text;  ///< ends in a newline
 };
 
-using Command =
-    std::variant<MountCommand, UmountCommand, StatsCommand, DoctorCommand, ConfigCommand, ShowText>;
+using Command = std::variant<MountCommand, UmountCommand, StatsCommand, WarmCommand, DoctorCommand,
+                             ConfigCommand, ShowText>;
 
 /// Reads the command line; `arguments` are argv, the program's name first. A name that ends in
 /// "mount.s3rdma" selects the form that mount(8) calls helpers in (section EXTERNAL HELPERS).

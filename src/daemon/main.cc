@@ -21,6 +21,7 @@ struct Run {
   int operator()(const MountCommand& command) const { return run_mount(command); }
   int operator()(const UmountCommand& command) const { return run_umount(command); }
   int operator()(const StatsCommand& command) const { return run_stats(command); }
+  int operator()(const WarmCommand& command) const { return run_warm(command); }
   int operator()(const DoctorCommand& command) const { return run_doctor(command); }
   int operator()(const ConfigCommand& command) const { return run_config(command); }
   int operator()(const ShowText& show) const {

@@ -15,6 +15,9 @@
 #include "daemon/choose_fabric.h"
 #include "daemon/choose_transport.h"
 #include "daemon/object_memory.h"
+#include "daemon/resident/control_socket.h"
+#include "daemon/resident/resident_keeper.h"
+#include "daemon/resident/warm_request.h"
 #include "fuse/kernel_settings.h"
 #include "fuse/session.h"
 #include "metrics/stats_socket.h"
@@ -32,6 +35,9 @@ namespace {
 // Smaller objects stay in the kernel's page cache: there their second reader pays as little, and an
 // object here takes 2 MiB at least.
 constexpr std::uint64_t kPassthroughFromBytes = kMiB;
+
+// Two files of 64 MiB for each of two programs that read one after another.
+constexpr std::uint64_t kSpareBytesMax = 256 * kMiB;
 
 cache::Arena::Lock arena_lock(config::CacheLock lock) {
   switch (lock) {
@@ -73,12 +79,23 @@ struct MountedBucket::Layers {
   std::unique_ptr<fuse::MountContext> context;
   std::unique_ptr<fuse::Session> session;
   std::unique_ptr<metrics::StatsSocket> stats;
+  std::unique_ptr<ControlSocket> control;
+  std::unique_ptr<ResidentKeeper> keeper;  // none where nothing is to be kept
+
+  /// As those see it who make objects resident.
+  Bucket bucket() {
+    return {.store = *store,
+            .clock = clock,
+            .prefix = plan.config.bucket.prefix,
+            .request_timeout = plan.config.retry.deadline};
+  }
 
   Result<void> build_store();
   Result<void> check_bucket_answers();
   Result<void> build_cache();
   Result<void> build_uploads();
   Result<void> build_mount();
+  void build_keeper();
 };
 
 Result<void> MountedBucket::Layers::build_store() {
@@ -128,6 +145,7 @@ Result<void> MountedBucket::Layers::build_cache() {
           .limits = {.bytes_max = shares.objects_bytes, .files_max = object_files_max()},
           .object_bytes_min = kPassthroughFromBytes,
           .object_bytes_max = config.cache.passthrough_max_bytes,
+          .spare_bytes_max = kSpareBytesMax,
           .lock = arena_lock(config.cache.lock)});
   return {};
 }
@@ -178,7 +196,24 @@ Result<void> MountedBucket::Layers::build_mount() {
       metrics::StatsSocket::listen(metrics, metrics::stats_socket_path(plan.mount_point));
   if (!listening) return std::unexpected(listening.error());
   stats = std::move(*listening);
+  auto taking = ControlSocket::listen(
+      control_socket_path(plan.mount_point),
+      [this](ControlRequest& request) { answer_request(bucket(), objects.get(), request); });
+  if (!taking) return std::unexpected(taking.error());
+  control = std::move(*taking);
+  build_keeper();
   return {};
+}
+
+void MountedBucket::Layers::build_keeper() {
+  std::vector<std::string> globs;
+  for (const auto& resident : plan.config.resident) globs.push_back(resident.glob);
+  if (globs.empty()) return;
+  if (!objects) {
+    spdlog::warn("resident: nothing is made resident: this mount has no passthrough");
+    return;
+  }
+  keeper = std::make_unique<ResidentKeeper>(bucket(), *objects, metrics, std::move(globs));
 }
 
 MountedBucket::MountedBucket(std::unique_ptr<Layers> layers) : layers_(std::move(layers)) {}
@@ -187,11 +222,16 @@ MountedBucket::~MountedBucket() {
   // What was written and closed gets its time; then every request under way gets its answer (EIO)
   // while the session can still carry it.
   const Deadline deadline = layers_->clock.now() + layers_->plan.config.retry.deadline;
+  layers_->control->stop();
+  if (layers_->keeper) layers_->keeper->stop();
   layers_->file_system->end_writes(deadline);
   if (layers_->uploads) layers_->uploads->shut_down(deadline);
   // First those that wait for an RDMA session: they then fail in the store as well.
   layers_->fabric->shut_down();
   layers_->store->shut_down();
+  // Before the cache, whose answers they wait for.
+  layers_->control.reset();
+  layers_->keeper.reset();
   if (layers_->objects) layers_->objects->shut_down();
 }
 
@@ -226,6 +266,7 @@ Result<void> MountedBucket::serve(const std::function<void()>& on_answer) {
     fuse::raise_kernel_read_ahead(layers_->plan.mount_point);
     answered = true;
     on_answer();
+    if (layers_->keeper) layers_->keeper->start();
   });
   layers_->session->serve();
   first_request.join();

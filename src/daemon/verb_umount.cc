@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/mount_point.h"
+#include "daemon/resident/control_socket.h"
 #include "daemon/verbs.h"
 #include "metrics/stats_socket.h"
 #include "s3rdmafs/base/unique_fd.h"
@@ -69,8 +70,11 @@ int run_umount(const UmountCommand& command) {
   const std::string mount_point = resolved ? *resolved : command.mountpoint;
   const UniqueFd daemon = daemon_of(mount_point);
   if (auto done = unmount(mount_point, command.lazy); !done) return report(done.error());
-  // A daemon that was killed could not take its socket along.
-  if (!daemon) ::unlink(metrics::stats_socket_path(mount_point).c_str());
+  // A daemon that was killed could not take its sockets along.
+  if (!daemon) {
+    ::unlink(metrics::stats_socket_path(mount_point).c_str());
+    ::unlink(control_socket_path(mount_point).c_str());
+  }
   if (daemon && !command.lazy) {
     pollfd ended{.fd = daemon.get(), .events = POLLIN, .revents = 0};
     if (::poll(&ended, 1, kEndTimeoutMs) == 0) {

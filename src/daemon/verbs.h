@@ -17,6 +17,7 @@ inline constexpr int kExitDoctorUsage = 64;
 [[nodiscard]] int run_mount(const MountCommand& command);
 [[nodiscard]] int run_umount(const UmountCommand& command);
 [[nodiscard]] int run_stats(const StatsCommand& command);
+[[nodiscard]] int run_warm(const WarmCommand& command);
 [[nodiscard]] int run_doctor(const DoctorCommand& command);
 [[nodiscard]] int run_config(const ConfigCommand& command);
 

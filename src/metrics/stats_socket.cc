@@ -3,17 +3,15 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
+#include <tuple>
 
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/thread_name.h"
+#include "s3rdmafs/base/unix_socket.h"
 
 namespace s3rdmafs::metrics {
 namespace {
@@ -37,22 +35,6 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
-void set_timeouts(int socket, std::chrono::seconds timeout) {
-  const timeval value{.tv_sec = timeout.count(), .tv_usec = 0};
-  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &value, sizeof(value));
-  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &value, sizeof(value));
-}
-
-Result<sockaddr_un> address_of(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) {
-    return fail(ErrorCode::kSystem, path + " is too long for a UNIX socket");
-  }
-  std::memcpy(address.sun_path, path.data(), path.size());
-  return address;
-}
-
 }  // namespace
 
 std::string stats_socket_path(std::string_view mount_point) {
@@ -61,23 +43,10 @@ std::string stats_socket_path(std::string_view mount_point) {
 
 Result<std::unique_ptr<StatsSocket>> StatsSocket::listen(const Registry& registry,
                                                          std::string path) {
-  std::error_code ignored;  // bind below says what is wrong
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  const auto address = address_of(path);
-  if (!address) return std::unexpected(address.error());
-  UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!listener) return fail_errno("socket", errno);
-  ::unlink(path.c_str());
-  const mode_t old_mask = ::umask(0077);
-  const int bound =
-      ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address));
-  const int saved_errno = errno;
-  ::umask(old_mask);
-  if (bound != 0) return fail_errno("stats socket " + path, saved_errno);
-  constexpr int kBacklog = 8;  // scrapers and people, not load
-  if (::listen(listener.get(), kBacklog) != 0) return fail_errno("stats socket " + path, errno);
+  auto listener = listen_on_unix_socket(path);
+  if (!listener) return std::unexpected(listener.error());
   return std::unique_ptr<StatsSocket>(
-      new StatsSocket(registry, std::move(path), std::move(listener)));
+      new StatsSocket(registry, std::move(path), std::move(*listener)));
 }
 
 StatsSocket::StatsSocket(const Registry& registry, std::string path, UniqueFd listener)
@@ -94,35 +63,25 @@ void StatsSocket::run(const std::stop_token& stop) {
     if (::poll(&watched, 1, kPollMs) <= 0) continue;
     const UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!client) continue;
-    set_timeouts(client.get(), kSendTimeout);
-    const std::string text = registry_.prometheus_text();
-    for (std::size_t sent = 0; sent < text.size();) {
-      const ssize_t n = ::send(client.get(), text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
-      if (n <= 0) break;  // the client left or does not read; nobody is owed an answer
-      sent += static_cast<std::size_t>(n);
-    }
+    set_socket_timeouts(client.get(), kSendTimeout);
+    // A client that left or does not read is owed no answer.
+    std::ignore = send_all(client.get(), registry_.prometheus_text());
   }
 }
 
 Result<StatsAnswer> ask_stats(const std::string& path, std::chrono::seconds timeout) {
-  const auto address = address_of(path);
-  if (!address) return std::unexpected(address.error());
-  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket) return fail_errno("socket", errno);
-  set_timeouts(socket.get(), timeout);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) !=
-      0) {
-    return fail(ErrorCode::kNotFound, "no daemon answers at " + path + ": " + std::strerror(errno));
-  }
+  const auto socket = connect_to_unix_socket(path);
+  if (!socket) return std::unexpected(socket.error());
+  set_socket_timeouts(socket->get(), timeout);
   StatsAnswer answer;
   ucred peer{};
   socklen_t length = sizeof(peer);
-  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0) {
+  if (::getsockopt(socket->get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0) {
     answer.daemon_pid = peer.pid;
   }
   char buffer[4096];
   while (true) {
-    const ssize_t n = ::recv(socket.get(), buffer, sizeof(buffer), 0);
+    const ssize_t n = ::recv(socket->get(), buffer, sizeof(buffer), 0);
     if (n == 0) return answer;
     if (n < 0 && errno == EAGAIN) return fail(ErrorCode::kTimedOut, "the daemon does not answer");
     if (n < 0) return fail_errno("reading the daemon's answer", errno);

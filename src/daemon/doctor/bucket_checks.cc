@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One signed listing answers for credentials and bucket alike; two checks say whose fault it is.
 #include "config/credentials.h"
+#include "daemon/await.h"
 #include "daemon/choose_fabric.h"
-#include "daemon/doctor/await.h"
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
 #include "daemon/host_port.h"

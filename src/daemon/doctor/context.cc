@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "daemon/doctor/await.h"
+#include "daemon/await.h"
 
 namespace s3rdmafs::daemon::doctor {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <random>
 
-#include "daemon/doctor/await.h"
+#include "daemon/await.h"
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
 #include "s3rdmafs/base/checksum.h"

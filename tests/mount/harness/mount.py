@@ -18,7 +18,8 @@ GET_BYTES = "get_bytes_total"
 
 
 def mount_file(path, server, bucket_name, /, **sections):
-    """Writes a mount file for a bucket of `server`; `sections` are added to or replace the defaults.
+    """Writes a mount file for a bucket of `server`; `sections` are added to or replace the defaults; a
+    list of them is an array of tables.
 
     @param server  has endpoint, access_key and secret_key
     """
@@ -29,11 +30,17 @@ def mount_file(path, server, bucket_name, /, **sections):
         "cache": {"size": "128MiB"},
     }
     for section, keys in sections.items():
-        tables.setdefault(section, {}).update(keys)
+        if isinstance(keys, list):
+            tables[section] = keys
+        else:
+            tables.setdefault(section, {}).update(keys)
     # TOML's basic strings, integers and booleans are written as JSON writes them.
     lines = []
-    for section, keys in tables.items():
-        lines += [f"[{section}]", *(f"{key} = {json.dumps(value)}" for key, value in keys.items()), ""]
+    for section, value in tables.items():
+        several = isinstance(value, list)  # an array of tables
+        for keys in value if several else [value]:
+            lines += [f"[[{section}]]" if several else f"[{section}]",
+                      *(f"{key} = {json.dumps(value)}" for key, value in keys.items()), ""]
     path.write_text("\n".join(lines))
     path.chmod(0o600)  # it holds a secret
     return path

@@ -8,6 +8,7 @@
 #include <map>
 #include <ostream>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,14 +20,25 @@ namespace s3rdmafs::cache {
 
 /// One step of a run; `which` chooses a file, `bytes` is a capacity.
 struct PoolStep {
-  enum class Kind { kTake, kSetIdle, kSetBusy, kSetEmpty, kRemove, kHold, kLetGo };
+  enum class Kind {
+    kTake,
+    kSetIdle,
+    kSetBusy,
+    kSetEmpty,
+    kRemove,
+    kHold,
+    kLetGo,
+    kReserve,
+    kClosed
+  };
   Kind kind = Kind::kTake;
   std::size_t which = 0;
   std::uint64_t bytes = 1;
 };
 
 std::ostream& operator<<(std::ostream& out, const PoolStep& step) {
-  constexpr const char* kNames[] = {"take", "idle", "busy", "empty", "remove", "hold", "let go"};
+  constexpr const char* kNames[] = {"take", "idle",   "busy",    "empty", "remove",
+                                    "hold", "let go", "reserve", "closed"};
   return out << kNames[static_cast<int>(step.kind)] << ' ' << step.which << ' ' << step.bytes;
 }
 
@@ -38,6 +50,11 @@ class CheckedPool {
  public:
   void step(const PoolStep& step) {
     if (step.kind == PoolStep::Kind::kTake) return take(step.bytes);
+    if (step.kind == PoolStep::Kind::kReserve) return reserve(step.bytes);
+    if (step.kind == PoolStep::Kind::kClosed) {
+      pool_.set_closed(std::exchange(closing_bytes_, 0));
+      return;
+    }
     if (files_.empty()) return;
     const auto chosen = std::next(files_.begin(), static_cast<long>(step.which % files_.size()));
     const ObjectPool::FileId id = chosen->first;
@@ -62,6 +79,8 @@ class CheckedPool {
         file.is_held = false;
         return;
       case PoolStep::Kind::kTake:
+      case PoolStep::Kind::kReserve:
+      case PoolStep::Kind::kClosed:
         return;
     }
   }
@@ -104,6 +123,7 @@ class CheckedPool {
         pool_.take(wanted, [this](ObjectPool::FileId id) { return files_.at(id).is_held; });
     RC_ASSERT(room.has_value() == possible);
     if (!room) return;
+    closing_bytes_ += room->dropped_bytes;
     for (const ObjectPool::FileId id : room->dropped) {
       RC_ASSERT(!files_.at(id).is_busy);
       RC_ASSERT(!files_.at(id).is_held);
@@ -122,7 +142,19 @@ class CheckedPool {
     }
   }
 
+  // Never at the expense of a file, nor in memory that another one has not yet given back.
+  void reserve(std::uint64_t wanted) {
+    const bool possible =
+        bytes() + closing_bytes_ + wanted <= kLimits.bytes_max && files_.size() < kLimits.files_max;
+    const auto id = pool_.reserve(wanted);
+    RC_ASSERT(id.has_value() == possible);
+    if (!id) return;
+    RC_ASSERT(!files_.contains(*id));
+    files_.emplace(*id, File{.bytes = wanted});
+  }
+
   ObjectPool pool_{kLimits};
+  std::uint64_t closing_bytes_ = 0;
   std::map<ObjectPool::FileId, File> files_;
 };
 
@@ -136,7 +168,9 @@ RC_GTEST_PROP(ObjectPoolProperty, TheBudgetIsKeptAndRoomIsFoundWhereThereIsSome,
                                                              {1, PoolStep::Kind::kSetEmpty},
                                                              {1, PoolStep::Kind::kRemove},
                                                              {1, PoolStep::Kind::kHold},
-                                                             {1, PoolStep::Kind::kLetGo}})),
+                                                             {1, PoolStep::Kind::kLetGo},
+                                                             {2, PoolStep::Kind::kReserve},
+                                                             {1, PoolStep::Kind::kClosed}})),
       rc::gen::set(&PoolStep::which, rc::gen::inRange<std::size_t>(0, 8)),
       rc::gen::set(&PoolStep::bytes, rc::gen::inRange<std::uint64_t>(1, 10))));
   CheckedPool pool;

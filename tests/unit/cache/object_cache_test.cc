@@ -28,12 +28,13 @@ constexpr std::uint64_t kSize = 3 * kMiB;  // a file of 4 MiB
 class ObjectCacheTest : public testing::Test {
  protected:
   // Room for `files` objects of kSize.
-  void start(std::size_t files) {
+  void start(std::size_t files, std::uint64_t spare_bytes = 0) {
     cache_ = std::make_unique<ObjectCache>(
         [this] { return make_file(); }, store_, fabric_, clock_, metrics_,
         ObjectCache::Options{.limits = {.bytes_max = files * 4 * kMiB, .files_max = 100},
                              .object_bytes_min = kMiB,
                              .object_bytes_max = 8 * kMiB,
+                             .spare_bytes_max = spare_bytes,
                              .lock = MemoryLock::kOff});
   }
 
@@ -62,6 +63,20 @@ class ObjectCacheTest : public testing::Test {
     return future;
   }
   Result<Object> open(ObjectVersion version) { return open_later(std::move(version)).get(); }
+
+  using Kept = ObjectCache::Kept;
+  std::future<Result<Kept>> keep_later(ObjectVersion version,
+                                       std::function<bool(std::uint64_t)> on_part = {}) {
+    auto promise = std::make_shared<std::promise<Result<Kept>>>();
+    auto future = promise->get_future();
+    cache_->keep(std::move(version),
+                 {.part_timeout = std::chrono::seconds(30), .on_part = std::move(on_part)},
+                 [promise](Result<Kept> kept) { promise->set_value(std::move(kept)); });
+    return future;
+  }
+  Result<Kept> keep(ObjectVersion version) { return keep_later(std::move(version)).get(); }
+
+  std::int64_t gauge(std::string_view name) { return metrics_.gauge(name, "").value(); }
 
   static std::string content(const Object& object) {
     struct stat status{};
@@ -228,6 +243,156 @@ TEST_F(ObjectCacheTest, AnotherVersionIsAnotherObject) {
   const auto new_object = open(new_version);
   EXPECT_EQ(content(*old_object).size(), kSize);
   EXPECT_EQ(content(*new_object).size(), kSize + 1);
+}
+
+TEST_F(ObjectCacheTest, WhatIsKeptIsNotEvictedByOpens) {
+  start(1);
+  const auto a = put("a");
+  EXPECT_EQ(keep(a).value(), Kept::kFetched);
+  EXPECT_EQ(keep(a).value(), Kept::kWasThere);
+  const auto other = open(put("b"));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::kNoMemory);
+  EXPECT_EQ(content(*open(a)), std::string(kSize, 'a'));
+  EXPECT_EQ(gets(), 1U);
+  EXPECT_EQ(gauge("cache_object_kept_bytes"), static_cast<std::int64_t>(kSize));
+}
+
+TEST_F(ObjectCacheTest, WhatWasLetGoIsEvictedAsOthersAre) {
+  start(1);
+  const auto a = put("a");
+  ASSERT_TRUE(keep(a));
+  EXPECT_EQ(cache_->let_go([](std::string_view key) { return key == "b"; }).objects, 0U);
+  const auto gone = cache_->let_go([](std::string_view key) { return key == "a"; });
+  EXPECT_EQ(gone.objects, 1U);
+  EXPECT_EQ(gone.bytes, kSize);
+  EXPECT_EQ(gauge("cache_object_kept"), 0);
+  EXPECT_TRUE(open(a)) << "it is still resident";
+  EXPECT_EQ(gets(), 1U);
+  EXPECT_TRUE(open(put("b")));
+}
+
+TEST_F(ObjectCacheTest, AnObjectOfAnySizeCanBeKeptAndIsThenOpened) {
+  start(5);  // 20 MiB
+  for (const std::uint64_t size : {std::uint64_t{1}, 9 * kMiB}) {
+    const auto version = put(size == 1 ? "small" : "large", size);
+    EXPECT_EQ(open(version).error().code, ErrorCode::kUnsupported) << "the control";
+    ASSERT_TRUE(keep(version)) << size;
+    const auto object = open(version);
+    ASSERT_TRUE(object) << size;
+    EXPECT_EQ(content(*object).size(), size);
+  }
+  EXPECT_EQ(keep(put("empty", 0)).error().code, ErrorCode::kUnsupported);
+}
+
+TEST_F(ObjectCacheTest, WhatDoesNotFitSaysWhatToRaiseAndEvictsNothing) {
+  start(1);
+  const auto a = put("a");
+  ASSERT_TRUE(open(a));
+  const auto no = keep(put("b", 9 * kMiB));
+  ASSERT_FALSE(no);
+  EXPECT_EQ(no.error().code, ErrorCode::kNoMemory);
+  EXPECT_NE(no.error().detail.find("cache.resident_size"), std::string::npos);
+  EXPECT_NE(no.error().detail.find("10MiB"), std::string::npos) << no.error().detail;
+  EXPECT_TRUE(open(a));
+  EXPECT_EQ(gets(), 1U);
+  EXPECT_EQ(declined("no_room"), 0U) << "no open was declined";
+}
+
+TEST_F(ObjectCacheTest, KeepingMakesRoomAsAnOpenDoes) {
+  start(1);
+  ASSERT_TRUE(open(put("a")));
+  EXPECT_EQ(keep(put("b")).value(), Kept::kFetched);
+}
+
+TEST_F(ObjectCacheTest, OnlyTheNewestVersionOfAKeyIsKept) {
+  start(1);
+  ASSERT_TRUE(keep(put("a")));
+  EXPECT_FALSE(open(put("b"))) << "the control";
+  ASSERT_TRUE(keep(put("a", kSize + 1)));
+  EXPECT_EQ(gauge("cache_object_kept"), 1);
+  EXPECT_EQ(gauge("cache_object_kept_bytes"), static_cast<std::int64_t>(kSize + 1));
+}
+
+TEST_F(ObjectCacheTest, AnOpenDoesNotWaitForALargeObjectThatIsBeingKept) {
+  start(3);
+  const auto large = put("a", 9 * kMiB);
+  store_.hold();
+  auto keeping = keep_later(large);
+  ASSERT_TRUE(eventually([&] { return store_.held().size() == 2; }));
+  EXPECT_EQ(open(large).error().code, ErrorCode::kBusy);
+  EXPECT_EQ(declined("being_fetched"), 1U);
+  store_.release_all();
+  EXPECT_TRUE(keeping.get());
+  EXPECT_TRUE(open(large));
+}
+
+TEST_F(ObjectCacheTest, KeepingJoinsTheFetchOfAnOpen) {
+  start(1);
+  const auto a = put("a");
+  store_.hold();
+  auto opening = open_later(a);
+  auto keeping = keep_later(a);
+  ASSERT_TRUE(eventually([&] { return store_.held().size() == 1; }));
+  store_.release_all();
+  EXPECT_TRUE(opening.get());
+  EXPECT_EQ(keeping.get().value(), Kept::kFetched);
+  EXPECT_FALSE(open(put("b"))) << "it is kept";
+}
+
+TEST_F(ObjectCacheTest, KeepingTellsOfEachPartAndEndsWhenNobodyWaits) {
+  start(8);
+  std::atomic<std::uint64_t> bytes{0};
+  const auto count = [&](std::uint64_t more) {
+    bytes += more;
+    return true;
+  };
+  ASSERT_TRUE(keep_later(put("a", 12 * kMiB), count).get());
+  EXPECT_EQ(bytes, 12 * kMiB);
+  const auto given_up = keep_later(put("b", 12 * kMiB), [](std::uint64_t) { return false; }).get();
+  ASSERT_FALSE(given_up);
+  EXPECT_EQ(given_up.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(gauge("cache_object_kept"), 1);
+}
+
+TEST_F(ObjectCacheTest, AFetchThatFailsKeepsNothing) {
+  start(1);
+  const auto a = put("a");
+  store_.fail_next(FakeObjectStore::Operation::kGet, 1, ErrorCode::kServerError);
+  EXPECT_EQ(keep(a).error().code, ErrorCode::kServerError);
+  EXPECT_TRUE(open(put("b")));
+  EXPECT_EQ(gauge("cache_object_kept"), 0);
+}
+
+TEST_F(ObjectCacheTest, FilesAreMadeAheadOfTheOpensThatNeedThem) {
+  start(8, 8 * kMiB);  // two spares
+  ASSERT_TRUE(open(put("a")));
+  ASSERT_TRUE(eventually([&] { return gauge("cache_object_files") == 3; }));
+  no_files_ = true;
+  const auto b = open(put("b"));
+  ASSERT_TRUE(b) << "it takes a spare one";
+  EXPECT_EQ(content(*b), std::string(kSize, 'b'));
+  EXPECT_TRUE(open(put("c")));
+  EXPECT_FALSE(open(put("d"))) << "the control";
+}
+
+TEST_F(ObjectCacheTest, SparesStayWithinTheBudgetAndMakeRoomForAll) {
+  start(3, 100 * kMiB);  // 12 MiB
+  ASSERT_TRUE(open(put("a")));
+  ASSERT_TRUE(eventually([&] { return gauge("cache_object_files") == 3; }));
+  ASSERT_TRUE(open(put("b", 8 * kMiB)));
+  EXPECT_LE(gauge("cache_object_bytes"), static_cast<std::int64_t>(12 * kMiB));
+}
+
+TEST_F(ObjectCacheTest, WhoIsKeepingIsAnsweredWhenItEnds) {
+  start(3);
+  store_.hold();
+  auto large = keep_later(put("a", 9 * kMiB));
+  ASSERT_TRUE(eventually([&] { return store_.held().size() == 2; }));
+  store_.shut_down();
+  cache_->shut_down();
+  EXPECT_FALSE(large.get());
+  EXPECT_EQ(keep(put("b")).error().code, ErrorCode::kCancelled);
 }
 
 TEST_F(ObjectCacheTest, OpensThatWaitAreAnsweredWhenItEnds) {

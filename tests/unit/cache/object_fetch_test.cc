@@ -25,7 +25,8 @@ class ObjectFetchTest : public testing::Test {
     version_ = {.key = "k", .etag = store_.put("k", bytes_), .size_bytes = kSize};
   }
   void fetch() {
-    fetch_object(store_, version_, region_, clock_.now() + std::chrono::seconds(30),
+    fetch_object(store_, version_, region_,
+                 {.part_deadline = [this] { return clock_.now() + std::chrono::seconds(30); }},
                  [this](std::expected<void, s3::GetFailure> outcome) {
                    EXPECT_FALSE(outcome_) << "done was called twice";
                    outcome_ = std::move(outcome);

@@ -53,6 +53,32 @@ TEST_F(ObjectPoolTest, TheLeastRecentlyUsedGoesFirst) {
   EXPECT_EQ(pool_.bytes(), 9U);
 }
 
+TEST_F(ObjectPoolTest, AnEmptyFileThatFitsIsUsedAlthoughThereIsRoomForANewOne) {
+  const auto other = take_idle(4);
+  const auto spare = pool_.reserve(3).value();
+  EXPECT_FALSE(take(3).value().reused) << "the control: it is still being made";
+  pool_.set_empty(spare);
+  const auto room = take(3).value();
+  EXPECT_TRUE(room.reused);
+  EXPECT_EQ(room.file, spare);
+  EXPECT_NE(room.file, other);
+}
+
+TEST_F(ObjectPoolTest, NothingGoesForAReservation) {
+  take_idle(8);
+  EXPECT_FALSE(pool_.reserve(3));
+  EXPECT_TRUE(pool_.reserve(2));
+  EXPECT_EQ(pool_.bytes(), 10U);
+}
+
+TEST_F(ObjectPoolTest, AReservationWaitsForWhatIsStillToBeClosed) {
+  take_idle(8);
+  ASSERT_TRUE(take(5));  // drops the 8
+  EXPECT_FALSE(pool_.reserve(3)) << "5 of new and 8 of old are still there";
+  pool_.set_closed(8);
+  EXPECT_TRUE(pool_.reserve(3));
+}
+
 TEST_F(ObjectPoolTest, AVictimOfTheSameCapacityIsUsedAgain) {
   take_idle(3);
   const auto same = take_idle(4);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "mount_file.h"
+#include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::config {
@@ -151,6 +152,41 @@ TEST(LoadMountConfig, WantsExactlyOneOfUrlAndUrls) {
   EXPECT_THAT(load("urls = \"http://b\"\n"), HasSubstr("type string, expected up to 256 texts"));
   EXPECT_THAT(load("urls = [1]\n"), HasSubstr("type array"));
   EXPECT_EQ(load("urls = [\"http://b\"]\n"), "") << "the control";
+}
+
+TEST(LoadMountConfig, TakesAnyNumberOfResidentTables) {
+  const auto loaded = load_with(
+      "[[resident]]\nglob = \"weights/*.safetensors\"\n[[resident]]\nglob = \"index/\"\n");
+  ASSERT_TRUE(loaded) << error_of(loaded);
+  ASSERT_EQ(loaded->config.resident.size(), 2U);
+  EXPECT_EQ(loaded->config.resident[0].glob, "weights/*.safetensors");
+  EXPECT_EQ(loaded->config.resident[1].glob, "index");
+  EXPECT_TRUE(load_with("")->config.resident.empty());
+}
+
+TEST(LoadMountConfig, SaysWhatIsWrongInAResidentTable) {
+  const auto error = [](std::string_view text) { return error_of(load_with(text)); };
+  EXPECT_THAT(error("[[resident]]\n"), HasSubstr("[[resident]]: has no key glob"));
+  EXPECT_THAT(error("[[resident]]\nglobe = \"a\"\n"),
+              HasSubstr("[[resident]] globe: no such key; did you mean glob?"));
+  EXPECT_THAT(error("[[resident]]\nglob = 1\n"), HasSubstr("expected text in quotes"));
+  for (const char* glob : {"", "/", "/a", "a//b", "../a", "a/./b"}) {
+    EXPECT_THAT(error(fmt::format("[[resident]]\nglob = \"{}\"\n", glob)),
+                HasSubstr("[[resident]] glob: "))
+        << glob;
+  }
+  EXPECT_THAT(error("[resident]\nglob = \"a\"\n"), HasSubstr("write [[resident]]"));
+  EXPECT_THAT(error("[[cache]]\nsize = 1\n"), HasSubstr("can be there once only"));
+  EXPECT_THAT(error("[[residents]]\n"), HasSubstr("did you mean resident?"));
+}
+
+TEST(LoadMountConfig, ResidentObjectsNeedSomeMemory) {
+  constexpr std::string_view kTable = "[[resident]]\nglob = \"a\"\n";
+  for (const std::string key : {"passthrough_max", "resident_size"}) {
+    EXPECT_THAT(error_of(load_with(fmt::format("[cache]\n{} = 0\n{}", key, kTable))),
+                HasSubstr("leaves nothing for [[resident]]"));
+    EXPECT_TRUE(load_with(fmt::format("[cache]\n{} = 0\n", key))) << "the control";
+  }
 }
 
 TEST(LoadMountConfig, RefusesAKeyOutsideEverySection) {

@@ -31,7 +31,9 @@ TEST(PrintConfig, ShowsEachValueWithItsSource) {
 TEST(PrintConfig, IsAMountFileThatLoadsToTheSameValues) {
   const auto loaded = load_with("[bucket2]\n");
   ASSERT_FALSE(loaded) << "the control: an unknown section does not load";
-  auto first = load_with("[metadata]\nttl = \"0s\"\n[mount]\npoint = \"/mnt/\\\"odd\\\" name\"\n");
+  auto first = load_with(
+      "[metadata]\nttl = \"0s\"\n[mount]\npoint = \"/mnt/\\\"odd\\\" name\"\n"
+      "[[resident]]\nglob = \"a/\\\"b\\\"/*\"\n");
   ASSERT_TRUE(first) << error_of(first);
 
   auto second = load_mount_config_text(print_config(*first), "printed.toml", {});
@@ -40,6 +42,8 @@ TEST(PrintConfig, IsAMountFileThatLoadsToTheSameValues) {
   for (const Key& key : schema()) {
     EXPECT_EQ(toml_value(key, first->config), toml_value(key, second->config)) << key.full_name();
   }
+  ASSERT_EQ(second->config.resident.size(), 1U);
+  EXPECT_EQ(second->config.resident[0].glob, "a/\"b\"/*");
 }
 
 TEST(PrintConfig, HidesSecretsThatAreSet) {

@@ -67,6 +67,15 @@ TEST(CommandLine, KnowsTheOtherVerbs) {
       SizeIs(1));
 }
 
+TEST(CommandLine, WarmTakesPathsAndWhetherToReleaseThem) {
+  const auto warm = parse_as<WarmCommand>({"s3rdmafs", "warm", "/mnt", "a", "b/*"});
+  EXPECT_EQ(warm.mountpoint, "/mnt");
+  EXPECT_EQ(warm.paths, (std::vector<std::string>{"a", "b/*"}));
+  EXPECT_FALSE(warm.release);
+  EXPECT_TRUE(parse_as<WarmCommand>({"s3rdmafs", "warm", "/mnt", "a", "--release"}).release);
+  EXPECT_FALSE(parse({"s3rdmafs", "warm", "/mnt"})) << "no path";
+}
+
 TEST(CommandLine, ShowsHelpOfTheProgramAndOfEachVerb) {
   EXPECT_THAT(parse_as<ShowText>({"s3rdmafs", "--help"}).text, HasSubstr("umount"));
   EXPECT_THAT(parse_as<ShowText>({"s3rdmafs", "mount", "--help"}).text, HasSubstr("--foreground"));

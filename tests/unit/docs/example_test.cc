@@ -24,6 +24,7 @@ TEST(ExampleMountFile, LoadsAndSetsAKeyOfEverySection) {
     if (source.starts_with(kExample)) missing.erase(key->section);
   }
   EXPECT_TRUE(missing.empty()) << *missing.begin();
+  EXPECT_FALSE(loaded->config.resident.empty());
 }
 
 // The control: the same file with one letter wrong does not load.

@@ -28,9 +28,10 @@ TEST(OptionsPage, OfS3rdmafsHasTheOptionsOfEachVerbAndNoOthers) {
   EXPECT_EQ(documented["MOUNT"], help_of({"s3rdmafs", "mount", "--help"}));
   EXPECT_EQ(documented["UMOUNT"], help_of({"s3rdmafs", "umount", "--help"}));
   EXPECT_EQ(documented["STATS"], help_of({"s3rdmafs", "stats", "--help"}));
+  EXPECT_EQ(documented["WARM"], help_of({"s3rdmafs", "warm", "--help"}));
   EXPECT_EQ(documented["DOCTOR"], help_of({"s3rdmafs", "doctor", "--help"}));
   EXPECT_EQ(documented["CONFIG"], help_of({"s3rdmafs", "config", "--help"}));
-  EXPECT_EQ(documented.size(), 6U) << "a verb that the program does not have, or this test";
+  EXPECT_EQ(documented.size(), 7U) << "a verb that the program does not have, or this test";
 }
 
 TEST(OptionsPage, OfTheHelperHasItsOptionsAndNoOthers) {

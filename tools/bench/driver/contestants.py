@@ -58,6 +58,9 @@ class Contestant:
     def make_resident(self, folder):
         """Before a work on warm objects, where there is a way to ask for it."""
 
+    def let_go(self, folder):
+        """Behind such a work: what it made resident makes room for the next."""
+
     def fetched_bytes(self):
         """Bytes it has got from the server so far; None where it does not tell."""
         return None
@@ -102,8 +105,11 @@ class Ours(Contestant):
                                    self.point, log)
 
     def make_resident(self, folder):
-        if re.search(r"^\s+warm\b", run(self.program, "--help"), re.MULTILINE):
-            run(self.program, "warm", self.point, *sorted((self.point / folder).iterdir()))
+        # The largest is half of the cache, which is what whole objects have (rows.py, cache.resident_size).
+        run(self.program, "warm", self.point, self.point / folder)
+
+    def let_go(self, folder):
+        run(self.program, "warm", "--release", self.point, self.point / folder)
 
     def fetched_bytes(self):
         text = run(self.program, "stats", self.point)

@@ -112,6 +112,14 @@ def _make_resident(contestants, work):
             say(f"  {label}: cannot be made resident: {failure}")
 
 
+def _let_go(contestants, work):
+    for side in work.sides.values():
+        try:
+            contestants[side.on].let_go(work.name)
+        except Failure:
+            pass  # it failed before, and was told of
+
+
 def do(place, contestants, work, rounds):
     """{label: Measured}. The first round warms up and does not count."""
     measured = {label: Measured() for label in work.sides}
@@ -134,6 +142,8 @@ def do(place, contestants, work, rounds):
                 continue
             if number > 0:
                 one.runs.append(result)
+    if not work.cold:
+        _let_go(contestants, work)
     for label, one in measured.items():
         if one.runs:
             say(f"  {label:12} " + "  ".join(f"{metric} {one.median(metric):.3g}" for metric in work.metrics

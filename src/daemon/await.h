@@ -4,7 +4,7 @@
 #include <future>
 #include <utility>
 
-namespace s3rdmafs::daemon::doctor {
+namespace s3rdmafs::daemon {
 
 /// Starts one operation and waits for its `done`: await<Result<X>>([&](auto done) { ... }).
 /// Bounded by the operation's own deadline.
@@ -16,4 +16,4 @@ template <class Answer, class Start>
   return answered.get();
 }
 
-}  // namespace s3rdmafs::daemon::doctor
+}  // namespace s3rdmafs::daemon

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "s3rdmafs/base/error.h"
+#include "s3rdmafs/base/unique_fd.h"
+
+namespace s3rdmafs {
+
+/// A listening stream socket with this name, which only this user and root can connect to. Makes
+/// the folder; a name left behind by a process that died is taken over. Errors: kSystem.
+[[nodiscard]] Result<UniqueFd> listen_on_unix_socket(const std::string& path);
+
+/// Errors: kNotFound (nobody listens there), kSystem.
+[[nodiscard]] Result<UniqueFd> connect_to_unix_socket(const std::string& path);
+
+/// How long one send or receive may take.
+void set_socket_timeouts(int socket, std::chrono::seconds timeout);
+
+/// All of it, or false: the peer left or does not read.
+[[nodiscard]] bool send_all(int socket, std::string_view bytes);
+
+}  // namespace s3rdmafs

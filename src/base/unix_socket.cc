@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3rdmafs/base/unix_socket.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace s3rdmafs {
+namespace {
+
+constexpr int kBacklog = 8;  // people and scrapers, not load
+
+Result<sockaddr_un> address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return fail(ErrorCode::kSystem, path + " is too long for a UNIX socket");
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+}  // namespace
+
+Result<UniqueFd> listen_on_unix_socket(const std::string& path) {
+  std::error_code ignored;  // bind below says what is wrong
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  const auto address = address_of(path);
+  if (!address) return std::unexpected(address.error());
+  UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!listener) return fail_errno("socket", errno);
+  ::unlink(path.c_str());
+  const mode_t old_mask = ::umask(0077);
+  const int bound =
+      ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address));
+  const int saved_errno = errno;
+  ::umask(old_mask);
+  if (bound != 0) return fail_errno("socket " + path, saved_errno);
+  if (::listen(listener.get(), kBacklog) != 0) return fail_errno("socket " + path, errno);
+  return listener;
+}
+
+Result<UniqueFd> connect_to_unix_socket(const std::string& path) {
+  const auto address = address_of(path);
+  if (!address) return std::unexpected(address.error());
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return fail_errno("socket", errno);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) !=
+      0) {
+    return fail(ErrorCode::kNotFound, "no daemon answers at " + path + ": " + std::strerror(errno));
+  }
+  return socket;
+}
+
+void set_socket_timeouts(int socket, std::chrono::seconds timeout) {
+  const timeval value{.tv_sec = timeout.count(), .tv_usec = 0};
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &value, sizeof(value));
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &value, sizeof(value));
+}
+
+bool send_all(int socket, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+}  // namespace s3rdmafs

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files made ahead of the opens that need them.
+//
+// A new file's pages are cleared before anything can be put there, which takes as long as the
+// object itself at 20 GB/s, and many times that where the machine is virtual and its host has to
+// find the pages first. So while programs read, a thread makes a few more files of the size that
+// was needed last: data sets are mostly cut into shards of one size. They are counted in the pool
+// from before they are made, only where nothing has to go for them, and are the first to go when
+// room is needed. Once the budget is full there are none: then files are used again, with their
+// pages.
+#include <utility>
+
+#include "cache/object_cache.h"
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::cache {
+
+void ObjectCache::want_spares(std::uint64_t capacity_bytes) {
+  {
+    const MutexLock lock(mutex_);
+    spare_capacity_ = capacity_bytes;
+    if (std::exchange(is_making_spares_, true)) return;
+  }
+  makers_.post([this] { make_spare(); });
+}
+
+// One, and then the next: what else waits for the thread goes between.
+void ObjectCache::make_spare() {
+  std::uint64_t capacity_bytes = 0;
+  std::optional<ObjectPool::FileId> id;
+  {
+    const MutexLock lock(mutex_);
+    capacity_bytes = spare_capacity_;
+    const bool wanted =
+        !is_shut_down_ && pool_.empty_bytes() + capacity_bytes <= options_.spare_bytes_max;
+    if (wanted) id = pool_.reserve(capacity_bytes);
+    if (!id) {
+      is_making_spares_ = false;
+      return;
+    }
+    slots_.emplace(*id, Slot{});
+  }
+  auto file = make_file(capacity_bytes);
+  Result<void> made = file ? (*file)->take_pages() : std::unexpected(file.error());
+  if (!made) {
+    spdlog::debug("cache: no spare file: {}", made.error().detail);
+    if (file) file->reset();  // before its room is given to others
+    const MutexLock lock(mutex_);
+    slots_.erase(*id);
+    pool_.remove(*id);
+    is_making_spares_ = false;
+    return;
+  }
+  {
+    const MutexLock lock(mutex_);
+    slots_.at(*id).file = std::move(*file);
+    pool_.set_empty(*id);
+    update_gauges();
+  }
+  spares_made_.add();
+  makers_.post([this] { make_spare(); });
+}
+
+}  // namespace s3rdmafs::cache

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/resident/control_socket.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "metrics/stats_socket.h"
+#include "s3rdmafs/base/thread_name.h"
+#include "s3rdmafs/base/units.h"
+#include "s3rdmafs/base/unix_socket.h"
+
+namespace s3rdmafs::daemon {
+namespace {
+
+constexpr int kPollMs = 200;  // how soon the thread notices that the mount ends
+// For one piece of a request or an answer; a client that is stopped counts as gone.
+constexpr std::chrono::seconds kClientTimeout{5};
+// A command line has 2 MiB at most (execve(2), unless the limit on stacks was raised).
+constexpr std::size_t kRequestBytesMax = 8 * kMiB;
+
+std::optional<std::vector<std::string>> read_words(int socket) {
+  std::string text;
+  char buffer[4096];
+  while (text.size() < kRequestBytesMax) {
+    const ssize_t n = ::recv(socket, buffer, sizeof(buffer), 0);
+    if (n < 0) return std::nullopt;
+    if (n > 0) {
+      text.append(buffer, static_cast<std::size_t>(n));
+      continue;
+    }
+    std::vector<std::string> words;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find('\0', at), text.size());
+      words.push_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+    return words;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string control_socket_path(std::string_view mount_point) {
+  return metrics::stats_socket_path(mount_point) + ".control";
+}
+
+bool ControlRequest::say(std::string line) {
+  std::ranges::replace(line, '\n', '?');
+  line += '\n';
+  has_left_ = has_left_ || !send_all(socket_, line);
+  return !has_left_;
+}
+
+bool ControlRequest::is_wanted() const {
+  if (has_left_ || stop_.stop_requested()) return false;
+  // It has ended its side of the connection long ago; a hang-up is the end of both.
+  pollfd watched{.fd = socket_, .events = 0, .revents = 0};
+  return ::poll(&watched, 1, 0) == 0;
+}
+
+Result<std::unique_ptr<ControlSocket>> ControlSocket::listen(std::string path, Answer answer) {
+  auto listener = listen_on_unix_socket(path);
+  if (!listener) return std::unexpected(listener.error());
+  return std::unique_ptr<ControlSocket>(
+      new ControlSocket(std::move(path), std::move(answer), std::move(*listener)));
+}
+
+ControlSocket::ControlSocket(std::string path, Answer answer, UniqueFd listener)
+    : path_(std::move(path)), answer_(std::move(answer)), listener_(std::move(listener)) {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+ControlSocket::~ControlSocket() { ::unlink(path_.c_str()); }
+
+void ControlSocket::run(const std::stop_token& stop) {
+  set_thread_name("control");
+  while (!stop.stop_requested()) {
+    pollfd watched{.fd = listener_.get(), .events = POLLIN, .revents = 0};
+    if (::poll(&watched, 1, kPollMs) <= 0) continue;
+    const UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!client) continue;
+    set_socket_timeouts(client.get(), kClientTimeout);
+    auto words = read_words(client.get());
+    if (!words) continue;
+    ControlRequest request(client.get(), stop, std::move(*words));
+    answer_(request);
+  }
+}
+
+Result<UniqueFd> send_request(const std::string& path, const std::vector<std::string>& words) {
+  auto socket = connect_to_unix_socket(path);
+  if (!socket) return socket;
+  std::string text;
+  for (const std::string& word : words) text.append(word).push_back('\0');
+  if (!send_all(socket->get(), text) || ::shutdown(socket->get(), SHUT_WR) != 0) {
+    return fail(ErrorCode::kSystem, "the daemon does not take the request");
+  }
+  return socket;
+}
+
+}  // namespace s3rdmafs::daemon

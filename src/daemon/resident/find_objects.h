@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "s3/object_store.h"
+#include "s3rdmafs/base/clock.h"
+
+namespace s3rdmafs::daemon {
+
+/// Where to look; borrowed.
+struct Bucket {
+  s3::ObjectStore& store;
+  const Clock& clock;
+  std::string prefix;                         ///< of the mount: empty or ending in "/"
+  std::chrono::milliseconds request_timeout;  ///< with all attempts
+};
+
+/// The objects that a path of the mount stands for: a file; all that is below a directory; each
+/// match of a pattern (path_pattern.h), directories again with all that is below them. What cannot
+/// be a path in the mount is left out (vfs/directory_listing.h). What is really called like the
+/// pattern comes first. Blocks for one request after another.
+///
+/// @param goes_on  asked between two requests; false: kCancelled
+/// Errors: kNotFound (nothing is called so), kCancelled, and the store's.
+[[nodiscard]] Result<std::vector<s3::ObjectInfo>> find_objects(
+    const Bucket& bucket, const std::string& pattern, const std::function<bool()>& goes_on);
+
+}  // namespace s3rdmafs::daemon

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/resident/keep_objects.h"
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/mutex.h"
+
+namespace s3rdmafs::daemon {
+namespace {
+
+// With four parts of 8 MiB each, enough to fill a link by objects of any size; more would make
+// programs that read meanwhile wait behind us.
+constexpr std::size_t kParallelObjects = 4;
+// How often a person sees the bar move.
+constexpr std::chrono::milliseconds kProgressInterval{200};
+// The rest will have failed for the same reasons.
+constexpr std::size_t kProblemsMax = 5;
+
+class Run : public std::enable_shared_from_this<Run> {
+ public:
+  Run(cache::ObjectCache& cache, std::chrono::milliseconds part_timeout)
+      : cache_(cache), part_timeout_(part_timeout) {}
+
+  void start(const s3::ObjectInfo& object) {
+    if (object.size_bytes == 0) {
+      const MutexLock lock(mutex_);
+      ++outcome_.were_there.objects;
+      return;
+    }
+    {
+      const MutexLock lock(mutex_);
+      ++under_way_;
+    }
+    const auto came = std::make_shared<std::atomic<std::uint64_t>>(0);
+    cache_.keep({.key = object.key, .etag = object.etag, .size_bytes = object.size_bytes},
+                {.part_timeout = part_timeout_,
+                 .on_part =
+                     [self = shared_from_this(), came](std::uint64_t bytes) {
+                       *came += bytes;
+                       self->bytes_under_way_ += bytes;
+                       return !self->is_cancelled_;
+                     }},
+                [self = shared_from_this(), key = object.key, size = object.size_bytes,
+                 came](const Result<cache::ObjectCache::Kept>& kept) {
+                  self->bytes_under_way_ -= *came;
+                  self->end(key, size, kept);
+                });
+  }
+
+  void cancel() {
+    is_cancelled_ = true;
+    const MutexLock lock(mutex_);
+    outcome_.was_cancelled = true;
+  }
+
+  /// Until fewer than this are under way, or the deadline; what is resident then.
+  bool wait_for_fewer_than(std::size_t objects, std::chrono::steady_clock::time_point deadline) {
+    const MutexLock lock(mutex_);
+    while (under_way_ >= objects) {
+      if (!changed_.wait_until(mutex_, deadline)) return under_way_ < objects;
+    }
+    return true;
+  }
+
+  [[nodiscard]] KeepProgress so_far() {
+    const MutexLock lock(mutex_);
+    return {.objects = outcome_.fetched.objects + outcome_.were_there.objects,
+            .bytes = outcome_.fetched.bytes + outcome_.were_there.bytes + bytes_under_way_};
+  }
+
+  [[nodiscard]] KeepOutcome outcome() {
+    const MutexLock lock(mutex_);
+    return outcome_;
+  }
+
+ private:
+  void end(const std::string& key, std::uint64_t size_bytes,
+           const Result<cache::ObjectCache::Kept>& kept) {
+    {
+      const MutexLock lock(mutex_);
+      --under_way_;
+      count(key, size_bytes, kept);
+    }
+    changed_.notify_all();
+  }
+
+  void count(const std::string& key, std::uint64_t size_bytes,
+             const Result<cache::ObjectCache::Kept>& kept) REQUIRES(mutex_) {
+    const auto add = [size_bytes](KeepProgress& to) {
+      ++to.objects;
+      to.bytes += size_bytes;
+    };
+    if (kept) {
+      const bool was_there = *kept == cache::ObjectCache::Kept::kWasThere;
+      add(was_there ? outcome_.were_there : outcome_.fetched);
+      return;
+    }
+    if (kept.error().code == ErrorCode::kCancelled && outcome_.was_cancelled) return;
+    if (kept.error().code == ErrorCode::kNoMemory) {
+      add(outcome_.no_room);
+    } else {
+      ++outcome_.failed;
+    }
+    if (outcome_.problems.size() < kProblemsMax) {
+      outcome_.problems.push_back(fmt::format("{}: {}", key, kept.error().detail));
+    }
+  }
+
+  cache::ObjectCache& cache_;
+  const std::chrono::milliseconds part_timeout_;
+  std::atomic<bool> is_cancelled_{false};
+  std::atomic<std::uint64_t> bytes_under_way_{0};
+
+  Mutex mutex_;  // leaf
+  CondVar changed_;
+  std::size_t under_way_ GUARDED_BY(mutex_) = 0;
+  KeepOutcome outcome_ GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+KeepOutcome keep_objects(cache::ObjectCache& cache, const std::vector<s3::ObjectInfo>& objects,
+                         std::chrono::milliseconds part_timeout,
+                         const std::function<bool(const KeepProgress& so_far)>& on_progress) {
+  using SteadyClock = std::chrono::steady_clock;
+  const auto run = std::make_shared<Run>(cache, part_timeout);
+  auto next_progress = SteadyClock::now() + kProgressInterval;
+  std::size_t next = 0;
+  bool goes_on = true;
+  // One more round at the end, in which all that is under way ends.
+  while (next <= objects.size()) {
+    const bool is_last = next == objects.size() || !goes_on;
+    if (run->wait_for_fewer_than(is_last ? 1 : kParallelObjects, next_progress)) {
+      if (is_last) break;
+      run->start(objects[next++]);
+    }
+    if (SteadyClock::now() < next_progress) continue;
+    next_progress = SteadyClock::now() + kProgressInterval;
+    if (goes_on && !on_progress(run->so_far())) {
+      goes_on = false;
+      run->cancel();
+    }
+  }
+  return run->outcome();
+}
+
+}  // namespace s3rdmafs::daemon

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/resident/resident_keeper.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/base/thread_name.h"
+
+namespace s3rdmafs::daemon {
+namespace {
+
+// A server that restarts is back in seconds; one that stays away is asked as seldom as for news.
+constexpr std::chrono::seconds kFirstPause{2};
+// What a person calls soon, at the price of a listing of each directory.
+constexpr std::chrono::seconds kPauseMax{300};
+
+void pause(const std::stop_token& stop, std::chrono::seconds duration) {
+  constexpr std::chrono::milliseconds kStep{200};  // how soon the end of the mount is seen
+  const auto end = std::chrono::steady_clock::now() + duration;
+  while (!stop.stop_requested() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(kStep);
+  }
+}
+
+constexpr std::string_view kObjects = "resident_objects";
+constexpr std::string_view kObjectsHelp = "Objects of [[resident]] by what became of them";
+
+}  // namespace
+
+ResidentKeeper::ResidentKeeper(Bucket bucket, cache::ObjectCache& cache, metrics::Registry& metrics,
+                               std::vector<std::string> globs)
+    : bucket_(std::move(bucket)),
+      cache_(cache),
+      globs_(std::move(globs)),
+      wanted_(metrics.gauge(kObjects, kObjectsHelp, R"(state="wanted")")),
+      resident_(metrics.gauge(kObjects, kObjectsHelp, R"(state="resident")")),
+      no_room_(metrics.gauge(kObjects, kObjectsHelp, R"(state="no_room")")),
+      failures_(metrics.counter("resident_failures_total",
+                                "Rounds over [[resident]] in which something failed")) {}
+
+void ResidentKeeper::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void ResidentKeeper::run(const std::stop_token& stop) {
+  set_thread_name("resident");
+  std::chrono::seconds retry = kFirstPause;
+  while (!stop.stop_requested()) {
+    if (keep_all(stop)) {
+      retry = kFirstPause;
+      pause(stop, kPauseMax);
+    } else {
+      failures_.add();
+      pause(stop, retry);
+      retry = std::min(2 * retry, kPauseMax);
+    }
+  }
+}
+
+bool ResidentKeeper::keep_all(const std::stop_token& stop) {
+  const auto goes_on = [&stop] { return !stop.stop_requested(); };
+  bool is_complete = true;
+  std::vector<s3::ObjectInfo> objects;
+  std::set<std::string> keys;
+  for (const std::string& glob : globs_) {
+    auto found = find_objects(bucket_, glob, goes_on);
+    if (!found) {
+      if (stop.stop_requested()) return true;
+      spdlog::warn("resident: '{}': {}", glob, found.error().detail);
+      // Nothing called so yet is no failure: it is looked for again as all others are.
+      is_complete = is_complete && found.error().code == ErrorCode::kNotFound;
+      continue;
+    }
+    for (s3::ObjectInfo& object : *found) {
+      if (keys.insert(object.key).second) objects.push_back(std::move(object));
+    }
+  }
+  if (is_complete) {  // then what is no longer there is gone
+    cache_.let_go([&](std::string_view key) {
+      const std::string name(key);
+      return keys_.contains(name) && !keys.contains(name);
+    });
+    keys_ = std::move(keys);
+  }
+  const KeepOutcome outcome = keep_objects(cache_, objects, bucket_.request_timeout,
+                                           [&](const KeepProgress&) { return goes_on(); });
+  if (outcome.was_cancelled) return true;
+  report(objects.size(), outcome);
+  return is_complete && outcome.failed == 0;
+}
+
+void ResidentKeeper::report(std::size_t objects, const KeepOutcome& outcome) {
+  const std::size_t resident = outcome.fetched.objects + outcome.were_there.objects;
+  wanted_.set(static_cast<std::int64_t>(objects));
+  resident_.set(static_cast<std::int64_t>(resident));
+  no_room_.set(static_cast<std::int64_t>(outcome.no_room.objects));
+  std::string report = fmt::format("{} of {} objects are resident", resident, objects);
+  for (const std::string& problem : outcome.problems) report += "; " + problem;
+  if (report == std::exchange(last_report_, report)) return;
+  spdlog::log(outcome.is_whole() ? spdlog::level::info : spdlog::level::warn, "resident: {}",
+              report);
+}
+
+}  // namespace s3rdmafs::daemon

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/resident/warm_request.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "daemon/resident/keep_objects.h"
+#include "daemon/resident/path_pattern.h"
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::daemon {
+namespace {
+
+using Paths = std::span<const std::string>;
+
+// Objects in the order in which they were named, each once.
+struct Found {
+  std::vector<s3::ObjectInfo> objects;
+  std::uint64_t bytes = 0;
+  std::size_t failed = 0;
+};
+
+Found find_all(const Bucket& bucket, Paths paths, ControlRequest& request) {
+  Found found;
+  std::set<std::string> keys;
+  for (const std::string& path : paths) {
+    auto objects = find_objects(bucket, path, [&request] { return request.is_wanted(); });
+    if (!objects) {
+      request.say(fmt::format("problem {}: {}", path, objects.error().detail));
+      ++found.failed;
+      continue;
+    }
+    for (s3::ObjectInfo& object : *objects) {
+      if (!keys.insert(object.key).second) continue;
+      found.bytes += object.size_bytes;
+      found.objects.push_back(std::move(object));
+    }
+  }
+  return found;
+}
+
+void warm(const Bucket& bucket, cache::ObjectCache& cache, Paths paths, ControlRequest& request) {
+  const Found found = find_all(bucket, paths, request);
+  request.say(fmt::format("found {} {}", found.objects.size(), found.bytes));
+  const KeepOutcome outcome = keep_objects(
+      cache, found.objects, bucket.request_timeout, [&request](const KeepProgress& so_far) {
+        return request.say(fmt::format("progress {} {}", so_far.objects, so_far.bytes)) &&
+               request.is_wanted();
+      });
+  spdlog::info("warm: {} objects fetched, {} were there, {} found no room, {} failed{}",
+               outcome.fetched.objects, outcome.were_there.objects, outcome.no_room.objects,
+               outcome.failed + found.failed, outcome.was_cancelled ? "; cancelled" : "");
+  for (const std::string& problem : outcome.problems) request.say("problem " + problem);
+  request.say(fmt::format("fetched {} {}", outcome.fetched.objects, outcome.fetched.bytes));
+  request.say(
+      fmt::format("were_there {} {}", outcome.were_there.objects, outcome.were_there.bytes));
+  request.say(fmt::format("no_room {} {} {}", outcome.no_room.objects, outcome.no_room.bytes,
+                          cache.bytes_max()));
+  request.say(fmt::format("failed {}", outcome.failed + found.failed));
+  if (!outcome.was_cancelled && request.is_wanted()) request.say("end");
+}
+
+void release(const Bucket& bucket, cache::ObjectCache& cache, Paths paths,
+             ControlRequest& request) {
+  const auto amount = cache.let_go([&](std::string_view key) {
+    key.remove_prefix(std::min(key.size(), bucket.prefix.size()));
+    return std::ranges::any_of(paths, [key](const std::string& path) { return covers(path, key); });
+  });
+  request.say(fmt::format("released {} {}", amount.objects, amount.bytes));
+  request.say("end");
+}
+
+}  // namespace
+
+void answer_request(const Bucket& bucket, cache::ObjectCache* cache, ControlRequest& request) {
+  const std::vector<std::string>& words = request.words();
+  const std::string command = words.empty() ? "" : words.front();
+  if (command != kWarmCommand && command != kReleaseCommand) {
+    request.say("error this daemon does not know the request '" + command +
+                "': it is of another version");
+    return;
+  }
+  if (cache == nullptr) {
+    request.say(
+        "error this mount keeps no whole objects, which takes Linux 6.9, CAP_SYS_ADMIN, and "
+        "cache.passthrough_max and cache.resident_size above 0");
+    return;
+  }
+  request.say("accepted");
+  const Paths paths = Paths(words).subspan(1);
+  if (command == kWarmCommand) return warm(bucket, *cache, paths, request);
+  release(bucket, *cache, paths, request);
+}
+
+}  // namespace s3rdmafs::daemon

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/resident/find_objects.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fakes/fake_clock.h"
+#include "fakes/fake_object_store.h"
+
+namespace s3rdmafs::daemon {
+namespace {
+
+using fakes::FakeObjectStore;
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+class FindObjectsTest : public testing::Test {
+ protected:
+  FindObjectsTest() {
+    for (const char* key : {"p/a", "p/d/1.bin", "p/d/2.bin", "p/d/sub/3.bin", "p/d2/1.bin",
+                            "p/e/x[1]", "p/e/x1", "q/a"}) {
+      store_.put(key, key);
+    }
+  }
+
+  Result<std::vector<std::string>> find(const std::string& pattern) {
+    const auto objects = find_objects(bucket_, pattern, [this] { return goes_on_; });
+    if (!objects) return std::unexpected(objects.error());
+    std::vector<std::string> keys;
+    for (const s3::ObjectInfo& object : *objects) {
+      EXPECT_FALSE(object.etag.empty()) << object.key;
+      keys.push_back(object.key);
+    }
+    return keys;
+  }
+
+  fakes::FakeClock clock_;
+  FakeObjectStore store_{clock_};
+  bool goes_on_ = true;
+  const Bucket bucket_{.store = store_,
+                       .clock = clock_,
+                       .prefix = "p/",
+                       .request_timeout = std::chrono::seconds(30)};
+};
+
+TEST_F(FindObjectsTest, AFileIsItself) { EXPECT_THAT(*find("a"), ElementsAre("p/a")); }
+
+TEST_F(FindObjectsTest, ADirectoryIsAllBelowIt) {
+  EXPECT_THAT(*find("d"), UnorderedElementsAre("p/d/1.bin", "p/d/2.bin", "p/d/sub/3.bin"));
+  EXPECT_EQ(find("")->size(), 7U);
+}
+
+TEST_F(FindObjectsTest, APatternIsWhatMatchesIt) {
+  EXPECT_THAT(*find("d*/1.bin"), ElementsAre("p/d/1.bin", "p/d2/1.bin"));
+  EXPECT_THAT(*find("d/*.bin"), UnorderedElementsAre("p/d/1.bin", "p/d/2.bin"));
+  EXPECT_THAT(*find("?/sub"), ElementsAre("p/d/sub/3.bin")) << "a directory that matches";
+  EXPECT_THAT(*find("e/x?"), ElementsAre("p/e/x1"));
+}
+
+TEST_F(FindObjectsTest, WhatIsReallyCalledSoComesFirst) {
+  EXPECT_THAT(*find("e/x[1]"), ElementsAre("p/e/x[1]"));
+}
+
+TEST_F(FindObjectsTest, AListingOfManyPagesIsReadToItsEnd) {
+  store_.set_page_keys_max(1);
+  EXPECT_EQ(find("d")->size(), 3U);
+}
+
+TEST_F(FindObjectsTest, WhatTheMountHidesIsNotFound) {
+  store_.put("p/a/below", "x");  // now directory a hides file a
+  EXPECT_THAT(*find("a"), ElementsAre("p/a/below"));
+  store_.put("p/d/", "");
+  store_.put("p/d//y", "x");
+  EXPECT_EQ(find("d")->size(), 3U);
+}
+
+TEST_F(FindObjectsTest, NothingCalledSoIsAnError) {
+  for (const char* pattern : {"nothing", "d/*.txt", "no/such/*", "q/a"}) {
+    const auto found = find(pattern);
+    ASSERT_FALSE(found) << pattern;
+    EXPECT_EQ(found.error().code, ErrorCode::kNotFound) << pattern;
+  }
+}
+
+TEST_F(FindObjectsTest, TheStoresErrorsAreTold) {
+  store_.fail_next(FakeObjectStore::Operation::kList, 1, ErrorCode::kAccessDenied);
+  EXPECT_EQ(find("d/*").error().code, ErrorCode::kAccessDenied);
+}
+
+TEST_F(FindObjectsTest, EndsWhenNobodyWaits) {
+  goes_on_ = false;
+  EXPECT_EQ(find("d").error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(find("*").error().code, ErrorCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::daemon
