@@ -45,8 +45,8 @@ struct GetRequest {
   rdma::Window window;  ///< where the bytes go; its length is the range's length, >= 1
 };
 
-/// By which path the bytes of a GET came.
-enum class Path { kRdma, kHttp };
+/// By which path the bytes of a GET came: kDisk where disk/ had them.
+enum class Path { kRdma, kHttp, kDisk };
 
 /// A GET that failed.
 struct GetFailure {
