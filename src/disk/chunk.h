@@ -16,8 +16,8 @@ namespace s3rdmafs::disk {
 inline constexpr std::uint64_t kUnitBytes = 64 * kKiB;
 
 /// Objects are divided into chunks of this size, the last one shorter: the largest run of bytes
-/// that lies in one piece on the disk. As large as the memory cache's largest block, whose fills
-/// therefore are one piece each.
+/// that lies in one piece on the disk. Long enough that a disk is at its best, and half of the
+/// longest GET of the memory cache, so that the write buffer holds a good number of them.
 inline constexpr std::uint64_t kChunkBytes = 4 * kMiB;
 
 /// Positions on the disk, and lengths of transfers by O_DIRECT, are multiples of this: no block of

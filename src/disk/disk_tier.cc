@@ -33,8 +33,6 @@ constexpr unsigned kReadThreads = 8;
 constexpr std::size_t kQueueMax = 256;
 // Far longer than a disk takes that is well, and no longer than the slowest of servers.
 constexpr std::chrono::milliseconds kPatience{500};
-// 16 chunks: what arrives in 20 ms at the 3 GB/s that a disk takes.
-constexpr std::uint64_t kWriteBufferBytes = 64 * kMiB;
 // For the last of the write buffer: twice what a disk of 100 MB/s takes for it.
 constexpr std::chrono::milliseconds kLastWrites{1300};
 
@@ -77,7 +75,7 @@ Result<std::unique_ptr<DiskTier>> DiskTier::open(const Options& options, s3::Obj
                                   .segment_bytes = segment_bytes},
                                  metrics);
   if (!chunks) return std::unexpected(chunks.error());
-  auto ring = WriteRing::create(kWriteBufferBytes);
+  auto ring = WriteRing::create(options.write_buffer_bytes);
   if (!ring) return std::unexpected(ring.error());
   return std::unique_ptr<DiskTier>(
       new DiskTier(options, std::move(*chunks), std::move(*ring), store, clock, metrics));
