@@ -137,6 +137,12 @@ struct MountConfig {
   };
   std::vector<Resident> resident;
 
+  struct Disk {
+    std::string path;                 ///< a folder of this mount's own; empty: no disk tier
+    std::uint64_t size_bytes = 0;     ///< what it may take, a hard limit
+    std::uint64_t reserve_bytes = 0;  ///< what it leaves free on its file system
+  } disk;
+
   struct Write {
     WriteMode mode = WriteMode::kOff;
     std::uint64_t part_bytes = 0;    ///< of the first parts of an object; later ones are larger

@@ -212,6 +212,19 @@ constexpr Key kKeys[] = {
      Size{[](MountConfig& c) -> auto& { return c.cache.passthrough_max_bytes; }, 0, 16 * kTiB, 1},
      Default{"64MiB"}, "The largest object that is fetched whole when it is opened; 0: none."},
 
+    // Off: only the administrator knows which disk is local, fast and has room.
+    {"disk", "path", Text{[](MountConfig& c) -> auto& { return c.disk.path; }, check_path},
+     Default{""}, "Folder for a cache on a local disk, of this mount's own; empty: none."},
+    // Many times the memory cache, and there on any disk that is worth it. 64 MiB: eight segments
+    // of chunks; 1 PiB is more than a machine has, so it is a typing error.
+    {"disk", "size",
+     Size{[](MountConfig& c) -> auto& { return c.disk.size_bytes; }, 64 * kMiB, 1024 * kTiB, 1},
+     Default{"64GiB"}, "What the disk cache's files may take, never exceeded."},
+    // Enough for logs and core dumps of the machine it is on.
+    {"disk", "reserve",
+     Size{[](MountConfig& c) -> auto& { return c.disk.reserve_bytes; }, 0, 1024 * kTiB, 1},
+     Default{"10GiB"}, "What the disk cache leaves free on its file system, whoever fills it."},
+
     // Training must not be able to damage its data set; who wants checkpoints says so.
     {"write", "mode",
      Choice<WriteMode>{[](MountConfig& c) -> auto& { return c.write.mode; }, kWriteModes},

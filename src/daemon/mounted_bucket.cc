@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <future>
@@ -18,6 +19,7 @@
 #include "daemon/resident/control_socket.h"
 #include "daemon/resident/resident_keeper.h"
 #include "daemon/resident/warm_request.h"
+#include "disk/disk_tier.h"
 #include "fuse/kernel_settings.h"
 #include "fuse/session.h"
 #include "metrics/stats_socket.h"
@@ -71,6 +73,7 @@ struct MountedBucket::Layers {
   s3::StaticCredentials credentials;
   std::unique_ptr<rdma::Fabric> fabric;
   std::unique_ptr<s3::HttpObjectStore> store;
+  std::unique_ptr<disk::DiskTier> disk;  // none without disk.path
   std::unique_ptr<cache::Arena> arena;
   std::unique_ptr<cache::BlockCache> cache;
   std::unique_ptr<cache::ObjectCache> objects;  // none where the kernel cannot pass through
@@ -92,10 +95,17 @@ struct MountedBucket::Layers {
 
   Result<void> build_store();
   Result<void> check_bucket_answers();
+  Result<void> build_disk();
   Result<void> build_cache();
   Result<void> build_uploads();
   Result<void> build_mount();
   void build_keeper();
+
+  /// What the caches fill themselves from.
+  [[nodiscard]] s3::ObjectStore& fill_source() const {
+    if (disk) return *disk;
+    return *store;
+  }
 };
 
 Result<void> MountedBucket::Layers::build_store() {
@@ -122,6 +132,21 @@ Result<void> MountedBucket::Layers::check_bucket_answers() {
   return answered.get();  // bounded by the deadline
 }
 
+Result<void> MountedBucket::Layers::build_disk() {
+  const config::MountConfig& config = plan.config;
+  if (config.disk.path.empty()) return {};
+  // Several endpoints are one store, in whatever order they are written.
+  const std::string store_name = std::ranges::min(config.endpoint.all_urls());
+  auto opened = disk::DiskTier::open({.path = config.disk.path,
+                                      .scope = store_name + "/" + config.bucket.name,
+                                      .size_bytes = config.disk.size_bytes,
+                                      .reserve_bytes = config.disk.reserve_bytes},
+                                     *store, clock, metrics);
+  if (!opened) return std::unexpected(opened.error());
+  disk = std::move(*opened);
+  return {};
+}
+
 Result<void> MountedBucket::Layers::build_cache() {
   const config::MountConfig& config = plan.config;
   CacheShares shares = share_cache(config.cache);
@@ -134,13 +159,13 @@ Result<void> MountedBucket::Layers::build_cache() {
                  arena->note());
   }
   cache = std::make_unique<cache::BlockCache>(
-      *arena, *store, clock, metrics,
+      *arena, fill_source(), clock, metrics,
       cache::BlockCache::Options{.read_ahead_max_bytes = config.read_ahead.window_max_bytes,
                                  .fill_deadline = config.retry.deadline});
   if (!shares.objects) return {};
   const auto files = std::make_shared<const cache::HugeTmpfs>(std::move(*shares.objects));
   objects = std::make_unique<cache::ObjectCache>(
-      [files] { return files->make_file(); }, *store, *fabric, clock, metrics,
+      [files] { return files->make_file(); }, fill_source(), *fabric, clock, metrics,
       cache::ObjectCache::Options{
           .limits = {.bytes_max = shares.objects_bytes, .files_max = object_files_max()},
           .object_bytes_min = kPassthroughFromBytes,
@@ -228,7 +253,7 @@ MountedBucket::~MountedBucket() {
   if (layers_->uploads) layers_->uploads->shut_down(deadline);
   // First those that wait for an RDMA session: they then fail in the store as well.
   layers_->fabric->shut_down();
-  layers_->store->shut_down();
+  layers_->fill_source().shut_down();
   // Before the cache, whose answers they wait for.
   layers_->control.reset();
   layers_->keeper.reset();
@@ -241,10 +266,10 @@ Result<std::unique_ptr<MountedBucket>> MountedBucket::create(const MountPlan& pl
   if (!over_ring) return std::unexpected(over_ring.error());
   auto layers = std::make_unique<Layers>(plan);
   layers->over_ring = *over_ring;
-  for (const auto step : {&Layers::build_store, &Layers::check_bucket_answers, &Layers::build_cache,
-                          &Layers::build_uploads, &Layers::build_mount}) {
+  for (const auto step : {&Layers::build_store, &Layers::check_bucket_answers, &Layers::build_disk,
+                          &Layers::build_cache, &Layers::build_uploads, &Layers::build_mount}) {
     if (auto done = ((*layers).*step)(); !done) {
-      if (layers->store) layers->store->shut_down();
+      if (layers->store) layers->fill_source().shut_down();
       return std::unexpected(done.error());
     }
   }

@@ -48,8 +48,8 @@ struct GetRequest {
   bool can_restart = false;
 };
 
-/// By which path the bytes of a GET came.
-enum class Path { kRdma, kHttp };
+/// By which path the bytes of a GET came: kDisk where disk/ had them.
+enum class Path { kRdma, kHttp, kDisk };
 
 /// A GET that failed.
 struct GetFailure {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/mount_config.h"
 #include "daemon/doctor/check.h"
 #include "s3rdmafs/rdma/rdma_devices.h"
 
@@ -25,6 +26,8 @@ void add_transfer_checks(Checks& checks);    ///< data that moves
 /// @param limit_bytes  RLIMIT_MEMLOCK; @param may_exceed  CAP_IPC_LOCK
 [[nodiscard]] Finding judge_locked_memory(std::uint64_t limit_bytes, bool may_exceed,
                                           std::uint64_t cache_bytes, bool is_required);
+/// Looks at the folder, and makes none.
+[[nodiscard]] Finding judge_disk_cache(const config::MountConfig::Disk& disk);
 [[nodiscard]] Finding judge_clock(std::chrono::seconds ours_ahead);
 /// One line with every device, port and GID, and what hinders each.
 [[nodiscard]] Finding judge_devices(const std::vector<rdma::verbs::DeviceInfo>& devices);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <linux/capability.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
 #include "daemon/doctor/machine_facts.h"
+#include "disk/cache_folder.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 
@@ -47,7 +50,40 @@ class LockedMemoryCheck final : public Check {
   }
 };
 
+class DiskCacheCheck final : public Check {
+ public:
+  std::string_view name() const override { return "disk cache"; }
+  std::string_view needs() const override { return "mount file"; }
+  Finding run(Context& context) override { return judge_disk_cache(context.config().disk); }
+};
+
 }  // namespace
+
+Finding judge_disk_cache(const config::MountConfig::Disk& disk) {
+  if (disk.path.empty()) return {Level::kPass, "not asked for", {}};
+  const auto folder = disk::CacheFolder::open(disk.path, disk::CacheFolder::IfMissing::kFail);
+  if (!folder) {
+    const Error& error = folder.error();
+    if (error.code == ErrorCode::kNotFound) {
+      const std::string parent = std::filesystem::path(disk.path).parent_path();
+      if (::access(parent.c_str(), W_OK | X_OK) == 0) {
+        return {Level::kPass, disk.path + " will be made", {}};
+      }
+      return {Level::kFail, parent + " is not there or may not be written to", "make " + disk.path};
+    }
+    if (error.code == ErrorCode::kBusy) return {Level::kNote, error.detail, {}};
+    return {Level::kFail, error.detail, "or name another folder as disk.path"};
+  }
+  const auto free_bytes = folder->free_bytes();
+  if (!free_bytes) return {Level::kFail, free_bytes.error().detail, {}};
+  const std::uint64_t spare_bytes =
+      *free_bytes > disk.reserve_bytes ? *free_bytes - disk.reserve_bytes : 0;
+  const std::string seen = fmt::format("{} has {} MiB free, {} of them to be left", disk.path,
+                                       *free_bytes / kMiB, format_size(disk.reserve_bytes));
+  if (spare_bytes > 0) return {Level::kPass, seen, {}};
+  return {Level::kDegraded, seen + ": there is no room for it",
+          "free some, or lower disk.reserve, or choose another disk"};
+}
 
 Finding judge_locked_memory(std::uint64_t limit_bytes, bool may_exceed, std::uint64_t cache_bytes,
                             bool is_required) {
@@ -64,6 +100,7 @@ Finding judge_locked_memory(std::uint64_t limit_bytes, bool may_exceed, std::uin
 void add_mount_file_checks(Checks& checks) {
   checks.push_back(std::make_unique<MountFileCheck>());
   checks.push_back(std::make_unique<LockedMemoryCheck>());
+  checks.push_back(std::make_unique<DiskCacheCheck>());
 }
 
 }  // namespace s3rdmafs::daemon::doctor

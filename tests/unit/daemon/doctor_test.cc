@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
 #include "daemon/doctor/report.h"
+#include "disk/cache_folder.h"
+#include "fakes/temporary_folder.h"
+#include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::daemon::doctor {
 namespace {
@@ -91,6 +96,32 @@ TEST(DoctorChecks, KnowWhatAKernelLacks) {
   EXPECT_EQ(judge_kernel("4.19.0").level, Level::kFail);
   EXPECT_EQ(judge_kernel("6.1.0-13-amd64").level, Level::kNote);
   EXPECT_EQ(judge_kernel("6.18.2").level, Level::kPass);
+}
+
+TEST(DoctorDiskCache, SaysWhetherTheFolderCanBeUsed) {
+  const fakes::TemporaryFolder temporary;
+  const auto judge = [](const std::string& path, std::uint64_t reserve_bytes) {
+    return judge_disk_cache({.path = path, .size_bytes = kGiB, .reserve_bytes = reserve_bytes});
+  };
+  const std::string good = temporary.path();
+  EXPECT_EQ(judge("", 0).level, Level::kPass);
+  EXPECT_EQ(judge(good, 0).level, Level::kPass);
+  EXPECT_EQ(judge(good + "/new", 0).level, Level::kPass);
+  EXPECT_FALSE(std::filesystem::exists(good + "/new"));
+  EXPECT_EQ(judge(good + "/no/such", 0).level, Level::kFail);
+  EXPECT_EQ(judge(good, 1024 * kTiB).level, Level::kDegraded);
+
+  std::filesystem::permissions(good, std::filesystem::perms::all);
+  EXPECT_EQ(judge(good, 0).level, Level::kFail);
+}
+
+TEST(DoctorDiskCache, AMountThatHasTheFolderIsNoFault) {
+  const fakes::TemporaryFolder temporary;
+  const auto held = disk::CacheFolder::open(temporary.path(), disk::CacheFolder::IfMissing::kFail);
+  ASSERT_TRUE(held);
+  EXPECT_EQ(
+      judge_disk_cache({.path = temporary.path(), .size_bytes = kGiB, .reserve_bytes = 0}).level,
+      Level::kNote);
 }
 
 }  // namespace

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whoever can write here could not make us serve wrong bytes by accident (checksums), but could on
+// purpose; whoever can read here reads the bucket. So the folder is its owner's alone, or refused.
+#include "disk/cache_folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::disk {
+namespace {
+
+Result<void> check_owner(const std::string& path, int fd) {
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) return fail_errno("stat " + path, errno);
+  if (status.st_uid != ::geteuid()) {
+    return fail(
+        ErrorCode::kAccessDenied,
+        fmt::format("disk.path {} belongs to user {}, not to the one who mounts ({}); choose "
+                    "another folder, or change its owner",
+                    path, status.st_uid, ::geteuid()));
+  }
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return fail(ErrorCode::kAccessDenied,
+                fmt::format("disk.path {} has mode {:04o}, so that others may enter it; run: chmod "
+                            "700 {}",
+                            path, status.st_mode & 07777, path));
+  }
+  return {};
+}
+
+std::string holder_of(int lock) {
+  std::array<char, 32> text{};
+  const ssize_t length = ::pread(lock, text.data(), text.size(), 0);
+  return length > 0
+             ? " (process " + std::string(text.data(), static_cast<std::size_t>(length)) + ")"
+             : "";
+}
+
+// The process's number is in it for the error message alone.
+Result<UniqueFd> take_lock(const std::string& path, int folder) {
+  UniqueFd lock(::openat(folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock) return fail_errno("disk.path: open " + path + "/lock", errno);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return fail_errno("disk.path: lock " + path + "/lock", errno);
+    return fail(
+        ErrorCode::kBusy,
+        fmt::format("disk.path {} is in use by another mount{}; give each mount a folder of "
+                    "its own",
+                    path, holder_of(lock.get())));
+  }
+  const std::string pid = std::to_string(::getpid());
+  if (::ftruncate(lock.get(), 0) != 0 || ::pwrite(lock.get(), pid.data(), pid.size(), 0) < 0) {
+    spdlog::debug("disk: {}/lock cannot be written",
+                  path);  // a full disk: the lock holds all the same
+  }
+  return lock;
+}
+
+}  // namespace
+
+Result<CacheFolder> CacheFolder::open(const std::string& path, IfMissing if_missing) {
+  if (if_missing == IfMissing::kMake && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return fail_errno("disk.path: make the folder " + path, errno);
+  }
+  UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder) {
+    if (errno == ENOENT) return fail(ErrorCode::kNotFound, "disk.path " + path + " is not there");
+    if (errno == ENOTDIR || errno == ELOOP) {
+      return fail(ErrorCode::kNotDirectory,
+                  "disk.path " + path +
+                      " is not a folder, or a symbolic link to one; name the folder "
+                      "itself");
+    }
+    return fail_errno("disk.path: open " + path, errno);
+  }
+  if (auto ok = check_owner(path, folder.get()); !ok) return std::unexpected(ok.error());
+  auto lock = take_lock(path, folder.get());
+  if (!lock) return std::unexpected(lock.error());
+  return CacheFolder(std::move(folder), std::move(*lock));
+}
+
+Result<std::uint64_t> CacheFolder::free_bytes() const {
+  struct statvfs status{};
+  if (::fstatvfs(folder_.get(), &status) != 0) return fail_errno("statvfs of disk.path", errno);
+  return std::uint64_t{status.f_bavail} * status.f_frsize;
+}
+
+Result<std::vector<std::string>> CacheFolder::names() const {
+  // Of its own: a copy of the descriptor would share, and move, the position.
+  const int fd = ::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return fail_errno("open disk.path", errno);
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd), ::closedir);
+  if (!directory) return fail_errno("list disk.path", errno);
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(directory.get())) names.emplace_back(entry->d_name);
+  return names;
+}
+
+}  // namespace s3rdmafs::disk

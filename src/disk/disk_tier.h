@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "disk/chunk_store.h"
+#include "disk/read_threads.h"
+#include "disk/write_ring.h"
+#include "s3/object_store.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/metrics/registry.h"
+
+namespace s3rdmafs::disk {
+
+/// An ObjectStore that keeps what was read from another one on a local disk. Thread-safe.
+///
+/// get() is answered from the disk where all of its range is there and its checksums are right, and
+/// by the other store in every other case; what that one sends is written to the disk afterwards,
+/// by a thread of its own, or not at all where that thread is behind. All else goes to the other
+/// store.
+class DiskTier final : public s3::ObjectStore {
+ public:
+  struct Options {
+    std::string path;   ///< the folder; made if only its last part is missing
+    std::string scope;  ///< names server and bucket: another scope's bytes are never served
+    std::uint64_t size_bytes = 0;
+    std::uint64_t reserve_bytes = 0;
+    std::uint64_t segment_bytes = 0;  ///< 0: chosen by size_bytes
+    /// Memory for copies that wait to be written; 16 chunks: what arrives in 20 ms at the 3 GB/s
+    /// that a disk takes.
+    std::uint64_t write_buffer_bytes = 64 * kMiB;
+    /// How long the tier is off after the disk failed.
+    std::chrono::milliseconds rest{60'000};
+  };
+
+  /// Takes the folder and finds what is in it. Errors: as CacheFolder::open; kNoMemory.
+  /// Borrows all but the options; destroy it after shut_down() and before the other store.
+  [[nodiscard]] static Result<std::unique_ptr<DiskTier>> open(const Options& options,
+                                                              s3::ObjectStore& store,
+                                                              const Clock& clock,
+                                                              metrics::Registry& metrics);
+  ~DiskTier() override;
+
+  void head(std::string key, Deadline deadline, Done<s3::ObjectInfo> done) override {
+    store_.head(std::move(key), deadline, std::move(done));
+  }
+  void list(s3::ListRequest request, Deadline deadline, Done<s3::ListPage> done) override {
+    store_.list(std::move(request), deadline, std::move(done));
+  }
+  void get(s3::GetRequest request, Deadline deadline, s3::GetDone done) override;
+  /// Also shuts the other store down, and gives what was copied a short time to reach the disk.
+  void shut_down() override;
+
+  /// Waits until all that was copied has been written or dropped. False where that takes longer.
+  [[nodiscard]] bool wait_for_writes(Deadline deadline) {
+    return ring_->wait_until_empty(deadline);
+  }
+
+ private:
+  struct Counts {
+    explicit Counts(metrics::Registry& metrics);
+    metrics::Counter& hits;
+    metrics::Counter& misses;
+    metrics::Counter& bypasses;
+    metrics::Counter& read_bytes;
+    metrics::Counter& written_bytes;
+    metrics::Counter& corrupt;
+    metrics::Counter& errors;
+    metrics::Counter& dropped;
+    metrics::Gauge& up;
+  };
+
+  DiskTier(const Options& options, std::unique_ptr<ChunkStore> chunks,
+           std::unique_ptr<WriteRing> ring, s3::ObjectStore& store, const Clock& clock,
+           metrics::Registry& metrics);
+
+  void read_from_disk(std::vector<Piece> pieces, s3::GetRequest request, Deadline deadline,
+                      s3::GetDone done);
+  void read_from_store(const ObjectId& object, s3::GetRequest request, Deadline deadline,
+                       s3::GetDone done);
+  [[nodiscard]] bool read_pieces(const std::vector<Piece>& pieces, const rdma::Window& window,
+                                 Scratch& scratch);
+  void keep(const ObjectId& object, std::uint64_t offset_bytes, std::span<const std::byte> bytes);
+  void write_behind();
+  [[nodiscard]] bool is_resting() const;
+  void rest(const Error& cause);
+  void end_rest();
+
+  const std::string scope_;
+  const std::chrono::milliseconds rest_;
+  s3::ObjectStore& store_;
+  const Clock& clock_;
+  Counts counts_;
+  const std::unique_ptr<ChunkStore> chunks_;
+  const std::unique_ptr<WriteRing> ring_;
+  std::atomic<std::chrono::steady_clock::time_point> resting_until_{};
+  std::atomic<bool> closing_ = false;
+  ReadThreads readers_;
+  std::jthread writer_;  // last: ends before what it uses
+};
+
+}  // namespace s3rdmafs::disk

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "disk/read_threads.h"
+
+#include <utility>
+
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/thread_name.h"
+
+namespace s3rdmafs::disk {
+
+ReadThreads::ReadThreads(const Clock& clock, Options options) : clock_(clock), options_(options) {
+  for (unsigned i = 0; i < options_.threads; ++i) {
+    threads_.emplace_back([this, i] {
+      set_thread_name(fmt::format("disk-read-{}", i));
+      run();
+    });
+  }
+}
+
+ReadThreads::~ReadThreads() { finish(); }
+
+bool ReadThreads::try_post(Job& job) {
+  {
+    const MutexLock lock(mutex_);
+    if (finishing_ || queue_.size() >= options_.queue_max) return false;
+    queue_.push_back({.job = std::move(job), .since = clock_.now()});
+  }
+  wake_.notify_one();
+  return true;
+}
+
+std::vector<ReadThreads::Waiting> ReadThreads::take_late(
+    std::chrono::steady_clock::time_point since_before) {
+  std::vector<Waiting> late;
+  const MutexLock lock(mutex_);
+  while (!queue_.empty() && queue_.front().since < since_before) {
+    late.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  return late;
+}
+
+void ReadThreads::give_up_late() {
+  for (Waiting& waiting : take_late(clock_.now() - options_.patience)) waiting.job(nullptr);
+}
+
+void ReadThreads::finish() {
+  {
+    const MutexLock lock(mutex_);
+    finishing_ = true;
+  }
+  wake_.notify_all();
+  for (std::jthread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+  for (Waiting& waiting : take_late(std::chrono::steady_clock::time_point::max())) {
+    waiting.job(nullptr);
+  }
+}
+
+void ReadThreads::run() {
+  Scratch scratch;
+  for (;;) {
+    Job job;
+    {
+      // Only so that no wait is without a bound; nothing happens then.
+      constexpr std::chrono::seconds kTick{1};
+      const MutexLock lock(mutex_);
+      while (queue_.empty() && !finishing_) {
+        wake_.wait_until(mutex_, std::chrono::steady_clock::now() + kTick);
+      }
+      if (finishing_) return;
+      job = std::move(queue_.front().job);
+      queue_.pop_front();
+    }
+    job(&scratch);
+  }
+}
+
+}  // namespace s3rdmafs::disk

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "disk/verified_read.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/mutex.h"
+
+namespace s3rdmafs::disk {
+
+/// Threads that read from the disk, behind a queue that nobody waits in for long. Thread-safe.
+class ReadThreads {
+ public:
+  /// Called once, with scratch memory to read from the disk with, or with nothing: then the disk is
+  /// late, or all ends, and the bytes have to come from elsewhere.
+  using Job = std::move_only_function<void(Scratch*)>;
+
+  struct Options {
+    unsigned threads = 0;
+    std::size_t queue_max = 0;
+    std::chrono::milliseconds
+        patience{};  ///< a job that waited longer is not for the disk any more
+  };
+  ReadThreads(const Clock& clock, Options options);
+  ~ReadThreads();
+
+  /// Queues the job; false where the queue is full, and the job is as it was.
+  [[nodiscard]] bool try_post(Job& job) EXCLUDES(mutex_);
+  /// Calls the jobs that have waited too long, on this thread: where the disk hangs, the threads
+  /// do.
+  void give_up_late() EXCLUDES(mutex_);
+  /// Lets running jobs end, calls all others with nothing, and ends the threads. Call once, or
+  /// leave it to the destructor.
+  void finish() EXCLUDES(mutex_);
+
+ private:
+  struct Waiting {
+    Job job;
+    std::chrono::steady_clock::time_point since;
+  };
+  void run();
+  [[nodiscard]] std::vector<Waiting> take_late(std::chrono::steady_clock::time_point since_before)
+      EXCLUDES(mutex_);
+
+  const Clock& clock_;
+  const Options options_;
+  Mutex mutex_;  // leaf
+  CondVar wake_;
+  std::deque<Waiting> queue_ GUARDED_BY(mutex_);
+  bool finishing_ GUARDED_BY(mutex_) = false;
+  std::vector<std::jthread> threads_;  // last: end before what they use
+};
+
+}  // namespace s3rdmafs::disk

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "disk/read_threads.h"
+
+#include <future>
+
+#include <gtest/gtest.h>
+
+#include "fakes/fake_clock.h"
+
+namespace s3rdmafs::disk {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{500};
+
+/// One thread, which hangs on the disk until it is let go.
+class ReadThreadsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ReadThreads::Job hang = [this](Scratch*) {
+      began_.set_value();
+      let_go_.get_future().wait();
+    };
+    ASSERT_TRUE(threads_.try_post(hang));
+    began_.get_future().wait();
+  }
+  ReadThreads::Job job() {
+    return [this](Scratch* scratch) { ++(scratch != nullptr ? read_ : given_up_); };
+  }
+
+  fakes::FakeClock clock_;
+  std::promise<void> began_;
+  std::promise<void> let_go_;
+  std::atomic<int> read_{0};
+  std::atomic<int> given_up_{0};
+  ReadThreads threads_{clock_, {.threads = 1, .queue_max = 2, .patience = kPatience}};
+};
+
+TEST_F(ReadThreadsTest, NobodyWaitsLongWhileTheDiskHangs) {
+  ReadThreads::Job waiting = job();
+  ASSERT_TRUE(threads_.try_post(waiting));
+  threads_.give_up_late();
+  EXPECT_EQ(given_up_, 0) << "the control: it has not waited for long";
+  clock_.advance(kPatience + std::chrono::milliseconds(1));
+  threads_.give_up_late();
+  EXPECT_EQ(given_up_, 1);
+  let_go_.set_value();
+}
+
+TEST_F(ReadThreadsTest, AFullQueueLeavesTheJobWithTheCaller) {
+  for (int i = 0; i < 2; ++i) {
+    ReadThreads::Job queued = job();
+    ASSERT_TRUE(threads_.try_post(queued));
+  }
+  ReadThreads::Job refused = job();
+  EXPECT_FALSE(threads_.try_post(refused));
+  refused(nullptr);
+  EXPECT_EQ(given_up_, 1);
+  let_go_.set_value();
+}
+
+TEST_F(ReadThreadsTest, TheEndCallsEveryJob) {
+  ReadThreads::Job queued = job();
+  ASSERT_TRUE(threads_.try_post(queued));
+  let_go_.set_value();
+  threads_.finish();
+  EXPECT_EQ(read_ + given_up_, 1);
+  ReadThreads::Job late = job();
+  EXPECT_FALSE(threads_.try_post(late));
+}
+
+}  // namespace
+}  // namespace s3rdmafs::disk
