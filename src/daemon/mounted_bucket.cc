@@ -164,7 +164,8 @@ Result<void> MountedBucket::Layers::build_mount() {
                                                 .file_mode = config.mount.file_mode,
                                                 .directory_mode = config.mount.directory_mode,
                                                 .negative_ttl = config.metadata.negative_ttl,
-                                                .deadline = config.retry.deadline}});
+                                                .deadline = config.retry.deadline},
+                                       .read = config.read});
   auto mounted = fuse::Session::mount(*context, {.source = plan.source,
                                                  .mount_point = plan.mount_point,
                                                  .allow_other = config.mount.allow_other,
