@@ -14,6 +14,7 @@
 #include "cache/object_cache.h"
 #include "daemon/choose_fabric.h"
 #include "daemon/choose_transport.h"
+#include "daemon/numa_node.h"
 #include "daemon/object_memory.h"
 #include "fuse/kernel_settings.h"
 #include "fuse/session.h"
@@ -107,6 +108,7 @@ Result<void> MountedBucket::Layers::check_bucket_answers() {
 
 Result<void> MountedBucket::Layers::build_cache() {
   const config::MountConfig& config = plan.config;
+  const PreferNode near_the_device(node_of_devices(fabric->name(), config.rdma.rails));
   CacheShares shares = share_cache(config.cache);
   auto made = cache::Arena::create(shares.blocks_bytes, arena_lock(config.cache.lock), *fabric,
                                    {.budget_bytes = config.cache.size_bytes});
