@@ -114,6 +114,13 @@ def test_patterns_of_the_mount_file_name_files_for_either(site):
     assert how_opened(mounted, mounted / "deep/d.bulk") == "direct"
 
 
+def test_safetensors_are_opened_for_those_who_map_them(site):
+    target = fill(site.target(), "model.safetensors", "model.bin")
+    mounted = site.mount(target, BUCKET, cache=PIECES)
+    assert how_opened(mounted, mounted / "model.safetensors") == "cached"
+    assert how_opened(mounted, mounted / "model.bin") == "direct"
+
+
 def test_an_overwritten_object_has_no_habits_and_nothing_of_the_old_page_cache(site):
     target = fill(site.target(), "a")
     mounted = site.mount(target, BUCKET, cache=PIECES, metadata={"ttl": "0s"})
