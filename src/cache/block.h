@@ -3,6 +3,7 @@
 // of it guarded by BlockCache's lock.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -13,25 +14,28 @@
 #include "cache/block_pool.h"
 #include "cache/read_ahead.h"
 #include "cache/read_cache.h"
+#include "cache/unit_mask.h"
 
 namespace s3rdmafs::cache {
 
 /// The least that is ever fetched and the grain of what is known to be there: a random 4 KiB read
-/// costs 64 KiB of transfer, and a 4 MiB block's state is one 64-bit word.
+/// costs 64 KiB of transfer.
 inline constexpr std::uint64_t kUnitBytes = 64 * kKiB;
-static_assert(block_bytes(BlockClass::k4MiB) / kUnitBytes == 64);
-
-/// One bit a unit of a block, unit 0 lowest.
-using UnitMask = std::uint64_t;
-
-/// Units [first, last) of a block.
-[[nodiscard]] constexpr UnitMask unit_mask(std::uint64_t first, std::uint64_t last) noexcept {
-  const UnitMask below_last = last >= 64 ? ~UnitMask{0} : (UnitMask{1} << last) - 1;
-  const UnitMask below_first = (UnitMask{1} << first) - 1;
-  return below_last & ~below_first;
-}
+static_assert(block_bytes(BlockClass::k8MiB) / kUnitBytes == kUnitsMax);
 
 struct Block;
+
+/// Names a block within its object: the number-th of its class.
+struct BlockName {
+  BlockClass block_class{};
+  std::uint64_t number = 0;
+  [[nodiscard]] bool operator==(const BlockName&) const = default;
+};
+struct BlockNameHash {
+  [[nodiscard]] std::size_t operator()(const BlockName& name) const noexcept {
+    return name.number * kBlockClasses + static_cast<std::size_t>(name.block_class);
+  }
+};
 
 /// One version of one object: what its blocks and streams hang on. Kept while it has either.
 struct CachedObject {
@@ -41,9 +45,9 @@ struct CachedObject {
         streams(version.size_bytes) {}
 
   const ObjectVersion version;
-  const BlockClass block_class;
+  const BlockClass block_class;  ///< what streams fill; fragments are smaller
   ReadAhead streams;
-  std::unordered_map<std::uint64_t, std::shared_ptr<Block>> blocks;  // by number
+  std::unordered_map<BlockName, std::shared_ptr<Block>, BlockNameHash> blocks;
   std::size_t readers = 0;
 };
 
@@ -53,7 +57,7 @@ struct PendingRead;
 /// pin and fill: a block that was taken out of the index lives until the last of them is done.
 struct Block {
   std::shared_ptr<CachedObject> object;
-  std::uint64_t number = 0;  ///< offset in the object is number * block_bytes(class)
+  BlockName name;
   BlockPlace place;
   UnitMask valid = 0;         ///< bytes are there
   UnitMask filling = 0;       ///< a fill is under way; never overlaps valid
@@ -62,8 +66,14 @@ struct Block {
   std::chrono::steady_clock::time_point first_read;
   std::vector<std::shared_ptr<PendingRead>> waiters;
 
-  [[nodiscard]] std::uint64_t object_offset() const {
-    return number * block_bytes(object->block_class);
+  [[nodiscard]] std::uint64_t size_bytes() const { return block_bytes(name.block_class); }
+  [[nodiscard]] std::uint64_t object_offset() const { return name.number * size_bytes(); }
+
+  /// The units that `range` of the object touches.
+  [[nodiscard]] UnitMask units_of(ByteRange range) const {
+    const std::uint64_t begin = std::max(range.begin, object_offset()) - object_offset();
+    const std::uint64_t end = std::min(range.end - object_offset(), size_bytes());
+    return unit_mask(begin / kUnitBytes, (end + kUnitBytes - 1) / kUnitBytes);
   }
 };
 
@@ -80,6 +90,7 @@ struct PendingRead {
   Done<PinnedBytes> done;
   std::array<Part, PinnedBytes::kPiecesMax> parts;
   std::size_t part_count = 0;
+  bool is_step = false;   ///< of a stream
   unsigned restarts = 0;  ///< after a late write became possible; bounded by kRestartsMax
   bool waits = false;     ///< counted in the gauge of waiting reads
 };

@@ -18,13 +18,17 @@
 // Locks. mutex_ (order 3) is never held over the store, a Done or a renewal: events collect Actions
 // under it and carry them out after it.
 //
-// Cost. A hit is one lock, a hash look-up and an allocation for each of its one or two pins.
-// Finding a victim looks at every slab: 1 us for each GiB of cache, once for each 8 MiB filled.
+// Blocks and fragments. A large object is cut into blocks of a slab each, so that a stream's GETs
+// can be as long. A read that is no step of a stream goes into fragments, blocks of about its own
+// length: random readers would else take 8 MiB of memory for each 4 KiB. Where the large block is
+// there already it goes into that. Bytes may be in both; they are of one version, so the same.
+//
+// Cost. A hit is one lock, one or two hash look-ups and an allocation for each of its one or two
+// pins.
 #include "cache/block_cache.h"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
@@ -40,21 +44,21 @@ constexpr unsigned kRestartsMax = 2;
 // longer than the round trip that a second read would cost.
 constexpr BlockClass kWholeUpTo = BlockClass::k512KiB;
 
-// What is read again later than this was not read twice by one pass over it: processes that go
-// through a file together are closer to each other.
-constexpr std::chrono::milliseconds kPassTime{1000};
-
-// A NUL cannot be part of a key.
-std::string index_key(const ObjectVersion& version) { return version.key + '\0' + version.etag; }
-
-// The units of block `number` that `range` touches.
-UnitMask units_of(const CachedObject& object, std::uint64_t number, ByteRange range) {
-  const std::uint64_t block_begin = number * block_bytes(object.block_class);
-  const std::uint64_t block_end = block_begin + block_bytes(object.block_class);
-  const std::uint64_t begin = std::max(range.begin, block_begin) - block_begin;
-  const std::uint64_t end = std::min(range.end, block_end) - block_begin;
-  return unit_mask(begin / kUnitBytes, (end + kUnitBytes - 1) / kUnitBytes);
+// The class of fragments for a read that is no step of a stream, two of which hold it; the object's
+// own where there are none.
+BlockClass fragment_class(const CachedObject& object, ByteRange range) {
+  if (object.block_class <= kWholeUpTo) return object.block_class;
+  return std::min(block_class_for(range.end - range.begin), object.block_class);
 }
+
+// Numbers of the blocks that a range lies in: [first, last).
+struct BlockNumbers {
+  BlockNumbers(BlockClass block_class, ByteRange range)
+      : first(range.begin / block_bytes(block_class)),
+        last((range.end + block_bytes(block_class) - 1) / block_bytes(block_class)) {}
+  std::uint64_t first;
+  std::uint64_t last;
+};
 
 }  // namespace
 
@@ -103,7 +107,6 @@ BlockCache::BlockCache(Arena& arena, s3::ObjectStore& store, const Clock& clock,
                                     R"(cause="demand")")),
       read_ahead_bytes_(metrics.counter(
           "cache_fill_bytes_total", "Bytes asked of the store by cause", R"(cause="read_ahead")")),
-      evictions_(metrics.counter("cache_evictions_total", "Slabs evicted")),
       quarantines_(metrics.counter("cache_quarantines_total",
                                    "Slabs withheld because a late write was possible")),
       pins_(metrics.gauge("cache_pins", "Blocks held by reads and replies")),
@@ -112,7 +115,7 @@ BlockCache::BlockCache(Arena& arena, s3::ObjectStore& store, const Clock& clock,
       slabs_free_(metrics.gauge("cache_slabs", "Slabs by state", R"(state="free")")),
       slabs_quarantined_(metrics.gauge("cache_slabs", "Slabs by state", R"(state="quarantined")")),
       pool_(arena.slab_count()),
-      blocks_of_slab_(arena.slab_count()),
+      index_(pool_, clock, metrics),
       quarantine_(
           arena, "cache-renew", [this](std::uint32_t slab) { on_slab_renewed(slab); },
           [this] { on_tick(); }) {
@@ -122,20 +125,14 @@ BlockCache::BlockCache(Arena& arena, s3::ObjectStore& store, const Clock& clock,
   update_slab_gauges();
 }
 
-// Objects and blocks own each other while they are in the index. The quarantine's thread still
-// runs.
-BlockCache::~BlockCache() {
-  const MutexLock lock(mutex_);
-  for (std::uint32_t slab = 0; slab < blocks_of_slab_.size(); ++slab) forget_blocks_of(slab);
-}
+BlockCache::~BlockCache() = default;
 
 std::shared_ptr<ObjectReader> BlockCache::open(ObjectVersion version) {
   const MutexLock lock(mutex_);
-  auto& object = objects_[index_key(version)];
-  if (!object) object = std::make_shared<CachedObject>(std::move(version));
+  auto object = index_.find_or_make(std::move(version));
   ++object->readers;
   ++readers_open_;
-  return std::make_shared<Reader>(*this, object);
+  return std::make_shared<Reader>(*this, std::move(object));
 }
 
 void BlockCache::prefetch(ObjectVersion version) {
@@ -143,11 +140,9 @@ void BlockCache::prefetch(ObjectVersion version) {
   {
     const MutexLock lock(mutex_);
     if (version.size_bytes > read_ahead_share()) return;
-    auto& entry = objects_[index_key(version)];
-    if (!entry) entry = std::make_shared<CachedObject>(std::move(version));
-    const std::shared_ptr<CachedObject> object = entry;
+    const std::shared_ptr<CachedObject> object = index_.find_or_make(std::move(version));
     plan_read_ahead(object, {.begin = 0, .end = object->version.size_bytes}, actions);
-    drop_if_unused(object);
+    index_.drop_if_unused(object);
   }
   carry_out(std::move(actions));
 }
@@ -156,7 +151,7 @@ void BlockCache::close(const std::shared_ptr<CachedObject>& object) {
   const MutexLock lock(mutex_);
   --object->readers;
   --readers_open_;
-  drop_if_unused(object);
+  index_.drop_if_unused(object);
 }
 
 void BlockCache::read(const std::shared_ptr<CachedObject>& object, ByteRange range,
@@ -172,6 +167,7 @@ void BlockCache::read(const std::shared_ptr<CachedObject>& object, ByteRange ran
       read->range = range;
       read->deadline = deadline;
       read->done = std::exchange(done, nullptr);
+      read->is_step = object->streams.expects(range.begin);
       start_or_queue(read, actions);
     }
     (waits ? waits_ : hits_).add();
@@ -185,18 +181,25 @@ void BlockCache::read(const std::shared_ptr<CachedObject>& object, ByteRange ran
 }
 
 bool BlockCache::pin_if_there(const CachedObject& object, ByteRange range, PinnedBytes& bytes) {
-  const std::uint64_t size = block_bytes(object.block_class);
-  std::array<const std::shared_ptr<Block>*, PinnedBytes::kPiecesMax> blocks{};
+  if (pin_blocks_if_there(object, object.block_class, range, bytes)) return true;
+  const BlockClass fragments = fragment_class(object, range);
+  return fragments != object.block_class && pin_blocks_if_there(object, fragments, range, bytes);
+}
+
+bool BlockCache::pin_blocks_if_there(const CachedObject& object, BlockClass block_class,
+                                     ByteRange range, PinnedBytes& bytes) {
+  std::array<const std::shared_ptr<Block>*, PinnedBytes::kPiecesMax> found{};
   std::size_t count = 0;
-  for (std::uint64_t number = range.begin / size; number * size < range.end; ++number) {
-    const auto found = object.blocks.find(number);
-    if (found == object.blocks.end()) return false;
-    if ((units_of(object, number, range) & ~found->second->valid) != 0) return false;
-    blocks.at(count++) = &found->second;
+  const BlockNumbers numbers(block_class, range);
+  for (std::uint64_t number = numbers.first; number < numbers.last; ++number) {
+    const auto at = object.blocks.find({block_class, number});
+    if (at == object.blocks.end()) return false;
+    if ((at->second->units_of(range) & ~at->second->valid) != 0) return false;
+    found.at(count++) = &at->second;
   }
-  for (const std::shared_ptr<Block>* block : std::span(blocks).first(count)) {
-    note_read(**block, units_of(object, (*block)->number, range), range);
-    add_user((*block)->place.slab);
+  for (const std::shared_ptr<Block>* block : std::span(found).first(count)) {
+    index_.note_read(**block, range);
+    pool_.add_user((*block)->place.slab);
     pins_.add(1);
     bytes.add(bytes_in(**block, range), std::make_unique<BlockPin>(*this, *block));
   }
@@ -209,25 +212,39 @@ void BlockCache::start_or_queue(const std::shared_ptr<PendingRead>& read, Action
   if (!std::exchange(read->waits, true)) reads_waiting_.add(1);
 }
 
+BlockClass BlockCache::class_for(const PendingRead& read) {
+  const CachedObject& object = *read.object;
+  if (read.is_step) return object.block_class;
+  const BlockNumbers numbers(object.block_class, read.range);
+  for (std::uint64_t number = numbers.first; number < numbers.last; ++number) {
+    if (!object.blocks.contains({object.block_class, number})) {
+      return fragment_class(object, read.range);
+    }
+  }
+  return object.block_class;
+}
+
 bool BlockCache::start(const std::shared_ptr<PendingRead>& read, Actions& actions) {
   const std::shared_ptr<CachedObject>& object = read->object;
-  const std::uint64_t size = block_bytes(object->block_class);
+  const BlockClass block_class = class_for(*read);
   // An object of one small block is fetched whole: its other reads follow at once.
   const bool is_small = object->block_class <= kWholeUpTo;
   const ByteRange wanted =
       is_small ? ByteRange{.begin = 0, .end = object->version.size_bytes} : read->range;
 
-  for (std::uint64_t number = read->range.begin / size; number * size < read->range.end; ++number) {
-    auto block = find_or_make_block(object, number);
+  const BlockNumbers numbers(block_class, read->range);
+  for (std::uint64_t number = numbers.first; number < numbers.last; ++number) {
+    auto block = index_.find_or_make_block(object, {block_class, number});
+    update_slab_gauges();
     if (!block) {
       release_parts(*read);
       return false;
     }
-    add_user(block->place.slab);
+    pool_.add_user(block->place.slab);
     pins_.add(1);
-    const UnitMask needed = units_of(*object, number, read->range);
-    note_read(*block, needed, read->range);
-    read->parts.at(read->part_count++) = {.block = block, .needed = needed};
+    index_.note_read(*block, read->range);
+    const UnitMask needed = block->units_of(read->range);
+    read->parts.at(read->part_count++) = {.block = std::move(block), .needed = needed};
   }
 
   bool complete = true;
@@ -235,8 +252,7 @@ bool BlockCache::start(const std::shared_ptr<PendingRead>& read, Actions& action
     const PendingRead::Part& part = read->parts.at(i);
     if ((part.needed & ~part.block->valid) == 0) continue;
     complete = false;
-    plan_fills(part.block, units_of(*object, part.block->number, wanted), read->deadline,
-               demand_bytes_, actions);
+    plan_fills(part.block, part.block->units_of(wanted), read->deadline, demand_bytes_, actions);
     // A read that starts over may still be waiting in the block that was not lost.
     auto& waiters = part.block->waiters;
     if (std::ranges::find(waiters, read) == waiters.end()) waiters.push_back(read);
@@ -249,52 +265,36 @@ bool BlockCache::start(const std::shared_ptr<PendingRead>& read, Actions& action
   return true;
 }
 
-// A second read of the same bytes, later and not as the next step of the first, is what tells data
-// that is used again from data that streams by.
-void BlockCache::note_read(Block& block, UnitMask needed, ByteRange range) {
-  const bool is_next = range.begin == block.read_to;
-  block.read_to = range.end;
-  const bool is_again = (needed & block.read) != 0;
-  if (block.read != 0 && (is_next || !is_again)) {
-    block.read |= needed;
-    return;
-  }
-  const auto now = clock_.now();
-  if (block.read == 0) block.first_read = now;
-  block.read |= needed;
-  if (is_again && now - block.first_read >= kPassTime) pool_.keep(block.place.slab);
-}
-
 void BlockCache::plan_fills(const std::shared_ptr<Block>& block, UnitMask wanted, Deadline deadline,
                             metrics::Counter& cause, Actions& actions) {
   UnitMask missing = wanted & ~block->valid & ~block->filling;
   while (missing != 0) {
-    const auto first = static_cast<std::uint64_t>(std::countr_zero(missing));
-    const auto count = static_cast<std::uint64_t>(std::countr_one(missing >> first));
-    const UnitMask run = unit_mask(first, first + count);
-    missing &= ~run;
-    block->filling |= run;
-    add_user(block->place.slab);
+    const UnitRun run = lowest_run(missing);
+    const UnitMask mask = unit_mask(run.first, run.last);
+    missing &= ~mask;
+    block->filling |= mask;
+    pool_.add_user(block->place.slab);
     fills_in_flight_.add(1);
-    cause.add(count * kUnitBytes);
-    actions.fills.push_back({.block = block, .mask = run, .deadline = deadline});
+    cause.add((run.last - run.first) * kUnitBytes);
+    actions.fills.push_back({.block = block, .units = run, .deadline = deadline});
   }
 }
 
 void BlockCache::plan_read_ahead(const std::shared_ptr<CachedObject>& object, ByteRange range,
                                  Actions& actions) {
   if (range.empty() || !starved_.empty()) return;  // readers come before guesses
-  const std::uint64_t size = block_bytes(object->block_class);
   const Deadline deadline = clock_.now() + options_.fill_deadline;
-  for (std::uint64_t number = range.begin / size; number * size < range.end; ++number) {
-    const auto block = find_or_make_block(object, number);
+  const BlockNumbers numbers(object->block_class, range);
+  for (std::uint64_t number = numbers.first; number < numbers.last; ++number) {
+    const auto block = index_.find_or_make_block(object, {object->block_class, number});
+    update_slab_gauges();
     if (!block) return;
-    plan_fills(block, units_of(*object, number, range), deadline, read_ahead_bytes_, actions);
+    plan_fills(block, block->units_of(range), deadline, read_ahead_bytes_, actions);
   }
 }
 
 // Read-ahead may take a quarter of the cache, shared by all open objects: the rest keeps what was
-// read. Never less than a block, or a slow reader would get none at all.
+// read. Never less than a request's worth, or a slow reader would get none at all.
 std::uint64_t BlockCache::read_ahead_share() const {
   if (options_.read_ahead_max_bytes == 0) return 0;
   const std::uint64_t cache_bytes = arena_.slab_count() * Arena::kSlabBytes;
@@ -307,19 +307,17 @@ std::uint64_t BlockCache::read_ahead_share() const {
 void BlockCache::send(Fill fill) {
   const Block& block = *fill.block;
   const CachedObject& object = *block.object;
-  const auto first = static_cast<std::uint64_t>(std::countr_zero(fill.mask));
-  const auto units = static_cast<std::uint64_t>(std::popcount(fill.mask));
-  const std::uint64_t in_block = first * kUnitBytes;
+  const std::uint64_t in_block = fill.units.first * kUnitBytes;
   const std::uint64_t offset = block.object_offset() + in_block;
-  const std::uint64_t length = std::min(units * kUnitBytes, object.version.size_bytes - offset);
+  const std::uint64_t length = std::min((fill.units.last - fill.units.first) * kUnitBytes,
+                                        object.version.size_bytes - offset);
 
-  s3::GetRequest request{
-      .key = object.version.key,
-      .etag = object.version.etag,
-      .offset_bytes = offset,
-      .window = {.region = &arena_.region(block.place.slab),
-                 .offset = block.place.slot * block_bytes(object.block_class) + in_block,
-                 .length = length}};
+  s3::GetRequest request{.key = object.version.key,
+                         .etag = object.version.etag,
+                         .offset_bytes = offset,
+                         .window = {.region = &arena_.region(block.place.slab),
+                                    .offset = block.place.slot * block.size_bytes() + in_block,
+                                    .length = length}};
   const Deadline deadline = fill.deadline;
   store_.get(std::move(request), deadline,
              [this, fill = std::move(fill)](const std::expected<s3::Path, s3::GetFailure>& result) {
@@ -334,19 +332,20 @@ void BlockCache::finish_fill(const Fill& fill,
     const MutexLock lock(mutex_);
     const std::shared_ptr<Block>& block = fill.block;
     const std::uint32_t slab = block->place.slab;
-    block->filling &= ~fill.mask;
+    const UnitMask mask = unit_mask(fill.units.first, fill.units.last);
+    block->filling &= ~mask;
     fills_in_flight_.add(-1);
     if (result) {
-      block->valid |= fill.mask;
+      block->valid |= mask;
       settle_waiters(block, /*lost=*/0, /*failure=*/nullptr, actions);
     } else {
       if (result.error().late_write_possible && !pool_.is_quarantined(slab)) {
         quarantines_.add();
         pool_.quarantine(slab);
-        forget_blocks_of(slab);
+        index_.forget_blocks_of(slab);
         update_slab_gauges();
       }
-      settle_waiters(block, fill.mask, &result.error(), actions);
+      settle_waiters(block, mask, &result.error(), actions);
     }
     remove_user(slab);
     retry_starved(actions);
@@ -429,51 +428,13 @@ PinnedBytes BlockCache::pinned_bytes_of(const PendingRead& read) {
 }
 
 std::span<const std::byte> BlockCache::bytes_in(const Block& block, ByteRange range) {
-  const std::size_t size = block_bytes(block.object->block_class);
+  const std::uint64_t size = block.size_bytes();
   const std::uint64_t block_begin = block.object_offset();
   const std::uint64_t begin = std::max(range.begin, block_begin) - block_begin;
   const std::uint64_t end = std::min(range.end, block_begin + size) - block_begin;
   const auto slab = arena_.region(block.place.slab).bytes();
   return slab.subspan(block.place.slot * size + begin, end - begin);
 }
-
-std::shared_ptr<Block> BlockCache::find_or_make_block(const std::shared_ptr<CachedObject>& object,
-                                                      std::uint64_t number) {
-  if (const auto found = object->blocks.find(number); found != object->blocks.end()) {
-    return found->second;
-  }
-  auto place = pool_.take(object->block_class);
-  if (!place) {
-    const auto victim = pool_.victim();
-    if (!victim) return nullptr;
-    forget_blocks_of(*victim);
-    pool_.release(*victim);
-    evictions_.add();
-    place = pool_.take(object->block_class);
-  }
-  auto block = std::make_shared<Block>();
-  block->object = object;
-  block->number = number;
-  block->place = *place;
-  object->blocks.emplace(number, block);
-  blocks_of_slab_.at(place->slab).push_back(block);
-  update_slab_gauges();
-  return block;
-}
-
-void BlockCache::forget_blocks_of(std::uint32_t slab) {
-  for (const auto& block : std::exchange(blocks_of_slab_.at(slab), {})) {
-    block->object->blocks.erase(block->number);
-    drop_if_unused(block->object);
-  }
-}
-
-void BlockCache::drop_if_unused(const std::shared_ptr<CachedObject>& object) {
-  if (object->readers > 0 || !object->blocks.empty()) return;
-  objects_.erase(index_key(object->version));
-}
-
-void BlockCache::add_user(std::uint32_t slab) { pool_.add_user(slab); }
 
 void BlockCache::remove_user(std::uint32_t slab) {
   pool_.remove_user(slab);

@@ -4,12 +4,11 @@
 #include <chrono>
 #include <deque>
 #include <memory>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "cache/arena.h"
 #include "cache/block.h"
+#include "cache/block_index.h"
 #include "cache/block_pool.h"
 #include "cache/quarantine.h"
 #include "cache/read_cache.h"
@@ -43,7 +42,7 @@ class BlockCache final : public ReadCache {
   /// One GET to be sent, once the lock is free.
   struct Fill {
     std::shared_ptr<Block> block;
-    UnitMask mask;  ///< one run of units
+    UnitRun units;
     Deadline deadline;
   };
   struct FailedRead {
@@ -74,12 +73,15 @@ class BlockCache final : public ReadCache {
   /// Pins all of the range and adds it to `bytes`, or nothing where a byte of it is missing.
   [[nodiscard]] bool pin_if_there(const CachedObject& object, ByteRange range, PinnedBytes& bytes)
       REQUIRES(mutex_);
+  [[nodiscard]] bool pin_blocks_if_there(const CachedObject& object, BlockClass block_class,
+                                         ByteRange range, PinnedBytes& bytes) REQUIRES(mutex_);
 
+  /// Of which blocks the read is to be served.
+  [[nodiscard]] static BlockClass class_for(const PendingRead& read);
   /// Pins the read's blocks and plans what they lack. False where no memory is to be had now.
   [[nodiscard]] bool start(const std::shared_ptr<PendingRead>& read, Actions& actions)
       REQUIRES(mutex_);
   void start_or_queue(const std::shared_ptr<PendingRead>& read, Actions& actions) REQUIRES(mutex_);
-  void note_read(Block& block, UnitMask needed, ByteRange range) REQUIRES(mutex_);
   void retry_starved(Actions& actions) REQUIRES(mutex_);
   void plan_fills(const std::shared_ptr<Block>& block, UnitMask wanted, Deadline deadline,
                   metrics::Counter& cause, Actions& actions) REQUIRES(mutex_);
@@ -89,11 +91,6 @@ class BlockCache final : public ReadCache {
                       const s3::GetFailure* failure, Actions& actions) REQUIRES(mutex_);
   void release_parts(PendingRead& read) REQUIRES(mutex_);
 
-  [[nodiscard]] std::shared_ptr<Block> find_or_make_block(
-      const std::shared_ptr<CachedObject>& object, std::uint64_t number) REQUIRES(mutex_);
-  void forget_blocks_of(std::uint32_t slab) REQUIRES(mutex_);
-  void drop_if_unused(const std::shared_ptr<CachedObject>& object) REQUIRES(mutex_);
-  void add_user(std::uint32_t slab) REQUIRES(mutex_);
   void remove_user(std::uint32_t slab) REQUIRES(mutex_);
   [[nodiscard]] std::uint64_t read_ahead_share() const REQUIRES(mutex_);
   void update_slab_gauges() REQUIRES(mutex_);
@@ -107,7 +104,6 @@ class BlockCache final : public ReadCache {
   metrics::Counter& waits_;
   metrics::Counter& demand_bytes_;
   metrics::Counter& read_ahead_bytes_;
-  metrics::Counter& evictions_;
   metrics::Counter& quarantines_;
   metrics::Gauge& pins_;
   metrics::Gauge& fills_in_flight_;
@@ -117,8 +113,7 @@ class BlockCache final : public ReadCache {
 
   mutable Mutex mutex_;  // lock order 3
   BlockPool pool_ GUARDED_BY(mutex_);
-  std::unordered_map<std::string, std::shared_ptr<CachedObject>> objects_ GUARDED_BY(mutex_);
-  std::vector<std::vector<std::shared_ptr<Block>>> blocks_of_slab_ GUARDED_BY(mutex_);
+  BlockIndex index_ GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<PendingRead>> starved_ GUARDED_BY(mutex_);
   std::size_t readers_open_ GUARDED_BY(mutex_) = 0;
 

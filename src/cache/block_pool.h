@@ -13,12 +13,22 @@ namespace s3rdmafs::cache {
 
 /// The sizes blocks come in, doubling. An object is cut into blocks of the smallest class that
 /// holds it whole, or of the largest: no file costs more than twice its size, nor less than 64 KiB.
-enum class BlockClass : std::uint8_t { k64KiB, k128KiB, k256KiB, k512KiB, k1MiB, k2MiB, k4MiB };
-inline constexpr std::size_t kBlockClasses = 7;
+enum class BlockClass : std::uint8_t {
+  k64KiB,
+  k128KiB,
+  k256KiB,
+  k512KiB,
+  k1MiB,
+  k2MiB,
+  k4MiB,
+  k8MiB,  ///< a whole slab
+};
+inline constexpr std::size_t kBlockClasses = 8;
 
 [[nodiscard]] constexpr std::size_t block_bytes(BlockClass block_class) noexcept {
   return 64 * kKiB << static_cast<unsigned>(block_class);
 }
+static_assert(block_bytes(BlockClass::k8MiB) == Arena::kSlabBytes);
 
 [[nodiscard]] BlockClass block_class_for(std::uint64_t object_bytes) noexcept;
 
@@ -41,6 +51,8 @@ struct BlockPlace {
 class BlockPool {
  public:
   explicit BlockPool(std::size_t slab_count);
+
+  [[nodiscard]] std::size_t slab_count() const noexcept { return slabs_.size(); }
 
   /// A slot in a slab of this class, or in a free one. Nothing when only eviction can help.
   [[nodiscard]] std::optional<BlockPlace> take(BlockClass block_class);
@@ -69,7 +81,7 @@ class BlockPool {
   enum class State : std::uint8_t { kFree, kInUse, kQuarantined };
   struct Slab {
     State state = State::kFree;
-    BlockClass block_class = BlockClass::k4MiB;
+    BlockClass block_class = BlockClass::k8MiB;
     std::uint32_t next_slot = 0;  // slots are handed out in order and come back all at once
     std::uint32_t users = 0;
     std::uint64_t last_use = 0;        // of uses_

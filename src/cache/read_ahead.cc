@@ -7,10 +7,9 @@ namespace s3rdmafs::cache {
 
 ByteRange ReadAhead::on_read(std::uint64_t offset_bytes, std::uint64_t length_bytes, bool stalled,
                              std::uint64_t window_max_bytes) {
-  if (window_max_bytes == 0) return {};
   const std::uint64_t end = offset_bytes + length_bytes;
 
-  Stream* stream = find(offset_bytes);
+  auto* stream = const_cast<Stream*>(find(offset_bytes));
   if (stream == nullptr) {
     stream = &begin_stream(offset_bytes);
     if (offset_bytes == 0) stream->window_bytes = kWindowFirstBytes;
@@ -31,10 +30,14 @@ ByteRange ReadAhead::on_read(std::uint64_t offset_bytes, std::uint64_t length_by
   return range;
 }
 
-ReadAhead::Stream* ReadAhead::find(std::uint64_t offset_bytes) {
-  Stream* nearest = nullptr;
+bool ReadAhead::expects(std::uint64_t offset_bytes) const {
+  return offset_bytes == 0 || find(offset_bytes) != nullptr;
+}
+
+const ReadAhead::Stream* ReadAhead::find(std::uint64_t offset_bytes) const {
+  const Stream* nearest = nullptr;
   std::uint64_t nearest_distance = kSlackBytes + 1;
-  for (Stream& stream : streams_) {
+  for (const Stream& stream : streams_) {
     if (stream.last_read == 0) continue;
     const std::uint64_t distance =
         stream.next > offset_bytes ? stream.next - offset_bytes : offset_bytes - stream.next;

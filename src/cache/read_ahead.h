@@ -44,6 +44,9 @@ class ReadAhead {
   [[nodiscard]] ByteRange on_read(std::uint64_t offset_bytes, std::uint64_t length_bytes,
                                   bool stalled, std::uint64_t window_max_bytes);
 
+  /// Whether a read here would be a step of a stream. Ask before telling of it.
+  [[nodiscard]] bool expects(std::uint64_t offset_bytes) const;
+
  private:
   struct Stream {
     std::uint64_t next = 0;          // where the reader is expected
@@ -52,7 +55,7 @@ class ReadAhead {
     std::uint64_t last_read = 0;     // 0: unused
   };
 
-  [[nodiscard]] Stream* find(std::uint64_t offset_bytes);
+  [[nodiscard]] const Stream* find(std::uint64_t offset_bytes) const;
   [[nodiscard]] Stream& begin_stream(std::uint64_t offset_bytes);
 
   std::uint64_t object_bytes_;

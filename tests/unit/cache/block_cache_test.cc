@@ -185,17 +185,70 @@ TEST_F(BlockCacheTest, SaysStaleWhereAReplacedVersionIsNotCached) {
 }
 
 TEST_F(BlockCacheTest, EvictsTheLeastRecentlyReadWhenFull) {
-  start(/*slabs=*/2);  // four blocks of 4 MiB
+  start(/*slabs=*/2);  // 16 blocks of a MiB
+  constexpr std::size_t kLength = kMiB;
   const std::string bytes = pattern(32 * kMiB);
   const auto reader = put_and_open("k", bytes);
   for (std::uint64_t at = 0; at < 32 * kMiB; at += 1 * kMiB) {
-    ASSERT_EQ(read_now(*reader, at, 1000), bytes.substr(at, 1000)) << at;
+    ASSERT_EQ(read_now(*reader, at, kLength), bytes.substr(at, kLength)) << at;
   }
   const std::size_t fetched = store_.count(FakeObjectStore::Operation::kGet);
-  std::ignore = read_now(*reader, 31 * kMiB, 1000);
+  std::ignore = read_now(*reader, 31 * kMiB, kLength);
   EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), fetched) << "the newest is still there";
-  std::ignore = read_now(*reader, 0, 1000);
+  std::ignore = read_now(*reader, 0, kLength);
   EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), fetched + 1) << "the oldest is not";
+}
+
+// 4 KiB here and there must not each take the memory of a stream's block.
+TEST_F(BlockCacheTest, KeepsManySmallReadsHereAndThereInOneSlab) {
+  start(/*slabs=*/1);
+  constexpr std::uint64_t kStep = 3 * kMiB;  // further apart than a stream's slack
+  constexpr std::uint64_t kPlaces = 30;
+  const std::string bytes = pattern(kPlaces * kStep);
+  const auto reader = put_and_open("k", bytes);
+  const auto gets_of_a_round = [&](std::size_t length) {
+    const std::size_t before = store_.count(FakeObjectStore::Operation::kGet);
+    for (std::uint64_t place = 0; place < kPlaces; ++place) {
+      const std::uint64_t at = (kPlaces - place) * kStep - kMiB;
+      EXPECT_EQ(read_now(*reader, at, length), bytes.substr(at, length)) << at;
+    }
+    return store_.count(FakeObjectStore::Operation::kGet) - before;
+  };
+  EXPECT_EQ(gets_of_a_round(4 * kKiB), kPlaces);
+  EXPECT_EQ(gets_of_a_round(4 * kKiB), 0U) << "all of them are there";
+  EXPECT_EQ(gets_of_a_round(128 * kKiB), kPlaces);
+  EXPECT_EQ(gets_of_a_round(128 * kKiB), 0U) << "30 of 256 KiB";
+  EXPECT_EQ(gets_of_a_round(kMiB), kPlaces);
+  EXPECT_EQ(gets_of_a_round(kMiB), kPlaces) << "control: these do not fit";
+  expect_all_let_go();
+}
+
+TEST_F(BlockCacheTest, ReadsOverTheBorderOfTwoFragments) {
+  start(/*slabs=*/2);
+  const std::string bytes = pattern(20 * kMiB);
+  const auto reader = put_and_open("k", bytes);
+  const std::uint64_t at = 9 * kMiB + 64 * kKiB - 100;
+  EXPECT_EQ(read_now(*reader, at, 64 * kKiB), bytes.substr(at, 64 * kKiB));
+  EXPECT_EQ(read_now(*reader, at + 50, 100), bytes.substr(at + 50, 100));
+  EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), 2U) << "a unit each, and once";
+}
+
+TEST_F(BlockCacheTest, PutsSmallReadsIntoTheBlockWhereThereIsOne) {
+  start(/*slabs=*/1);
+  const std::string bytes = pattern(24 * kMiB);
+  const auto reader = put_and_open("k", bytes);
+  std::ignore = read_now(*reader, 0, 4096);  // a first step
+  std::ignore = read_now(*reader, 4096, 4096);
+  Outcome held;  // pins the only slab: a fragment would find no memory
+  read(*reader, 0, 4096, held);
+  ASSERT_TRUE(held && *held);
+  EXPECT_EQ(read_now(*reader, 5 * kMiB, 4096), bytes.substr(5 * kMiB, 4096));
+  Outcome elsewhere;
+  read(*reader, 20 * kMiB, 4096, elsewhere);
+  EXPECT_FALSE(elsewhere) << "control: no block, and no memory";
+  held.reset();
+  ASSERT_TRUE(elsewhere && *elsewhere);
+  EXPECT_EQ(text_of(**elsewhere), bytes.substr(20 * kMiB, 4096));
 }
 
 // A training set that is read every epoch, and a checkpoint that passes by once.

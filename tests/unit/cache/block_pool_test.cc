@@ -119,7 +119,8 @@ TEST(BlockClassFor, IsTheSmallestThatHoldsTheObject) {
   EXPECT_EQ(block_class_for(64 * kKiB + 1), BlockClass::k128KiB);
   EXPECT_EQ(block_class_for(512 * kKiB), BlockClass::k512KiB);
   EXPECT_EQ(block_class_for(2 * kMiB + 1), BlockClass::k4MiB);
-  EXPECT_EQ(block_class_for(kTiB), BlockClass::k4MiB);
+  EXPECT_EQ(block_class_for(4 * kMiB + 1), BlockClass::k8MiB);
+  EXPECT_EQ(block_class_for(kTiB), BlockClass::k8MiB) << "a slab at most";
 }
 
 }  // namespace
