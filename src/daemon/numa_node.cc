@@ -54,7 +54,7 @@ bool has_several_nodes(const std::filesystem::path& sys) {
 // Those that rdma.rails names. It may name them by address as well: which device that is the fabric
 // finds out, so here any may be meant.
 std::set<std::string> devices_of(std::string_view rails, const std::filesystem::path& sys) {
-  const std::set<std::string> all = names_in(sys / "class/infiniband");
+  std::set<std::string> all = names_in(sys / "class/infiniband");
   std::set<std::string> named;
   while (!rails.empty()) {
     const std::string_view rail = rails.substr(0, rails.find(','));

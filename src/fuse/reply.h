@@ -76,7 +76,7 @@ class Reply {
   struct State {
     explicit State(fuse_req_t of) : request(of) {}
 
-    const fuse_req_t request;
+    fuse_req_t request;
     std::atomic<Phase> phase{Phase::kOpen};
     std::atomic<int> holders{1};
     Mutex mutex;  // held over fuse_req_interrupt_func, which may call on_interrupt; that takes none
