@@ -57,6 +57,13 @@ enum class WriteMode {
   kSequential,  ///< files from start to end, unlink, mkdir, rmdir
 };
 
+/// How files are read that the kernel does not read for itself.
+enum class ReadMode {
+  kAuto,      ///< by size, and by what their readers did last
+  kDirect,    ///< past the kernel's page cache
+  kBuffered,  ///< through it
+};
+
 /// How the kernel's requests reach the daemon.
 enum class Transport {
   kAuto,   ///< the better one of those that can be had
@@ -149,6 +156,12 @@ struct MountConfig {
     std::uint64_t buffer_bytes = 0;  ///< registered memory for parts; at least two of them
     unsigned parallel_parts = 0;     ///< of one object
   } write;
+
+  struct Read {
+    ReadMode mode = ReadMode::kAuto;
+    std::string buffered = {};  ///< patterns (config/file_globs.h) of files, whatever `mode` says
+    std::string direct = {};    ///< the same; a file in both lists is buffered
+  } read;
 
   struct ReadAhead {
     std::uint64_t window_max_bytes = 0;  ///< per stream; 0 switches read-ahead off

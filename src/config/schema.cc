@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "config/file_globs.h"
 #include "config/text_checks.h"
 #include "s3rdmafs/base/units.h"
 
@@ -34,6 +35,8 @@ constexpr Names<CacheLock> kCacheLocks[] = {
     {"off", CacheLock::kOff}, {"try", CacheLock::kTry}, {"require", CacheLock::kRequire}};
 constexpr Names<WriteMode> kWriteModes[] = {{"off", WriteMode::kOff},
                                             {"sequential", WriteMode::kSequential}};
+constexpr Names<ReadMode> kReadModes[] = {
+    {"auto", ReadMode::kAuto}, {"direct", ReadMode::kDirect}, {"buffered", ReadMode::kBuffered}};
 constexpr Names<Transport> kTransports[] = {
     {"auto", Transport::kAuto}, {"dev", Transport::kDev}, {"uring", Transport::kUring}};
 constexpr Names<AddressingStyle> kAddressingStyles[] = {
@@ -245,6 +248,18 @@ constexpr Key kKeys[] = {
     {"write", "parallel_parts",
      Integer{[](MountConfig& c) -> auto& { return c.write.parallel_parts; }, 1, 64}, Default{"4"},
      "Parts of one object that travel at once."},
+
+    // src/README.md has the numbers that "auto" goes by.
+    {"read", "mode",
+     Choice<ReadMode>{[](MountConfig& c) -> auto& { return c.read.mode; }, kReadModes},
+     Default{"auto"}, "Whether reads go through the kernel's page cache or past it."},
+    // Their own library maps them, and often one process a GPU does so at once. Each mmap(2) of a
+    // direct file throws away what the page cache has of it: 8 processes read 1.4 to 1.7 times its
+    // size (November 2026).
+    {"read", "buffered", Text{[](MountConfig& c) -> auto& { return c.read.buffered; }, check_globs},
+     Default{"*.safetensors"}, "Patterns of files that are always read through the page cache."},
+    {"read", "direct", Text{[](MountConfig& c) -> auto& { return c.read.direct; }, check_globs},
+     Default{""}, "Patterns of files that are always read past the page cache."},
 
     // 64 MiB is 10 ms of a 6 GB/s reader: it covers a server that takes that long to answer.
     {"read_ahead", "window_max",

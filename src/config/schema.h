@@ -69,10 +69,11 @@ struct Choice {
   std::span<const std::pair<std::string_view, T>> names;
 };
 
-using Rule = std::variant<Text, TextList, Boolean, Integer, Size, SizeOrAuto, Duration, Mode,
-                          HexKey, Choice<RdmaMode>, Choice<ByteCount>, Choice<Verify>,
-                          Choice<FabricChoice>, Choice<DcTokenForm>, Choice<AddressingStyle>,
-                          Choice<Transport>, Choice<CacheLock>, Choice<WriteMode>>;
+using Rule =
+    std::variant<Text, TextList, Boolean, Integer, Size, SizeOrAuto, Duration, Mode, HexKey,
+                 Choice<RdmaMode>, Choice<ByteCount>, Choice<Verify>, Choice<FabricChoice>,
+                 Choice<DcTokenForm>, Choice<AddressingStyle>, Choice<Transport>, Choice<CacheLock>,
+                 Choice<WriteMode>, Choice<ReadMode>>;
 
 /// What a key is when nobody sets it.
 struct Default {

@@ -15,6 +15,7 @@
 #include "cache/object_cache.h"
 #include "daemon/choose_fabric.h"
 #include "daemon/choose_transport.h"
+#include "daemon/numa_node.h"
 #include "daemon/object_memory.h"
 #include "daemon/resident/control_socket.h"
 #include "daemon/resident/resident_keeper.h"
@@ -149,6 +150,7 @@ Result<void> MountedBucket::Layers::build_disk() {
 
 Result<void> MountedBucket::Layers::build_cache() {
   const config::MountConfig& config = plan.config;
+  const PreferNode near_the_device(node_of_devices(fabric->name(), config.rdma.rails));
   CacheShares shares = share_cache(config.cache);
   auto made = cache::Arena::create(shares.blocks_bytes, arena_lock(config.cache.lock), *fabric,
                                    {.budget_bytes = config.cache.size_bytes});
@@ -207,7 +209,8 @@ Result<void> MountedBucket::Layers::build_mount() {
                                                 .file_mode = config.mount.file_mode,
                                                 .directory_mode = config.mount.directory_mode,
                                                 .negative_ttl = config.metadata.negative_ttl,
-                                                .deadline = config.retry.deadline}});
+                                                .deadline = config.retry.deadline},
+                                       .read = config.read});
   auto mounted = fuse::Session::mount(*context, {.source = plan.source,
                                                  .mount_point = plan.mount_point,
                                                  .allow_other = config.mount.allow_other,

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "fuse/open_modes.h"
+#include "fuse/read_modes.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "vfs/file_system.h"
@@ -29,6 +30,7 @@ struct MountContext {
   const Clock& clock;
   metrics::Registry& metrics;
   Look look;
+  config::MountConfig::Read read = {};
   metrics::Counter& read_bytes =
       metrics.counter("fuse_read_bytes_total", "Bytes of files given to the kernel");
   metrics::Counter& written_bytes =
@@ -38,6 +40,7 @@ struct MountContext {
   /// Set by Session::mount: requests come over io_uring. Read by INIT only.
   bool over_ring = false;
   OpenModes open_modes{metrics};
+  ReadModes read_modes{read};
 
   /// Set by INIT: direct I/O files can be mapped shared (Linux 6.6). Read by open only.
   bool direct_io_allows_mmap = false;

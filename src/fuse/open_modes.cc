@@ -32,14 +32,13 @@ bool OpenModes::may_pass_through(vfs::Ino ino) const {
   return may;
 }
 
-OpenModes::Answer OpenModes::open(vfs::Ino ino, OpenMode otherwise,
+OpenModes::Answer OpenModes::open(vfs::Ino ino, const std::function<OpenMode()>& otherwise,
                                   std::shared_ptr<const cache::ResidentObject> whole,
                                   const MakeBacking& make_backing) {
   std::shared_ptr<const cache::ResidentObject> unused;  // goes after the lock
   const MutexLock lock(mutex_);
   Inode& inode = inodes_[ino];
   if (inode.handles++ == 0) {
-    inode.mode = otherwise;
     if (whole) {
       inode.backing_id = make_backing(whole->fd());
       if (inode.backing_id > 0) {
@@ -50,6 +49,7 @@ OpenModes::Answer OpenModes::open(vfs::Ino ino, OpenMode otherwise,
         refused_.add();
       }
     }
+    if (inode.backing_id == 0) inode.mode = otherwise();
   } else if (whole && inode.mode != OpenMode::kPassthrough) {
     other_mode_.add();
   }

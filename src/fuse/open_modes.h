@@ -41,9 +41,10 @@ class OpenModes {
   [[nodiscard]] bool may_pass_through(vfs::Ino ino) const EXCLUDES(mutex_);
 
   /// Counts one more handle.
-  /// @param otherwise  kDirect or kCached: what it is where it cannot be passed through
+  /// @param otherwise  kDirect or kCached: what it is where it cannot be passed through; asked
+  ///                   for the first handle alone
   /// @param whole      the object, or null
-  [[nodiscard]] Answer open(vfs::Ino ino, OpenMode otherwise,
+  [[nodiscard]] Answer open(vfs::Ino ino, const std::function<OpenMode()>& otherwise,
                             std::shared_ptr<const cache::ResidentObject> whole,
                             const MakeBacking& make_backing) EXCLUDES(mutex_);
 
@@ -64,7 +65,8 @@ class OpenModes {
   metrics::Counter& other_mode_;
   metrics::Counter& refused_;
 
-  mutable Mutex mutex_;  // leaf; held over make_backing, which asks the kernel alone
+  mutable Mutex mutex_;  // leaf; held over make_backing, which asks the kernel, and otherwise,
+                         // which asks nobody
   std::unordered_map<vfs::Ino, Inode> inodes_ GUARDED_BY(mutex_);
 };
 

@@ -7,7 +7,10 @@
 //
 // An interrupt that came before the registration is reported from within the registration, where
 // the request must not be answered (libfuse unlocks it afterwards); it is remembered and answered
-// by the constructor.
+// once the registration has returned.
+//
+// A request may be made interruptible while another thread answers it: the mutex, which only those
+// two take, keeps the request there until the registration has returned.
 #include "fuse/reply.h"
 
 #include <sys/uio.h>
@@ -20,19 +23,33 @@
 
 namespace s3rdmafs::fuse {
 
-Reply::Reply(fuse_req_t request) : state_(new State{.request = request}) {
-  fuse_req_interrupt_func(request, &Reply::on_interrupt, state_.get());
-  auto expected = Phase::kRegistering;
-  if (state_->phase.compare_exchange_strong(expected, Phase::kOpen)) return;
-  state_->phase.store(Phase::kOpen);
-  errno_value(EINTR);
+void Reply::LetGo::operator()(State* state) const {
+  if (state->holders.fetch_sub(1) == 1) delete state;
 }
 
+Reply::Reply(fuse_req_t request) : state_(new State(request)) { make_interruptible(*state_); }
+
 // No interrupt function is registered: libfuse then leaves the request alone.
-Reply Reply::uninterruptible(fuse_req_t request) {
-  std::unique_ptr<State> state(new State{.request = request});
-  state->phase.store(Phase::kOpen);
-  return Reply(std::move(state));
+Reply Reply::uninterruptible(fuse_req_t request) { return Reply(Held(new State(request))); }
+
+Reply::Waiting Reply::waiting() const {
+  state_->holders.fetch_add(1);
+  return Waiting(Held(state_.get()));
+}
+
+void Reply::make_interruptible(State& state) {
+  {
+    const MutexLock lock(state.mutex);
+    auto expected = Phase::kOpen;
+    if (!state.phase.compare_exchange_strong(expected, Phase::kRegistering)) return;
+    fuse_req_interrupt_func(state.request, &Reply::on_interrupt, &state);
+    state.has_interrupt_function = true;
+    expected = Phase::kRegistering;
+    if (state.phase.compare_exchange_strong(expected, Phase::kOpen)) return;
+    state.phase.store(Phase::kAnswered);
+  }
+  fuse_req_interrupt_func(state.request, nullptr, nullptr);
+  fuse_reply_err(state.request, EINTR);
 }
 
 Reply::~Reply() {
@@ -52,9 +69,14 @@ void Reply::on_interrupt(fuse_req_t request, void* data) noexcept {
 }
 
 bool Reply::claim() {
-  auto expected = Phase::kOpen;
-  if (!state_->phase.compare_exchange_strong(expected, Phase::kAnswered)) return false;
-  fuse_req_interrupt_func(state_->request, nullptr, nullptr);
+  bool has_interrupt_function = false;
+  {
+    const MutexLock lock(state_->mutex);
+    auto expected = Phase::kOpen;
+    if (!state_->phase.compare_exchange_strong(expected, Phase::kAnswered)) return false;
+    has_interrupt_function = state_->has_interrupt_function;
+  }
+  if (has_interrupt_function) fuse_req_interrupt_func(state_->request, nullptr, nullptr);
   return true;
 }
 

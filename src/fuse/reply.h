@@ -9,6 +9,7 @@
 #include "cache/read_cache.h"
 #include "fuse/lowlevel.h"
 #include "s3rdmafs/base/error.h"
+#include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs::fuse {
 
@@ -19,12 +20,35 @@ namespace s3rdmafs::fuse {
 /// it is answered EINTR at once, and the later answer is dropped. So no process hangs on the
 /// network that its user wants to kill. Thread-safe against interrupts; otherwise thread-bound.
 class Reply {
+  struct State;
+  struct LetGo {
+    void operator()(State* state) const;
+  };
+  using Held = std::unique_ptr<State, LetGo>;
+
  public:
   explicit Reply(fuse_req_t request);
   /// For requests that change something: a signal does not answer them, since the change goes on,
   /// and who tried again after EINTR would meet its own first attempt. They wait to the end, which
   /// the deadline bounds.
   [[nodiscard]] static Reply uninterruptible(fuse_req_t request);
+
+  /// What makes an uninterruptible request interruptible after all, once it has to wait.
+  class Waiting {
+   public:
+    /// After the Reply went to who will answer. Nothing happens if it has been answered by now.
+    void begin() { make_interruptible(*state_); }
+
+   private:
+    friend class Reply;
+    explicit Waiting(Held state) : state_(std::move(state)) {}
+    Held state_;
+  };
+  /// For requests most of which are answered before their operation returns: only those that are
+  /// not need an interrupt function, which costs two takes of a lock that all requests share,
+  /// libfuse's session's.
+  [[nodiscard]] Waiting waiting() const;
+
   Reply(Reply&&) = default;
   Reply& operator=(Reply&&) = delete;
   ~Reply();
@@ -50,16 +74,22 @@ class Reply {
  private:
   enum class Phase { kRegistering, kInterruptedEarly, kOpen, kAnswered };
   struct State {
+    explicit State(fuse_req_t of) : request(of) {}
+
     fuse_req_t request;
-    std::atomic<Phase> phase{Phase::kRegistering};
+    std::atomic<Phase> phase{Phase::kOpen};
+    std::atomic<int> holders{1};
+    Mutex mutex;  // held over fuse_req_interrupt_func, which may call on_interrupt; that takes none
+    bool has_interrupt_function GUARDED_BY(mutex) = false;
   };
 
+  static void make_interruptible(State& state);
   static void on_interrupt(fuse_req_t request, void* data) noexcept;
-  explicit Reply(std::unique_ptr<State> state) : state_(std::move(state)) {}
+  explicit Reply(Held state) : state_(std::move(state)) {}
   /// True for whoever may answer: the owner or the interrupt, whichever comes first.
   [[nodiscard]] bool claim();
 
-  std::unique_ptr<State> state_;
+  Held state_;
 };
 
 }  // namespace s3rdmafs::fuse

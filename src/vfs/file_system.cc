@@ -166,7 +166,9 @@ Entry FileSystem::Impl::remember(std::uint64_t handle, const DirectoryEntry& ent
 
 OpenFile FileSystem::Impl::open_version(Ino ino, const s3::ObjectInfo& object) {
   for (const s3::ObjectInfo& next : order_.on_open(object)) files_.prefetch(next);
-  return {.handle = files_.open(ino, object), .size_bytes = object.size_bytes};
+  return {.handle = files_.open(ino, object),
+          .size_bytes = object.size_bytes,
+          .path = object.key.substr(options_.prefix.size())};
 }
 
 void FileSystem::Impl::on_stale(Ino ino, const std::string& key) {

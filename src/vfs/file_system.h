@@ -50,6 +50,7 @@ struct DirectoryEntry {
 struct OpenFile {
   std::uint64_t handle = 0;
   std::uint64_t size_bytes = 0;
+  std::string path = {};  ///< below the mount point, of a file opened for reading
   /// All of it, where open_whole() got it. The handle reads by pieces as well as any other.
   std::shared_ptr<const cache::ResidentObject> whole = {};
 };

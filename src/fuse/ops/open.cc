@@ -8,19 +8,13 @@
 #include "fuse/ops/ops.h"
 #include "fuse/process.h"
 #include "fuse/reply.h"
-#include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::fuse::ops {
 namespace {
 
-// Large files go past the kernel's page cache: they are read once and in big steps, and the second
-// copy costs two and a half times the first. Small ones stay in it: their next reader pays nothing,
-// and programs that read 4 KiB at a time do not ask us for each.
-constexpr std::uint64_t kDirectIoFromBytes = 8 * kMiB;
-
 // Between the smallest and the largest object that may be fetched whole, the kernel reads for
-// itself: the cache decides (cache/object_cache.h), and OpenModes that no inode is read in two ways
-// at once.
+// itself: the cache decides (cache/object_cache.h). Of all others ReadModes says how they are read,
+// and OpenModes sees to it that no inode is read in two ways at once.
 
 // Written files go past the page cache: they are written once, and never read by this handle.
 void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Reply reply) {
@@ -36,13 +30,16 @@ void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, R
 
 void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& file, Reply& reply,
                    vfs::OpenFile result) {
-  const bool is_direct = mount.direct_io_allows_mmap && result.size_bytes >= kDirectIoFromBytes;
   bool is_counted = false;
   const bool is_open = reply.open([&](fuse_req_t request) {
     is_counted = true;
     const OpenModes::Answer answer = mount.open_modes.open(
-        ino, is_direct ? OpenMode::kDirect : OpenMode::kCached, std::move(result.whole),
-        [request](int fd) { return fuse_passthrough_open(request, fd); });
+        ino,
+        [&] {
+          return mount.read_modes.choose(ino, result.path, result.size_bytes,
+                                         mount.direct_io_allows_mmap);
+        },
+        std::move(result.whole), [request](int fd) { return fuse_passthrough_open(request, fd); });
     fuse_file_info opened = file;
     opened.fh = result.handle;
     // What the page cache holds of this inode is of this very version. With passthrough it holds

@@ -34,6 +34,7 @@ std::map<std::string, std::string> documented_keys(std::string_view page) {
   static const std::regex kSection("## \\[([a-z_]+)\\]");
   static const std::regex kKey("\\*([a-z_]+)\\* = .*");
   static const std::regex kDefault("\tDefault: (\\*(.*)\\*|(empty)[,.]?.*)[.]?");
+  static const std::regex kEscaped(R"(\\(.))");  // scdoc(5)
   std::map<std::string, std::string> keys;
   std::string section;
   std::string key;
@@ -47,7 +48,8 @@ std::map<std::string, std::string> documented_keys(std::string_view page) {
       key = section + "." + match[1].str();
       keys[key] = "";
     } else if (!section.empty() && std::regex_match(line, match, kDefault)) {
-      keys[key] = match[2].matched ? match[2].str() : match[3].str();
+      const std::string text = match[2].matched ? match[2].str() : match[3].str();
+      keys[key] = std::regex_replace(text, kEscaped, "$1");
     } else if (!section.empty() && line == "\tRequired.") {
       keys[key] = "required";
     }

@@ -15,7 +15,8 @@ class OpenModesTest : public testing::Test {
   static constexpr vfs::Ino kIno = 42;
 
   OpenModes::Answer open(const Object& whole, vfs::Ino ino = kIno) {
-    return modes_.open(ino, OpenMode::kDirect, whole, [this](int) { return next_backing_id_++; });
+    return modes_.open(
+        ino, [this] { return otherwise_; }, whole, [this](int) { return next_backing_id_++; });
   }
   std::uint64_t declined(std::string_view reason) {
     return metrics_
@@ -27,6 +28,7 @@ class OpenModesTest : public testing::Test {
   OpenModes modes_{metrics_};
   Object object_ = std::make_shared<fakes::FakeResidentObject>(7);
   int next_backing_id_ = 1;
+  OpenMode otherwise_ = OpenMode::kDirect;
 };
 
 TEST_F(OpenModesTest, AWholeObjectIsPassedThroughWithOneBackingIdForAllHandles) {
@@ -66,13 +68,23 @@ TEST_F(OpenModesTest, WhileOneHandleIsPassedThroughAllAre) {
   EXPECT_EQ(second.backing_id, 1);
 }
 
+TEST_F(OpenModesTest, AnotherModeBeginsWithTheFirstHandleAfterTheLastWasClosed) {
+  EXPECT_EQ(open(nullptr).mode, OpenMode::kDirect);
+  otherwise_ = OpenMode::kCached;
+  EXPECT_EQ(open(nullptr).mode, OpenMode::kDirect);
+  std::ignore = modes_.release(kIno);
+  std::ignore = modes_.release(kIno);
+  EXPECT_EQ(open(nullptr).mode, OpenMode::kCached);
+}
+
 TEST_F(OpenModesTest, InodesHaveModesOfTheirOwn) {
   EXPECT_EQ(open(nullptr, 1).mode, OpenMode::kDirect);
   EXPECT_EQ(open(object_, 2).mode, OpenMode::kPassthrough);
 }
 
 TEST_F(OpenModesTest, WhatTheKernelRefusesIsReadAsItWouldBeOtherwise) {
-  const auto answer = modes_.open(kIno, OpenMode::kCached, object_, [](int) { return 0; });
+  const auto answer =
+      modes_.open(kIno, [] { return OpenMode::kCached; }, object_, [](int) { return 0; });
   EXPECT_EQ(answer.mode, OpenMode::kCached);
   EXPECT_EQ(answer.backing_id, 0);
   EXPECT_EQ(declined("kernel_refused"), 1U);

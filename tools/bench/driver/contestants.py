@@ -195,6 +195,8 @@ class Field:
             "target-none": lambda: Target(stack, place, "none"),
             "target-copy": lambda: Target(stack, place, "copy"),
             "ours": lambda: Ours(stack, place, "ours", self["target-none"], "require"),
+            "ours-buffered": lambda: Ours(stack, place, "ours-buffered", self["target-none"], "require",
+                                          read={"mode": "buffered"}),
             "ours-copy": lambda: Ours(stack, place, "ours-copy", self["target-copy"], "require"),
             "ours-http": lambda: Ours(stack, place, "ours-http", self["target-copy"], "off"),
             "null-direct": lambda: Null(stack, place, "null-direct", self._any_of_ours(), "--direct"),

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuse/read_habits.h"
+
+#include <gtest/gtest.h>
+
+namespace s3rdmafs::fuse {
+namespace {
+
+class ReadHabitsTest : public testing::Test {
+ protected:
+  static constexpr vfs::Ino kIno = 42;
+
+  // Another opening, all of whose reads are alike. Gives how it was opened.
+  bool read_by(std::size_t read_bytes, std::uint64_t total_bytes, bool fills_page_cache = false,
+               vfs::Ino ino = kIno) {
+    const bool cached = habits_.wants_page_cache(ino);
+    for (std::uint64_t at = 0; at < total_bytes; at += read_bytes) {
+      habits_.on_read(ino, {.bytes = read_bytes, .fills_page_cache = fills_page_cache});
+    }
+    return cached;
+  }
+  bool next_is_cached(vfs::Ino ino = kIno) { return habits_.wants_page_cache(ino); }
+
+  ReadHabits habits_;
+};
+
+TEST_F(ReadHabitsTest, AVersionNeverSeenIsReadDirectly) { EXPECT_FALSE(next_is_cached()); }
+
+TEST_F(ReadHabitsTest, WhoReadsInLargeStepsGoesOnDirectly) {
+  for (int opening = 0; opening < 5; ++opening) EXPECT_FALSE(read_by(kMiB, 64 * kMiB));
+}
+
+TEST_F(ReadHabitsTest, WhoReadsInSmallStepsGetsThePageCache) {
+  EXPECT_FALSE(read_by(4 * kKiB, kMiB));
+  EXPECT_TRUE(next_is_cached());
+}
+
+TEST_F(ReadHabitsTest, WhoMapsTheFileGetsThePageCacheHoweverMuchTheKernelReadsAtOnce) {
+  EXPECT_FALSE(read_by(2 * kMiB, 16 * kMiB, true));
+  EXPECT_TRUE(next_is_cached());
+}
+
+TEST_F(ReadHabitsTest, AReadJustAboveSmallIsLarge) {
+  read_by(ReadHabits::kSmallReadBytes + 1, kMiB);
+  EXPECT_FALSE(next_is_cached());
+  read_by(ReadHabits::kSmallReadBytes, 4 * kMiB);
+  EXPECT_TRUE(next_is_cached()) << "the control";
+}
+
+TEST_F(ReadHabitsTest, AHeaderLookedAtTellsNothing) {
+  read_by(4 * kKiB, ReadHabits::kEvidenceBytes - 4 * kKiB);
+  EXPECT_FALSE(next_is_cached());
+}
+
+TEST_F(ReadHabitsTest, SmallReadsAmongMoreLargeOnesChangeNothing) {
+  read_by(4 * kKiB, 8 * kMiB);
+  for (int i = 0; i < 9; ++i) habits_.on_read(kIno, {.bytes = kMiB, .fills_page_cache = false});
+  EXPECT_FALSE(next_is_cached());
+}
+
+TEST_F(ReadHabitsTest, TheLastOpeningCountsMoreThanThoseBefore) {
+  for (int opening = 0; opening < 4; ++opening) read_by(kMiB, 64 * kMiB);
+  read_by(4 * kKiB, 65 * kMiB);
+  EXPECT_TRUE(next_is_cached());
+}
+
+TEST_F(ReadHabitsTest, WhatTheKernelAsksForACachedVersionTeachesNothing) {
+  read_by(4 * kKiB, kMiB);
+  EXPECT_TRUE(read_by(2 * kMiB, 64 * kMiB, true));
+  EXPECT_TRUE(next_is_cached());
+}
+
+TEST_F(ReadHabitsTest, AHabitIsLearnedAnewAfterSomeOpenings) {
+  read_by(4 * kKiB, kMiB);
+  for (unsigned opening = 0; opening < ReadHabits::kOpeningsTrusted; ++opening) {
+    EXPECT_TRUE(next_is_cached()) << opening;
+  }
+  EXPECT_FALSE(read_by(kMiB, 64 * kMiB));
+  EXPECT_FALSE(next_is_cached()) << "its reader had changed";
+}
+
+TEST_F(ReadHabitsTest, AReaderThatDidNotChangeIsDirectForOneOpeningOnly) {
+  read_by(4 * kKiB, kMiB);
+  for (unsigned opening = 0; opening < ReadHabits::kOpeningsTrusted; ++opening) {
+    read_by(4 * kKiB, kMiB);
+  }
+  EXPECT_FALSE(read_by(4 * kKiB, kMiB));
+  EXPECT_TRUE(next_is_cached());
+}
+
+TEST_F(ReadHabitsTest, VersionsHaveHabitsOfTheirOwn) {
+  read_by(4 * kKiB, kMiB);
+  EXPECT_FALSE(next_is_cached(kIno + 1));
+  EXPECT_TRUE(next_is_cached());
+}
+
+TEST_F(ReadHabitsTest, AVersionWhoseOpeningWasNotAskedAboutTakesNoPlace) {
+  read_by(4 * kKiB, kMiB);
+  habits_.on_read(kIno + ReadHabits::kVersionsMax, {.bytes = 64 * kMiB, .fills_page_cache = false});
+  EXPECT_TRUE(next_is_cached());
+}
+
+TEST_F(ReadHabitsTest, WhoTakesThePlaceOfAnotherBeginsWithoutItsHabits) {
+  read_by(4 * kKiB, kMiB);
+  EXPECT_FALSE(next_is_cached(kIno + ReadHabits::kVersionsMax));
+  EXPECT_FALSE(next_is_cached()) << "it was forgotten";
+}
+
+}  // namespace
+}  // namespace s3rdmafs::fuse
