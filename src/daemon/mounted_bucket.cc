@@ -33,6 +33,10 @@ namespace {
 // object here takes 2 MiB at least.
 constexpr std::uint64_t kPassthroughFromBytes = kMiB;
 
+// Smaller ones come into the kernel's page cache when they are opened, instead: a file and a
+// backing id of their own would cost more than the reads they save.
+constexpr std::uint64_t kContentBytesMax = kPassthroughFromBytes - 1;
+
 cache::Arena::Lock arena_lock(config::CacheLock lock) {
   switch (lock) {
     case config::CacheLock::kOff:
@@ -154,7 +158,8 @@ Result<void> MountedBucket::Layers::build_mount() {
       *store, *cache, clock, metrics,
       vfs::FileSystem::Options{.prefix = config.bucket.prefix,
                                .ttl = config.metadata.ttl,
-                               .negative_ttl = config.metadata.negative_ttl},
+                               .negative_ttl = config.metadata.negative_ttl,
+                               .content_bytes_max = kContentBytesMax},
       writing, objects.get());
   context.reset(new fuse::MountContext{.file_system = *file_system,
                                        .clock = clock,
