@@ -39,6 +39,10 @@ namespace {
 // object here takes 2 MiB at least.
 constexpr std::uint64_t kPassthroughFromBytes = kMiB;
 
+// Smaller ones come into the kernel's page cache when they are opened, instead: a file and a
+// backing id of their own would cost more than the reads they save.
+constexpr std::uint64_t kContentBytesMax = kPassthroughFromBytes - 1;
+
 // Two files of 64 MiB for each of two programs that read one after another.
 constexpr std::uint64_t kSpareBytesMax = 256 * kMiB;
 
@@ -199,7 +203,8 @@ Result<void> MountedBucket::Layers::build_mount() {
       *store, *cache, clock, metrics,
       vfs::FileSystem::Options{.prefix = config.bucket.prefix,
                                .ttl = config.metadata.ttl,
-                               .negative_ttl = config.metadata.negative_ttl},
+                               .negative_ttl = config.metadata.negative_ttl,
+                               .content_bytes_max = kContentBytesMax},
       writing, objects.get());
   context.reset(new fuse::MountContext{.file_system = *file_system,
                                        .clock = clock,

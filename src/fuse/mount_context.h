@@ -12,6 +12,8 @@
 #include "s3rdmafs/metrics/registry.h"
 #include "vfs/file_system.h"
 
+struct fuse_session;
+
 namespace s3rdmafs::fuse {
 
 /// What every operation needs: the file system behind the mount and how the mount shows it. One a
@@ -37,6 +39,8 @@ struct MountContext {
       metrics.counter("fuse_written_bytes_total", "Bytes of files taken from the kernel");
   metrics::Counter& errors = metrics.counter("fuse_errors_total", "Requests answered with EIO");
 
+  /// Set by Session::mount, which it outlives no operation of. For what the kernel is told unasked.
+  fuse_session* session = nullptr;
   /// Set by Session::mount: requests come over io_uring. Read by INIT only.
   bool over_ring = false;
   OpenModes open_modes{metrics};

@@ -25,19 +25,21 @@ OpenModes::OpenModes(metrics::Registry& metrics)
       refused_(declined(metrics, R"(reason="kernel_refused")")) {}
 
 bool OpenModes::may_pass_through(vfs::Ino ino) const {
-  const MutexLock lock(mutex_);
-  const auto found = inodes_.find(ino);
-  const bool may = found == inodes_.end() || found->second.mode == OpenMode::kPassthrough;
+  const Stripe& stripe = stripe_of(ino);
+  const MutexLock lock(stripe.mutex);
+  const auto found = stripe.inodes.find(ino);
+  const bool may = found == stripe.inodes.end() || found->second.mode == OpenMode::kPassthrough;
   if (!may) other_mode_.add();
   return may;
 }
 
 OpenModes::Answer OpenModes::open(vfs::Ino ino, const std::function<OpenMode()>& otherwise,
                                   std::shared_ptr<const cache::ResidentObject> whole,
-                                  const MakeBacking& make_backing) {
+                                  const MakeBacking& make_backing, const FillPageCache& fill) {
   std::shared_ptr<const cache::ResidentObject> unused;  // goes after the lock
-  const MutexLock lock(mutex_);
-  Inode& inode = inodes_[ino];
+  Stripe& stripe = stripe_of(ino);
+  const MutexLock lock(stripe.mutex);
+  Inode& inode = stripe.inodes[ino];
   if (inode.handles++ == 0) {
     if (whole) {
       inode.backing_id = make_backing(whole->fd());
@@ -50,6 +52,7 @@ OpenModes::Answer OpenModes::open(vfs::Ino ino, const std::function<OpenMode()>&
       }
     }
     if (inode.backing_id == 0) inode.mode = otherwise();
+    if (inode.mode == OpenMode::kCached) fill();
   } else if (whole && inode.mode != OpenMode::kPassthrough) {
     other_mode_.add();
   }
@@ -70,11 +73,12 @@ OpenModes::Answer OpenModes::open(vfs::Ino ino, const std::function<OpenMode()>&
 
 int OpenModes::release(vfs::Ino ino) {
   Inode last;  // its object goes after the lock
-  const MutexLock lock(mutex_);
-  const auto found = inodes_.find(ino);
-  if (found == inodes_.end() || --found->second.handles > 0) return 0;
+  Stripe& stripe = stripe_of(ino);
+  const MutexLock lock(stripe.mutex);
+  const auto found = stripe.inodes.find(ino);
+  if (found == stripe.inodes.end() || --found->second.handles > 0) return 0;
   last = std::move(found->second);
-  inodes_.erase(found);
+  stripe.inodes.erase(found);
   return last.backing_id;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -25,7 +26,9 @@ enum class OpenMode {
 /// when it is opened first, and keeps it until its last handle is closed. Thread-safe.
 ///
 /// An inode is counted from before the kernel hears of an open until after it told of the close, so
-/// that what is unused here is unused there.
+/// that what is unused here is unused there. Hence the page cache can be filled for the first
+/// handle: nobody reads the inode, so none of its pages is locked until we answer, which storing
+/// into them would wait for; and no second handle is given out before that is done.
 class OpenModes {
  public:
   struct Answer {
@@ -34,22 +37,26 @@ class OpenModes {
   };
   /// Makes a backing id of a descriptor; 0 or less: the kernel refuses.
   using MakeBacking = std::function<int(int fd)>;
+  /// Stores into the kernel's page cache what is at hand of the file.
+  using FillPageCache = std::function<void()>;
 
   explicit OpenModes(metrics::Registry& metrics);
 
   /// Whether an open of it now can be passed through.
-  [[nodiscard]] bool may_pass_through(vfs::Ino ino) const EXCLUDES(mutex_);
+  [[nodiscard]] bool may_pass_through(vfs::Ino ino) const;
 
   /// Counts one more handle.
   /// @param otherwise  kDirect or kCached: what it is where it cannot be passed through; asked
   ///                   for the first handle alone
   /// @param whole      the object, or null
+  /// @param fill       called, before this returns, for the first handle of an inode that is
+  /// kCached
   [[nodiscard]] Answer open(vfs::Ino ino, const std::function<OpenMode()>& otherwise,
                             std::shared_ptr<const cache::ResidentObject> whole,
-                            const MakeBacking& make_backing) EXCLUDES(mutex_);
+                            const MakeBacking& make_backing, const FillPageCache& fill);
 
   /// One handle less. The backing id that the caller has to close; 0: none.
-  [[nodiscard]] int release(vfs::Ino ino) EXCLUDES(mutex_);
+  [[nodiscard]] int release(vfs::Ino ino);
 
  private:
   struct Inode {
@@ -65,9 +72,19 @@ class OpenModes {
   metrics::Counter& other_mode_;
   metrics::Counter& refused_;
 
-  mutable Mutex mutex_;  // leaf; held over make_backing, which asks the kernel, and otherwise,
-                         // which asks nobody
-  std::unordered_map<vfs::Ino, Inode> inodes_ GUARDED_BY(mutex_);
+  /// Those inodes whose numbers, which are hashes, leave one remainder. So that few opens wait for
+  /// another's call of the kernel.
+  struct Stripe {
+    mutable Mutex mutex;  // leaf; held over make_backing and fill, which ask the kernel,
+                          // and otherwise, which asks nobody
+    std::unordered_map<vfs::Ino, Inode> inodes GUARDED_BY(mutex);
+  };
+  [[nodiscard]] Stripe& stripe_of(vfs::Ino ino) { return stripes_.at(ino % stripes_.size()); }
+  [[nodiscard]] const Stripe& stripe_of(vfs::Ino ino) const {
+    return stripes_.at(ino % stripes_.size());
+  }
+
+  std::array<Stripe, 64> stripes_;  // more than threads that answer opens
 };
 
 }  // namespace s3rdmafs::fuse

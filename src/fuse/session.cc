@@ -72,6 +72,7 @@ Result<std::unique_ptr<Session>> Session::mount(MountContext& context, const Opt
   if (!session) {
     return fail(ErrorCode::kInvalidArgument, "libfuse refuses the mount options " + mount_options);
   }
+  context.session = session.get();
   if (fuse_session_mount(session.get(), options.mount_point.c_str()) != 0) {
     // For others than root fusermount3 does it; its reason is what it printed, not our errno.
     return fail(ErrorCode::kSystem,

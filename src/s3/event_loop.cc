@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "s3rdmafs/base/thread_name.h"
 
@@ -42,12 +43,15 @@ EventLoop::~EventLoop() {
 }
 
 bool EventLoop::post(Task& task) {
+  bool is_asleep = false;
   {
     const MutexLock lock(mutex_);
     if (is_stopping()) return false;
     posted_.push_back(std::move(task));
+    // The first to post wakes the loop for all who do so before it looks again.
+    is_asleep = std::exchange(is_asleep_, false);
   }
-  curl_multi_wakeup(multi_.get());
+  if (is_asleep) curl_multi_wakeup(multi_.get());
   return true;
 }
 
@@ -85,7 +89,7 @@ void EventLoop::run() {
       if (timers_.empty() && !has_posted()) return;
       continue;
     }
-    if (!has_posted()) {
+    if (may_sleep()) {
       curl_multi_poll(multi_.get(), nullptr, 0, poll_timeout_ms(), nullptr);
     }
   }
@@ -95,6 +99,7 @@ void EventLoop::run_posted() {
   std::vector<Task> tasks;
   {
     const MutexLock lock(mutex_);
+    is_asleep_ = false;
     tasks.swap(posted_);
   }
   for (Task& task : tasks) task();
@@ -120,6 +125,12 @@ void EventLoop::run_transfers() {
     const CURLcode code = message->data.result;
     hooks_.on_transfer_done(easy, code);
   }
+}
+
+bool EventLoop::may_sleep() {
+  const MutexLock lock(mutex_);
+  is_asleep_ = posted_.empty();
+  return is_asleep_;
 }
 
 bool EventLoop::has_posted() {

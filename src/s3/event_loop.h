@@ -38,7 +38,8 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  /// Any thread. False once the loop is stopping: `task` is then left as it was.
+  /// Any thread. Wakes the loop only where it sleeps: a wake-up costs three system calls. False
+  /// once the loop is stopping: `task` is then left as it was.
   [[nodiscard]] bool post(Task& task);
   [[nodiscard]] bool is_current_thread() const;
   [[nodiscard]] bool is_stopping() const { return is_stopping_.load(std::memory_order_acquire); }
@@ -63,6 +64,7 @@ class EventLoop {
   void run_timers();
   void run_transfers();
   [[nodiscard]] bool has_posted();
+  [[nodiscard]] bool may_sleep();
   [[nodiscard]] int poll_timeout_ms() const;
 
   const Clock& clock_;
@@ -73,6 +75,7 @@ class EventLoop {
 
   Mutex mutex_;  // lock order 4
   std::vector<Task> posted_ GUARDED_BY(mutex_);
+  bool is_asleep_ GUARDED_BY(mutex_) = false;  ///< or about to be: a task must wake it
 
   Timers timers_;       // [loop]
   std::thread thread_;  // last: it uses all of the above

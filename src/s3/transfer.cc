@@ -21,6 +21,10 @@ namespace {
 /// one.
 constexpr long kReceiveBufferBytes = 256L * 1024;
 
+/// For answers without a body, or with a little text. libcurl makes and frees the buffer with each
+/// transfer, and larger ones go back and forth between it and the kernel.
+constexpr long kSmallReceiveBufferBytes = 16L * 1024;
+
 /// The same for bodies that are sent.
 constexpr long kSendBufferBytes = 256L * 1024;
 
@@ -86,7 +90,6 @@ void Transfer::set_options() {
   curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);  // keys may hold "/../"
   curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kReceiveBufferBytes);
   curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kSendBufferBytes);
   curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, kIdleSecondsMax);
   curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -121,6 +124,9 @@ void Transfer::begin(HttpRequest request, HttpDone done,
   // for an address, never for an interface's name; it is copied.
   const std::string& source = request_.source_address;
   curl_easy_setopt(easy, CURLOPT_INTERFACE, source.empty() ? nullptr : ("host!" + source).c_str());
+  const bool expects_body = !request_.body_into.empty() && !request_.has_rdma_token;
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
+                   expects_body ? kReceiveBufferBytes : kSmallReceiveBufferBytes);
   set_method();
   const auto left = request_.deadline - now;
   using Duration = std::chrono::steady_clock::duration;

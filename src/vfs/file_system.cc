@@ -3,7 +3,9 @@
 //
 //   lookup   inode table (parent) -> name resolver -> inode table (child)
 //   readdir  inode table -> directory handle -> name cache (fed) -> inode table (numbers)
-//   open     inode table -> HeadObject if what is known is old -> open files -> read cache
+//   open     inode table -> HeadObject if what is known is old -> open files -> read cache, which
+//   is
+//            asked for all of a small file at its first open
 //
 // Lifetime. The Impl is shared: every continuation in flight holds it, so the FileSystem may go
 // while requests are under way (what it borrows may not: shut the store down first).
@@ -164,11 +166,37 @@ Entry FileSystem::Impl::remember(std::uint64_t handle, const DirectoryEntry& ent
 
 // Files
 
-OpenFile FileSystem::Impl::open_version(Ino ino, const s3::ObjectInfo& object) {
+void FileSystem::Impl::open_version(Ino ino, const s3::ObjectInfo& object,
+                                    std::shared_ptr<const cache::ResidentObject> whole,
+                                    Deadline deadline, Done<OpenFile> done) {
   for (const s3::ObjectInfo& next : order_.on_open(object)) files_.prefetch(next);
-  return {.handle = files_.open(ino, object),
-          .size_bytes = object.size_bytes,
-          .path = object.key.substr(options_.prefix.size())};
+  OpenFile opened{.handle = files_.open(ino, object),
+                  .size_bytes = object.size_bytes,
+                  .path = object.key.substr(options_.prefix.size()),
+                  .whole = std::move(whole)};
+  const bool is_small = object.size_bytes > 0 && object.size_bytes <= options_.content_bytes_max;
+  if (opened.whole || !is_small || !inodes_.mark_opened(ino)) return done(std::move(opened));
+  get_content(std::move(opened), deadline, std::move(done));
+}
+
+// One request for open and read: who opens a small file nearly always reads all of it next. As with
+// a whole object, the open waits for half of its time, and tells of a version that is gone; other
+// errors are the reads' to meet.
+void FileSystem::Impl::get_content(OpenFile opened, Deadline deadline, Done<OpenFile> done) {
+  const std::uint64_t handle = opened.handle;
+  const std::uint64_t size_bytes = opened.size_bytes;
+  const SeenAt now = clock_.now();
+  read(handle, 0, size_bytes, now + (deadline - now) / 2,
+       [self = shared_from_this(), opened = std::move(opened),
+        done = std::move(done)](Result<cache::PinnedBytes> bytes) mutable {
+         if (bytes) {
+           opened.content = std::move(*bytes);
+         } else if (bytes.error().code == ErrorCode::kStale) {
+           self->files_.release(opened.handle);
+           return done(std::unexpected(std::move(bytes.error())));
+         }
+         done(std::move(opened));
+       });
 }
 
 void FileSystem::Impl::on_stale(Ino ino, const std::string& key) {
@@ -178,10 +206,10 @@ void FileSystem::Impl::on_stale(Ino ino, const std::string& key) {
 
 void FileSystem::Impl::open(Ino ino, Deadline deadline, Done<OpenFile> done) {
   confirm_version(ino, deadline,
-                  [self = shared_from_this(), ino,
+                  [self = shared_from_this(), ino, deadline,
                    done = std::move(done)](Result<s3::ObjectInfo> object) mutable {
                     if (!object) return done(std::unexpected(std::move(object.error())));
-                    done(self->open_version(ino, *object));
+                    self->open_version(ino, *object, /*whole=*/nullptr, deadline, std::move(done));
                   });
 }
 
@@ -200,17 +228,17 @@ void FileSystem::Impl::open_whole(Ino ino, Deadline deadline, Done<OpenFile> don
 void FileSystem::Impl::fetch_whole(Ino ino, s3::ObjectInfo object, Deadline deadline,
                                    Done<OpenFile> done) {
   cache::ObjectVersion version{object.key, object.etag, object.size_bytes};
-  whole_->open(std::move(version), deadline,
-               [self = shared_from_this(), ino, object = std::move(object), done = std::move(done)](
-                   Result<std::shared_ptr<const cache::ResidentObject>> whole) mutable {
-                 if (!whole && whole.error().code == ErrorCode::kStale) {
-                   self->on_stale(ino, object.key);
-                   return done(std::unexpected(std::move(whole.error())));
-                 }
-                 OpenFile file = self->open_version(ino, object);
-                 if (whole) file.whole = std::move(*whole);
-                 done(std::move(file));
-               });
+  whole_->open(
+      std::move(version), deadline,
+      [self = shared_from_this(), ino, object = std::move(object), deadline,
+       done = std::move(done)](Result<std::shared_ptr<const cache::ResidentObject>> whole) mutable {
+        if (!whole && whole.error().code == ErrorCode::kStale) {
+          self->on_stale(ino, object.key);
+          return done(std::unexpected(std::move(whole.error())));
+        }
+        self->open_version(ino, object, whole ? std::move(*whole) : nullptr, deadline,
+                           std::move(done));
+      });
 }
 
 void FileSystem::Impl::confirm_version(Ino ino, Deadline deadline, Done<s3::ObjectInfo> done) {

@@ -53,6 +53,9 @@ struct OpenFile {
   std::string path = {};  ///< below the mount point, of a file opened for reading
   /// All of it, where open_whole() got it. The handle reads by pieces as well as any other.
   std::shared_ptr<const cache::ResidentObject> whole = {};
+  /// All bytes of a small file that is opened for the first time since the kernel knows its inode:
+  /// for the kernel's page cache, which has none of them. Otherwise empty.
+  cache::PinnedBytes content = {};
 };
 
 struct CreatedFile {
@@ -82,6 +85,9 @@ class FileSystem {
     std::string prefix;  ///< empty or ending in "/"
     std::chrono::milliseconds ttl{};
     std::chrono::milliseconds negative_ttl{};
+    /// Files up to here are got whole when they are opened first (OpenFile::content); at most what
+    /// one ObjectReader::read gives. 0: none.
+    std::uint64_t content_bytes_max = 0;
   };
 
   /// What a mount that may write has more.

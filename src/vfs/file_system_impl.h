@@ -75,7 +75,10 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   /// Gives the version behind `ino` if its name still stands for it. Errors: as open().
   void confirm_version(Ino ino, Deadline deadline, Done<s3::ObjectInfo> done);
   void fetch_whole(Ino ino, s3::ObjectInfo object, Deadline deadline, Done<OpenFile> done);
-  OpenFile open_version(Ino ino, const s3::ObjectInfo& object);
+  void open_version(Ino ino, const s3::ObjectInfo& object,
+                    std::shared_ptr<const cache::ResidentObject> whole, Deadline deadline,
+                    Done<OpenFile> done);
+  void get_content(OpenFile opened, Deadline deadline, Done<OpenFile> done);
   /// The version behind `ino` is gone: nothing known about its name holds any longer.
   void on_stale(Ino ino, const std::string& key);
   /// The key of a name in a directory. Errors: kNotFound, kNotDirectory, kInvalidArgument.

@@ -84,6 +84,12 @@ Ino InodeTable::number_of(const Node& node) const {
   return number_locked(node);
 }
 
+bool InodeTable::mark_opened(Ino ino) {
+  const MutexLock lock(mutex_);
+  const auto found = entries_.find(ino);
+  return found != entries_.end() && !std::exchange(found->second.was_opened, true);
+}
+
 void InodeTable::confirm(Ino ino, SeenAt seen_at) {
   const MutexLock lock(mutex_);
   const auto found = entries_.find(ino);

@@ -42,6 +42,9 @@ class InodeTable {
   /// The number the node has, or would get now.
   [[nodiscard]] Ino number_of(const Node& node) const;
 
+  /// Whether nobody called this for the inode since the kernel came to know it.
+  [[nodiscard]] bool mark_opened(Ino ino);
+
   /// The store said that this node is still what its name stands for.
   void confirm(Ino ino, SeenAt seen_at);
   /// The store said that it no longer is: nothing seen before counts.
@@ -51,6 +54,7 @@ class InodeTable {
   struct Entry {
     Inode inode;
     std::uint64_t lookups = 0;  ///< references the kernel holds ("nlookup" in FUSE)
+    bool was_opened = false;
   };
 
   Ino number_locked(const Node& node) const REQUIRES(mutex_);

@@ -65,13 +65,21 @@ void init(void* context, fuse_conn_info* connection) noexcept {
   auto& mount = *static_cast<MountContext*>(context);
   for (const std::uint64_t wanted :
        {FUSE_CAP_ASYNC_READ, FUSE_CAP_ASYNC_DIO, FUSE_CAP_PARALLEL_DIROPS, FUSE_CAP_READDIRPLUS,
-        FUSE_CAP_READDIRPLUS_AUTO, FUSE_CAP_EXPLICIT_INVAL_DATA, FUSE_CAP_ATOMIC_O_TRUNC}) {
+        FUSE_CAP_EXPLICIT_INVAL_DATA, FUSE_CAP_ATOMIC_O_TRUNC}) {
     fuse_set_feature_flag(connection, wanted);
   }
   for (const std::uint64_t unwanted :
        {FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE, FUSE_CAP_AUTO_INVAL_DATA,
         FUSE_CAP_WRITEBACK_CACHE}) {
     fuse_unset_feature_flag(connection, unwanted);
+  }
+  // With each entry of a listing its inode, whether somebody looked one up before or not: the page
+  // of keys has cost far more, and each lookup of a file that is opened later costs ten times as
+  // much. Not where the kernel may not keep names (vfs::Entry::valid_for): it would look up anyway.
+  if (mount.file_system.is_writable()) {
+    fuse_set_feature_flag(connection, FUSE_CAP_READDIRPLUS_AUTO);
+  } else {
+    fuse_unset_feature_flag(connection, FUSE_CAP_READDIRPLUS_AUTO);
   }
   mount.direct_io_allows_mmap = fuse_set_feature_flag(connection, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
 

@@ -28,6 +28,21 @@ void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, R
   if (!is_open) mount.file_system.release(result->handle);
 }
 
+// The kernel then need not ask for what it is about to be asked for. If it does not take them, it
+// asks: no matter.
+void fill_page_cache(MountContext& mount, fuse_ino_t ino, const cache::PinnedBytes& content) {
+  off_t offset = 0;
+  for (const auto piece : content.pieces()) {
+    fuse_bufvec bytes{.count = 1, .idx = 0, .off = 0, .buf = {}};
+    bytes.buf[0].size = piece.size();
+    bytes.buf[0].mem = const_cast<std::byte*>(piece.data());
+    if (fuse_lowlevel_notify_store(mount.session, ino, offset, &bytes, fuse_buf_copy_flags{}) < 0)
+      return;
+    mount.read_bytes.add(piece.size());
+    offset += static_cast<off_t>(piece.size());
+  }
+}
+
 void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& file, Reply& reply,
                    vfs::OpenFile result) {
   bool is_counted = false;
@@ -39,7 +54,8 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
           return mount.read_modes.choose(ino, result.path, result.size_bytes,
                                          mount.direct_io_allows_mmap);
         },
-        std::move(result.whole), [request](int fd) { return fuse_passthrough_open(request, fd); });
+        std::move(result.whole), [request](int fd) { return fuse_passthrough_open(request, fd); },
+        [&] { fill_page_cache(mount, ino, result.content); });
     fuse_file_info opened = file;
     opened.fh = result.handle;
     // What the page cache holds of this inode is of this very version. With passthrough it holds

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // opendir, readdir, readdirplus and releasedir. Plain and plus differ in one thing: plus hands the
-// kernel an inode for each entry it takes, so an `ls -l` costs no lookups.
+// kernel an inode for each entry it takes, so an `ls -l` costs no lookups, nor does opening what
+// was listed.
 #include <cerrno>
 #include <vector>
 
@@ -12,6 +13,11 @@ namespace {
 
 // fuse_add_direntry pads each entry to 24 bytes and its name: more than this never fit.
 constexpr std::size_t kSmallestEntryBytes = 24;
+
+// Of one listing the kernel is given so many inodes: as many as the name cache holds, at about
+// 1.5 KiB each here and there. A directory of millions that is only looked through does not take
+// gigabytes, which the kernel gives back when it has nothing else left to give.
+constexpr std::uint64_t kInodesGivenMax = 65'536;
 
 bool is_dot(const std::string& name) { return name == "." || name == ".."; }
 
@@ -31,7 +37,8 @@ std::size_t add_plus(const Reply& reply, const MountContext& mount, std::uint64_
   const std::size_t needed =
       fuse_add_direntry_plus(reply.request(), nullptr, 0, entry.name.c_str(), &param, next);
   if (needed > room.size()) return needed;
-  if (!is_dot(entry.name)) {  // for the dots ino stays 0, by which the kernel counts no reference
+  // Where ino stays 0 the kernel takes the name alone and counts no reference.
+  if (!is_dot(entry.name) && entry.next_offset <= kInodesGivenMax) {
     const vfs::Entry remembered = mount.file_system.remember(handle, entry);
     param.ino = remembered.attributes.ino;
     param.attr = mount.stat_of(remembered.attributes);

@@ -16,7 +16,8 @@ class OpenModesTest : public testing::Test {
 
   OpenModes::Answer open(const Object& whole, vfs::Ino ino = kIno) {
     return modes_.open(
-        ino, [this] { return otherwise_; }, whole, [this](int) { return next_backing_id_++; });
+        ino, [this] { return otherwise_; }, whole, [this](int) { return next_backing_id_++; },
+        [this] { ++fills_; });
   }
   std::uint64_t declined(std::string_view reason) {
     return metrics_
@@ -29,6 +30,7 @@ class OpenModesTest : public testing::Test {
   Object object_ = std::make_shared<fakes::FakeResidentObject>(7);
   int next_backing_id_ = 1;
   OpenMode otherwise_ = OpenMode::kDirect;
+  int fills_ = 0;
 };
 
 TEST_F(OpenModesTest, AWholeObjectIsPassedThroughWithOneBackingIdForAllHandles) {
@@ -83,12 +85,34 @@ TEST_F(OpenModesTest, InodesHaveModesOfTheirOwn) {
 }
 
 TEST_F(OpenModesTest, WhatTheKernelRefusesIsReadAsItWouldBeOtherwise) {
-  const auto answer =
-      modes_.open(kIno, [] { return OpenMode::kCached; }, object_, [](int) { return 0; });
+  const auto answer = modes_.open(
+      kIno, [] { return OpenMode::kCached; }, object_, [](int) { return 0; }, [this] { ++fills_; });
   EXPECT_EQ(answer.mode, OpenMode::kCached);
   EXPECT_EQ(answer.backing_id, 0);
   EXPECT_EQ(declined("kernel_refused"), 1U);
   EXPECT_EQ(modes_.release(kIno), 0);
+}
+
+TEST_F(OpenModesTest, ThePageCacheIsFilledForTheFirstHandleOfAnInodeAlone) {
+  const auto open_cached = [this] {
+    std::ignore = modes_.open(
+        kIno, [] { return OpenMode::kCached; }, nullptr, [](int) { return 0; },
+        [this] { ++fills_; });
+  };
+  open_cached();
+  EXPECT_EQ(fills_, 1);
+  open_cached();
+  EXPECT_EQ(fills_, 1) << "the first handle may be reading";
+  EXPECT_EQ(modes_.release(kIno), 0);
+  EXPECT_EQ(modes_.release(kIno), 0);
+  open_cached();
+  EXPECT_EQ(fills_, 2);
+}
+
+TEST_F(OpenModesTest, NoPageCacheIsFilledWhereReadsGoPastIt) {
+  std::ignore = open(nullptr);     // direct
+  std::ignore = open(object_, 2);  // passed through
+  EXPECT_EQ(fills_, 0);
 }
 
 TEST_F(OpenModesTest, AHandleThatWasNotCountedReleasesNothing) {

@@ -40,6 +40,18 @@ TEST_F(InodeTableTest, TheLastForgetErasesAndNoneBefore) {
   EXPECT_EQ(inodes_.value(), 1) << "a forget too many does nothing";
 }
 
+TEST_F(InodeTableTest, AnInodeIsOpenedFirstOnceAsLongAsTheKernelKnowsIt) {
+  const Ino ino = table_.remember(file("a"), kNow);
+  EXPECT_TRUE(table_.mark_opened(ino));
+  EXPECT_FALSE(table_.mark_opened(ino));
+  EXPECT_EQ(table_.remember(file("a"), kNow), ino);
+  EXPECT_FALSE(table_.mark_opened(ino)) << "looked up again, not forgotten";
+  table_.forget(ino, 2);
+  EXPECT_FALSE(table_.mark_opened(ino)) << "unknown";
+  EXPECT_EQ(table_.remember(file("a"), kNow), ino);
+  EXPECT_TRUE(table_.mark_opened(ino));
+}
+
 TEST_F(InodeTableTest, KindKeyAndVersionEachMakeAnotherNumber) {
   const Ino ino = table_.remember(file("a", "\"1\""), kNow);
   EXPECT_NE(table_.remember(file("a", "\"2\""), kNow), ino);

@@ -102,7 +102,7 @@ struct MountedBucket {
   Result<OpenFile> open(Ino ino) {
     Answer<OpenFile> answer;
     fs.open(ino, {}, answer.done());
-    return answer.get();
+    return std::move(answer.get());
   }
 
   Result<std::string> read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length) {

@@ -41,7 +41,7 @@ struct WritableBucket {
   static Result<T> wait(Call call) {
     Answer<T> answer;
     call(answer.done());
-    return answer.get();
+    return std::move(answer.get());
   }
 
   Result<Entry> lookup(Ino parent, std::string_view name) {
