@@ -154,9 +154,9 @@ TEST_F(WarmRequestTest, WhoHangsUpEndsIt) {
   constexpr std::size_t kObjects = 100;
   start(kObjects / 2);  // a file of 2 MiB each
   for (std::size_t i = 0; i < kObjects; ++i) put("d/" + std::to_string(i), 1);
+  store_.hold();  // from the beginning, or all were done before we look
   UniqueFd client = send({"warm", "d"});
-  ASSERT_TRUE(eventually([&] { return kept() > 0; }));
-  store_.hold();
+  ASSERT_TRUE(eventually([&] { return store_.release(0) && kept() > 0; }));
   client.reset();
   // One at a time, so that there is time to see that nobody waits; at the latest all are done.
   EXPECT_TRUE(eventually([&] { return !store_.release(0); }));
