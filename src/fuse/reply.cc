@@ -86,8 +86,8 @@ void Reply::errno_value(int value) {
   if (claim()) fuse_reply_err(state_->request, value);
 }
 
-void Reply::entry(const fuse_entry_param& entry) {
-  if (claim()) fuse_reply_entry(state_->request, &entry);
+bool Reply::entry(const fuse_entry_param& entry) {
+  return claim() && fuse_reply_entry(state_->request, &entry) == 0;
 }
 
 void Reply::attributes(const struct stat& attributes, double valid_s) {
@@ -108,8 +108,8 @@ void Reply::written(std::size_t bytes) {
   if (claim()) fuse_reply_write(state_->request, bytes);
 }
 
-void Reply::bytes(std::span<const char> bytes) {
-  if (claim()) fuse_reply_buf(state_->request, bytes.data(), bytes.size());
+bool Reply::bytes(std::span<const char> bytes) {
+  return claim() && fuse_reply_buf(state_->request, bytes.data(), bytes.size()) == 0;
 }
 
 void Reply::data(const cache::PinnedBytes& bytes) {

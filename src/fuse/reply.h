@@ -55,7 +55,8 @@ class Reply {
 
   void error(const Error& error);
   void errno_value(int value);
-  void entry(const fuse_entry_param& entry);
+  /// False where the kernel did not take it, and so will not forget the inode: the caller must.
+  bool entry(const fuse_entry_param& entry);
   void attributes(const struct stat& attributes, double valid_s);
   /// Asks for what to answer only if an answer is still wanted, and while the request is still
   /// there to ask the kernel with. False where the kernel will have no such handle, and so will not
@@ -63,7 +64,8 @@ class Reply {
   bool open(const std::function<fuse_file_info(fuse_req_t)>& make_file);
   void create(const fuse_entry_param& entry, const fuse_file_info& file);
   void written(std::size_t bytes);
-  void bytes(std::span<const char> bytes);
+  /// False as with entry(), of the inodes that a listing names.
+  bool bytes(std::span<const char> bytes);
   /// One writev straight out of the cache; the bytes stay pinned until it has returned.
   void data(const cache::PinnedBytes& bytes);
   void statfs(const struct statvfs& statistics);

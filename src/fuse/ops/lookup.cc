@@ -37,7 +37,7 @@ void lookup(fuse_req_t request, fuse_ino_t parent, const char* name) noexcept {
           reply.error(found.error());
           return;
         }
-        reply.entry(entry);
+        if (!reply.entry(entry) && entry.ino != 0) mount.file_system.forget(entry.ino, 1);
       });
 }
 

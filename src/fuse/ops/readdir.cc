@@ -30,7 +30,8 @@ std::size_t add_plain(const Reply& reply, const MountContext& mount, std::span<c
 
 // Asks how much room it needs first: an entry that does not fit must not gain a reference.
 std::size_t add_plus(const Reply& reply, const MountContext& mount, std::uint64_t handle,
-                     std::span<char> room, const vfs::DirectoryEntry& entry) {
+                     std::span<char> room, const vfs::DirectoryEntry& entry,
+                     std::vector<vfs::Ino>& given) {
   fuse_entry_param param{};
   param.attr = mount.stat_of(entry.attributes);
   const auto next = static_cast<off_t>(entry.next_offset);
@@ -41,6 +42,7 @@ std::size_t add_plus(const Reply& reply, const MountContext& mount, std::uint64_
   if (!is_dot(entry.name) && entry.next_offset <= kInodesGivenMax) {
     const vfs::Entry remembered = mount.file_system.remember(handle, entry);
     param.ino = remembered.attributes.ino;
+    if (param.ino != 0) given.push_back(param.ino);
     param.attr = mount.stat_of(remembered.attributes);
     param.attr_timeout = param.entry_timeout = seconds(remembered.valid_for);
   }
@@ -61,14 +63,16 @@ void read_directory(fuse_req_t request, std::size_t size, off_t offset, std::uin
         }
         std::vector<char> buffer(size);
         std::size_t used = 0;
+        std::vector<vfs::Ino> given;
         for (const vfs::DirectoryEntry& entry : *entries) {
           const auto room = std::span(buffer).subspan(used);
-          const std::size_t needed = plus ? add_plus(reply, mount, handle, room, entry)
+          const std::size_t needed = plus ? add_plus(reply, mount, handle, room, entry, given)
                                           : add_plain(reply, mount, room, entry);
           if (needed > room.size()) break;
           used += needed;
         }
-        reply.bytes(std::span(buffer).first(used));
+        if (reply.bytes(std::span(buffer).first(used))) return;
+        for (const vfs::Ino ino : given) mount.file_system.forget(ino, 1);
       });
 }
 
