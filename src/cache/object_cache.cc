@@ -115,11 +115,11 @@ void ObjectCache::open(ObjectVersion version, Deadline deadline, Opened done) {
         if (entry.users++ == 0) pool_.set_busy(entry.file_id);
         resident = found->second;
         fd = slots_.at(entry.file_id).file->fd();
-      } else if (is_for_open) {
+      } else if (entry.is_for_open) {
         hits_.add();
         entry.waiters.push_back(std::move(done));
         return;
-      } else {  // a large one, which takes longer than an open can wait
+      } else {  // by who may wait longer than an open
         being_fetched_.add();
         no = {ErrorCode::kBusy, "the object is still being made resident"};
       }
@@ -130,6 +130,7 @@ void ObjectCache::open(ObjectVersion version, Deadline deadline, Opened done) {
           begin(std::move(version),
                 {.part_deadline = [end = fetch_deadline(clock_.now(), deadline)] { return end; }});
       if (preparation) {
+        preparation->entry->is_for_open = true;
         preparation->entry->waiters.push_back(std::exchange(done, nullptr));
       } else {
         no_room_.add();

@@ -87,6 +87,7 @@ class ObjectCache final : public ResidentObjects {
     ObjectVersion version;
     ObjectPool::FileId file_id = 0;
     bool is_resident = false;
+    bool is_for_open = false;      // its fetch ends in an open's time, so others may wait for it
     bool is_kept = false;          // which makes one of the users
     std::size_t users = 0;         // 0 while it is filled
     std::vector<Opened> waiters;   // only while it is filled
