@@ -44,6 +44,15 @@ struct BlockNameHash {
   }
 };
 
+/// Numbers of the blocks of a class that a range lies in: [first, last).
+struct BlockNumbers {
+  BlockNumbers(BlockClass block_class, ByteRange range)
+      : first(range.begin / block_bytes(block_class)),
+        last((range.end + block_bytes(block_class) - 1) / block_bytes(block_class)) {}
+  std::uint64_t first;
+  std::uint64_t last;
+};
+
 /// One version of one object: what its blocks and streams hang on. Kept while it has either.
 struct CachedObject {
   explicit CachedObject(ObjectVersion object_version)

@@ -55,15 +55,6 @@ BlockClass fragment_class(const CachedObject& object, ByteRange range) {
   return std::min(block_class_for(range.end - range.begin), object.block_class);
 }
 
-// Numbers of the blocks that a range lies in: [first, last).
-struct BlockNumbers {
-  BlockNumbers(BlockClass block_class, ByteRange range)
-      : first(range.begin / block_bytes(block_class)),
-        last((range.end + block_bytes(block_class) - 1) / block_bytes(block_class)) {}
-  std::uint64_t first;
-  std::uint64_t last;
-};
-
 }  // namespace
 
 class BlockCache::Reader final : public ObjectReader {
@@ -146,10 +137,27 @@ void BlockCache::prefetch(ObjectVersion version) {
     const MutexLock lock(mutex_);
     if (version.size_bytes > read_ahead_share()) return;
     const std::shared_ptr<CachedObject> object = index_.find_or_make(std::move(version));
+    ++object->readers;  // or its own memory may be what it makes room from
     plan_read_ahead(object, {.begin = 0, .end = object->version.size_bytes}, actions);
+    --object->readers;
     index_.drop_if_unused(object);
   }
   carry_out(std::move(actions));
+}
+
+void BlockCache::shut_down() {
+  Actions actions;
+  {
+    const MutexLock lock(mutex_);
+    is_shut_down_ = true;
+    for (const auto& read : std::exchange(starved_, {})) fail_as_shut_down(read, actions);
+    starved_count_.store(0);
+  }
+  carry_out(std::move(actions));
+}
+
+void BlockCache::fail_as_shut_down(const std::shared_ptr<PendingRead>& read, Actions& actions) {
+  actions.failed.push_back({.read = read, .error = {ErrorCode::kCancelled, "the mount ends"}});
 }
 
 void BlockCache::close(const std::shared_ptr<CachedObject>& object) {
@@ -235,6 +243,7 @@ bool BlockCache::pin_if_there(const CachedObject& object, BlockClass block_class
 
 void BlockCache::start_or_queue(const std::shared_ptr<PendingRead>& read, Actions& actions) {
   if (start(read, actions)) return;
+  if (is_shut_down_) return fail_as_shut_down(read, actions);
   starved_.push_back(read);
   starved_count_.store(starved_.size());
   if (!std::exchange(read->waits, true)) reads_waiting_.add(1);
@@ -303,114 +312,6 @@ bool BlockCache::start(const std::shared_ptr<PendingRead>& read, Actions& action
   return true;
 }
 
-void BlockCache::plan_fills(const std::shared_ptr<Block>& block, UnitMask wanted, Deadline deadline,
-                            metrics::Counter& cause, Actions& actions) {
-  UnitMask missing = wanted & ~block->valid & ~block->filling;
-  while (missing != 0) {
-    const UnitRun run = lowest_run(missing);
-    const UnitMask mask = unit_mask(run.first, run.last);
-    missing &= ~mask;
-    {
-      const MutexLock lock(block->object->mutex);
-      block->filling |= mask;
-    }
-    users_.add(block->place.slab);
-    fills_in_flight_.add(1);
-    cause.add((run.last - run.first) * kUnitBytes);
-    actions.fills.push_back({.block = block, .units = run, .deadline = deadline});
-  }
-}
-
-void BlockCache::plan_read_ahead(const std::shared_ptr<CachedObject>& object, ByteRange range,
-                                 Actions& actions) {
-  if (range.empty() || !starved_.empty()) return;  // readers come before guesses
-  const Deadline deadline = clock_.now() + options_.fill_deadline;
-  const BlockNumbers numbers(object->block_class, range);
-  for (std::uint64_t number = numbers.first; number < numbers.last; ++number) {
-    const auto block = index_.find_or_make_block(object, {object->block_class, number});
-    update_slab_gauges();
-    if (!block) return;
-    plan_fills(block, block->units_of(range), deadline, read_ahead_bytes_, actions);
-  }
-}
-
-// Read-ahead may take a quarter of the cache, shared by all open objects: the rest keeps what was
-// read. Never less than a request's worth, or a slow reader would get none at all.
-std::uint64_t BlockCache::read_ahead_share() const {
-  if (options_.read_ahead_max_bytes == 0) return 0;
-  const std::uint64_t cache_bytes = arena_.slab_count() * Arena::kSlabBytes;
-  const std::uint64_t share = cache_bytes / 4 / std::max<std::size_t>(readers_open_, 1);
-  return std::clamp<std::uint64_t>(
-      share, std::min(options_.read_ahead_max_bytes, std::uint64_t{block_bytes(BlockClass::k4MiB)}),
-      options_.read_ahead_max_bytes);
-}
-
-ReadAhead::Limits BlockCache::read_ahead_limits(const CachedObject& object) const {
-  const std::uint64_t window_max = read_ahead_share();
-  const std::uint64_t for_all = arena_.slab_count() * Arena::kSlabBytes / 4;
-  const std::size_t readers_open = std::max<std::size_t>(readers_open_, 1);
-  return {.window_max_bytes = window_max,
-          .budget_bytes = std::max(window_max, for_all / readers_open * object.readers),
-          .pace = transfers_.pace()};
-}
-
-void BlockCache::send(Fill fill) {
-  const Block& block = *fill.block;
-  const CachedObject& object = *block.object;
-  const std::uint64_t in_block = fill.units.first * kUnitBytes;
-  const std::uint64_t offset = block.object_offset() + in_block;
-  const std::uint64_t length = std::min((fill.units.last - fill.units.first) * kUnitBytes,
-                                        object.version.size_bytes - offset);
-
-  s3::GetRequest request{.key = object.version.key,
-                         .etag = object.version.etag,
-                         .offset_bytes = offset,
-                         .window = {.region = &arena_.region(block.place.slab),
-                                    .offset = block.place.slot * block.size_bytes() + in_block,
-                                    .length = length},
-                         .can_restart = true};
-  const Deadline deadline = fill.deadline;
-  store_.get(std::move(request), deadline,
-             [this, fill = std::move(fill), length,
-              sent = clock_.now()](const std::expected<s3::Path, s3::GetFailure>& result) {
-               if (const auto now = clock_.now(); result) {
-                 transfers_.on_done(length, now - sent, now);
-               }
-               finish_fill(fill, result);
-             });
-}
-
-void BlockCache::finish_fill(const Fill& fill,
-                             const std::expected<s3::Path, s3::GetFailure>& result) {
-  Actions actions;
-  {
-    const MutexLock lock(mutex_);
-    const std::shared_ptr<Block>& block = fill.block;
-    const std::uint32_t slab = block->place.slab;
-    const UnitMask mask = unit_mask(fill.units.first, fill.units.last);
-    {
-      const MutexLock object_lock(block->object->mutex);
-      block->filling &= ~mask;
-      if (result) block->valid |= mask;
-    }
-    fills_in_flight_.add(-1);
-    if (result) {
-      settle_waiters(block, /*lost=*/0, /*failure=*/nullptr, actions);
-    } else {
-      if (result.error().late_write_possible && !pool_.is_quarantined(slab)) {
-        quarantines_.add();
-        pool_.quarantine(slab);
-        index_.forget_blocks_of(slab);
-        update_slab_gauges();
-      }
-      settle_waiters(block, mask, &result.error(), actions);
-    }
-    remove_user(slab);
-    retry_starved(actions);
-  }
-  carry_out(std::move(actions));
-}
-
 // `lost` are the units that will not come: reads that need one fail with `failure`, or start over.
 void BlockCache::settle_waiters(const std::shared_ptr<Block>& block, UnitMask lost,
                                 const s3::GetFailure* failure, Actions& actions) {
@@ -428,7 +329,7 @@ void BlockCache::settle_waiters(const std::shared_ptr<Block>& block, UnitMask lo
       actions.ready.push_back(read);
     } else if ((needed_here & lost) == 0) {
       if ((needed_here & ~block->valid) != 0) block->waiters.push_back(read);
-    } else if (failure->late_write_possible &&
+    } else if (failure->late_write_possible && failure->error.code != ErrorCode::kCancelled &&
                // Of reads that were given up the store keeps the number small.
                (failure->was_given_up || ++read->restarts <= kRestartsMax) &&
                clock_.now() < read->deadline) {

@@ -38,6 +38,10 @@ class BlockCache final : public ReadCache {
   [[nodiscard]] std::shared_ptr<ObjectReader> open(ObjectVersion version) override;
   void prefetch(ObjectVersion version) override EXCLUDES(mutex_);
 
+  /// Ends reads that wait for memory with kCancelled, and every later one that would. The store has
+  /// been shut down: when this returns no read waits any more.
+  void shut_down() EXCLUDES(mutex_);
+
  private:
   class Reader;
   class BlockPin;
@@ -87,6 +91,7 @@ class BlockCache final : public ReadCache {
   /// Pins all of the range where it is in blocks of this class, or nothing.
   [[nodiscard]] bool pin_if_there(const CachedObject& object, BlockClass block_class,
                                   ByteRange range, Lookup& lookup) REQUIRES(object.mutex);
+  static void fail_as_shut_down(const std::shared_ptr<PendingRead>& read, Actions& actions);
   void note_read(Block& block, ByteRange range) REQUIRES(mutex_);
 
   /// Of which blocks the read is to be served.
@@ -135,6 +140,7 @@ class BlockCache final : public ReadCache {
   BlockPool pool_ GUARDED_BY(mutex_);
   BlockIndex index_ GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<PendingRead>> starved_ GUARDED_BY(mutex_);
+  bool is_shut_down_ GUARDED_BY(mutex_) = false;
 
   Quarantine quarantine_;  // last: its thread calls back
 };

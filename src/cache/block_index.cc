@@ -29,7 +29,8 @@ std::shared_ptr<CachedObject> BlockIndex::find_or_make(ObjectVersion version) {
 
 void BlockIndex::drop_if_unused(const std::shared_ptr<CachedObject>& object) {
   if (object->readers > 0 || !object->blocks.empty()) return;
-  objects_.erase(index_key(object->version));
+  const auto found = objects_.find(index_key(object->version));
+  if (found != objects_.end() && found->second == object) objects_.erase(found);
 }
 
 std::shared_ptr<Block> BlockIndex::find_or_make_block(const std::shared_ptr<CachedObject>& object,

@@ -262,6 +262,7 @@ MountedBucket::~MountedBucket() {
   // First those that wait for an RDMA session: they then fail in the store as well.
   layers_->fabric->shut_down();
   layers_->fill_source().shut_down();
+  layers_->cache->shut_down();
   // Before the cache, whose answers they wait for.
   layers_->control.reset();
   layers_->keeper.reset();

@@ -275,6 +275,34 @@ TEST_F(BlockCacheTest, PutsSmallReadsIntoTheBlockWhereThereIsOne) {
   EXPECT_EQ(text_of(**elsewhere), bytes.substr(20 * kMiB, 4096));
 }
 
+TEST_F(BlockCacheTest, EndsReadsThatWaitForMemoryWhenItIsShutDown) {
+  start(/*slabs=*/1);
+  const auto reader = put_and_open("k", pattern(100));
+  const auto other = put_and_open("other", pattern(9 * kMiB));
+  Outcome held;
+  read(*reader, 0, 100, held);
+  ASSERT_TRUE(held && *held);
+  Outcome waits;
+  read(*other, 0, 100, waits);
+  ASSERT_FALSE(waits) << "the only slab is held";
+  cache_->shut_down();
+  ASSERT_TRUE(waits && !*waits);
+  EXPECT_EQ(waits->error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(read_now(*other, 0, 100), "<Cancelled>") << "nobody would answer later";
+}
+
+TEST_F(BlockCacheTest, DoesNotStartOverWhatWasCancelledAlthoughItMayBeWrittenLate) {
+  start(/*slabs=*/4);
+  const auto reader = put_and_open("k", pattern(100));
+  store_.fail_if([](const FakeObjectStore::Call& call) -> std::optional<s3::GetFailure> {
+    if (call.operation != FakeObjectStore::Operation::kGet) return std::nullopt;
+    return s3::GetFailure{.error = {ErrorCode::kCancelled, "shut down"},
+                          .late_write_possible = true};
+  });
+  EXPECT_EQ(read_now(*reader, 0, 100), "<Cancelled>");
+  EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), 1U);
+}
+
 // A training set that is read every epoch, and a checkpoint that passes by once.
 TEST_F(BlockCacheTest, KeepsWhatIsReadEveryEpochWhileALargerObjectStreamsBy) {
   start(/*slabs=*/4);
