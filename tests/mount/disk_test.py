@@ -85,7 +85,7 @@ def test_an_overwritten_object_is_never_served_old(place):
 def test_damaged_bytes_on_the_disk_are_fetched_again(place):
     place.warm()
     for path in place.files(".data"):
-        flip_bytes(path, 64 << 10)
+        flip_bytes(path, 4 << 10)
     mounted = place.mount()
     assert place.read_all(mounted) >= sum(SIZES.values())
     assert total(mounted.stats(), "disk_corrupt_total") > 0

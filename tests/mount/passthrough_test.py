@@ -315,15 +315,20 @@ def test_a_late_write_never_reaches_a_file_that_is_seen(site):
     faults = [word for nth in (2, 9, 17) for word in ("--fault", f"late-write:500ms@{nth}")]
     target = fill(site.target(*faults))
     mounted = site.mount(target, BUCKET, cache=CACHE)
-    for _ in range(3):
+
+    def one_round():
         for number in range(FILES):
             with open(mounted / f"file{number}", "rb", buffering=0) as file:
                 # By pieces, a read may meet too many lost answers in a row: then it is short.
                 got = file.read(SIZE)
                 check(got, number, 0, len(got))
-    stats = mounted.stats()
-    assert total(stats, "cache_object_quarantines_total") > 0, "the control: late writes happened"
-    assert total(stats, OPENS, 'mode="passthrough"') > 0
+        return total(mounted.stats(), OPENS, 'mode="passthrough"') > 0
+
+    for _ in range(3):
+        one_round()
+    assert total(mounted.stats(), "cache_object_quarantines_total") > 0, "the control: late writes happened"
+    # Both files there is room for may have been withheld all the while.
+    eventually(one_round, 30, "passed through again")
 
 
 @pytest.mark.parametrize("change", ["overwrite", "unlink"])
