@@ -12,7 +12,9 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <memory>
+#include <thread>
 
 #include "s3rdmafs/base/log.h"
 
@@ -46,11 +48,24 @@ std::string holder_of(int lock) {
              : "";
 }
 
+// A mount that was killed gives its lock back with the last of its threads and of its memory, a
+// moment after its process seems to be gone; who mounts again at once should not fail for that.
+bool take_lock_soon(int lock) {
+  constexpr auto kPatience = std::chrono::seconds(2);
+  constexpr auto kPause = std::chrono::milliseconds(50);
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+  return true;
+}
+
 // The process's number is in it for the error message alone.
 Result<UniqueFd> take_lock(const std::string& path, int folder) {
   UniqueFd lock(::openat(folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock) return fail_errno("disk.path: open " + path + "/lock", errno);
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (!take_lock_soon(lock.get())) {
     if (errno != EWOULDBLOCK) return fail_errno("disk.path: lock " + path + "/lock", errno);
     return fail(
         ErrorCode::kBusy,

@@ -16,7 +16,8 @@ class CacheFolder {
  public:
   enum class IfMissing { kMake, kFail };
 
-  /// Opens it and takes its lock, which the kernel gives back however the process ends.
+  /// Opens it and takes its lock, which the kernel gives back however the process ends. Waits for
+  /// that 2 s at most.
   /// Errors, each with what to do: kBusy (another mount has it), kAccessDenied (not ours, or others
   /// may read it), kNotDirectory (also a symbolic link), kNotFound, kSystem.
   [[nodiscard]] static Result<CacheFolder> open(const std::string& path, IfMissing if_missing);
