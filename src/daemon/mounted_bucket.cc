@@ -240,6 +240,7 @@ Result<void> MountedBucket::Layers::build_mount() {
 
 void MountedBucket::Layers::build_keeper() {
   std::vector<std::string> globs;
+  globs.reserve(plan.config.resident.size());
   for (const auto& resident : plan.config.resident) globs.push_back(resident.glob);
   if (globs.empty()) return;
   if (!objects) {
