@@ -80,10 +80,12 @@ Result<void> ChunkStore::load_segment(std::uint32_t number) {
   if (!file) return std::unexpected(file.error());
   const auto records = (*file)->read_index();
   if (!records) return std::unexpected(records.error());
+  std::uint64_t index_end = 0;
+  for (const IndexRecord& record : *records) index_end += encoded_bytes(record.range.length());
+  if (auto cut = (*file)->cut_index(index_end); !cut) return cut;
   Segment segment{.file = std::move(*file)};
   const MutexLock lock(mutex_);
   for (const IndexRecord& record : *records) add_record(segment, number, record);
-  if (auto cut = segment.file->cut_index(segment.index_end); !cut) return cut;
   charge(*segment.file, +1);
   segments_.emplace(number, std::move(segment));
   return {};
