@@ -142,6 +142,19 @@ void ChunkStore::drop(const Piece& piece) {
 
 Result<void> ChunkStore::append(const ChunkId& chunk, ChunkRange range,
                                 std::span<const std::byte> buffer) {
+  auto appended = append_once(chunk, range, buffer);
+  const auto has_no_room = [&] {
+    return !appended && appended.error().code == ErrorCode::kNoMemory;
+  };
+  // A quota, and what others write meanwhile, is met only here: it is not in free_bytes().
+  if (!has_no_room() || !evict_one()) return appended;
+  appended = append_once(chunk, range, buffer);
+  if (has_no_room()) return fail(ErrorCode::kBusy, appended.error().detail);
+  return appended;
+}
+
+Result<void> ChunkStore::append_once(const ChunkId& chunk, ChunkRange range,
+                                     std::span<const std::byte> buffer) {
   const auto number = segment_with_room(range);
   if (!number) return std::unexpected(number.error());
   std::shared_ptr<SegmentFile> file;
@@ -158,9 +171,13 @@ Result<void> ChunkStore::append(const ChunkId& chunk, ChunkRange range,
     index_end = segment.index_end;
   }
   // The record last: whoever finds it finds the bytes.
-  if (auto written = file->write(record.position_bytes, buffer); !written) return written;
-  if (auto written = file->write_index(index_end, encode(record)); !written) return written;
+  auto written = file->write(record.position_bytes, buffer);
+  if (written) written = file->write_index(index_end, encode(record));
   const MutexLock lock(mutex_);
+  if (!written) {
+    filling_.reset();  // the same place would fail again
+    return written;
+  }
   add_record(segments_.at(*number), *number, record);
   return {};
 }
