@@ -60,9 +60,16 @@ Result<void> ChunkStore::load() {
     if (const auto number = SegmentFile::number_in(name)) numbers.insert(*number);
   }
   for (const std::uint32_t number : numbers) {
-    if (auto loaded = load_segment(number); !loaded) {
-      spdlog::warn("disk: segment {} is dropped: {}", number, loaded.error().detail);
+    const auto loaded = load_segment(number);
+    if (loaded) continue;
+    const Error& error = loaded.error();
+    if (error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kNotFound) {
+      spdlog::warn("disk: segment {} is dropped: {}", number, error.detail);
       SegmentFile::remove(folder_.fd(), number);
+    } else {
+      spdlog::warn("disk: segment {} is left alone until the next mount: {}", number, error.detail);
+      const MutexLock lock(mutex_);
+      charge(options_.segment_bytes, +1);  // a part of the size all the same
     }
   }
   const MutexLock lock(mutex_);
@@ -86,7 +93,7 @@ Result<void> ChunkStore::load_segment(std::uint32_t number) {
   Segment segment{.file = std::move(*file)};
   const MutexLock lock(mutex_);
   for (const IndexRecord& record : *records) add_record(segment, number, record);
-  charge(*segment.file, +1);
+  charge(segment.file->size_bytes(), +1);
   segments_.emplace(number, std::move(segment));
   return {};
 }
@@ -103,8 +110,8 @@ void ChunkStore::add_record(Segment& segment, std::uint32_t number, const IndexR
   segment.index_end += encoded_bytes(record.range.length());
 }
 
-void ChunkStore::charge(const SegmentFile& file, int sign) {
-  const std::uint64_t bytes = charge_of(file.size_bytes());
+void ChunkStore::charge(std::uint64_t segment_bytes, int sign) {
+  const std::uint64_t bytes = charge_of(segment_bytes);
   charged_bytes_ = sign > 0 ? charged_bytes_ + bytes : charged_bytes_ - bytes;
   size_.set(static_cast<std::int64_t>(charged_bytes_));
 }
@@ -218,7 +225,7 @@ Result<std::uint32_t> ChunkStore::add_segment() {
   auto file = SegmentFile::create(folder_.fd(), number, options_.segment_bytes);
   if (!file) return std::unexpected(file.error());
   const MutexLock lock(mutex_);
-  charge(**file, +1);
+  charge((*file)->size_bytes(), +1);
   segments_.emplace(number, Segment{.file = std::move(*file)});
   filling_ = number;
   return number;
@@ -246,7 +253,7 @@ bool ChunkStore::evict_one() {
     if (chosen == segments_.end()) return false;
     if (filling_ == chosen->first) filling_.reset();
     index_.remove_segment(chosen->first, chosen->second.chunks);
-    charge(*chosen->second.file, -1);
+    charge(chosen->second.file->size_bytes(), -1);
     evicted = segments_.extract(chosen);
   }
   evictions_.add();

@@ -85,7 +85,7 @@ class ChunkStore {
   [[nodiscard]] Segments::iterator victim() REQUIRES(mutex_);
   /// Whether `more` bytes may be taken without an eviction.
   [[nodiscard]] bool has_room_for(std::uint64_t more_bytes) EXCLUDES(mutex_);
-  void charge(const SegmentFile& file, int sign) REQUIRES(mutex_);
+  void charge(std::uint64_t segment_bytes, int sign) REQUIRES(mutex_);
 
   const CacheFolder folder_;
   const Options options_;
