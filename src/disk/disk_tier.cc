@@ -9,10 +9,10 @@
 // entry, it is dropped, and the same request goes to the server: into the same window, which nobody
 // has seen.
 //
-// Never slower. A request waits in the queue for kPatience at most. The copy that is written later
-// is made before the caller is answered, since the window is the caller's again then: 0.1 ms for a
-// MiB, and only as long as the writer keeps up. A disk that cannot be read is left alone for a
-// minute; one that cannot be written to, or is full, is still read.
+// Never slower. A request waits in the queue for twice kPatience at most. The copy that is written
+// later is made before the caller is answered, since the window is the caller's again then: 0.1 ms
+// for a MiB, and only as long as the writer keeps up. A disk that cannot be read is left alone for
+// a minute; one that cannot be written to, or is full, is still read.
 //
 // What is not bounded: a read that the kernel has begun. Its memory may be written until it ends,
 // so the request cannot go elsewhere; the device's own time-outs (30 s for most) end it.
@@ -32,7 +32,7 @@ namespace {
 constexpr unsigned kReadThreads = 8;
 // A full queue of 4 MiB each takes a third of a second at 3 GB/s.
 constexpr std::size_t kQueueMax = 256;
-// Far longer than a disk takes that is well, and no longer than the slowest of servers.
+// Far longer than a disk takes that is well, and twice it no longer than the slowest of servers.
 constexpr std::chrono::milliseconds kPatience{500};
 // For the last of the write buffer: twice what a disk of 100 MB/s takes for it.
 constexpr std::chrono::milliseconds kLastWrites{1300};
@@ -114,7 +114,6 @@ void DiskTier::get(s3::GetRequest request, Deadline deadline, s3::GetDone done) 
     store_.get(std::move(request), deadline, std::move(done));
     return;
   }
-  readers_.give_up_late();
   const ObjectId object = object_id(scope_, request.key, request.etag);
   if (auto pieces = chunks_->find(object, request.offset_bytes, request.window.length)) {
     read_from_disk(std::move(*pieces), std::move(request), deadline, std::move(done));
@@ -211,7 +210,6 @@ void DiskTier::write_behind() {
     }
     if (std::chrono::steady_clock::now() < next_tick) continue;
     next_tick = std::chrono::steady_clock::now() + kTick;
-    readers_.give_up_late();
     chunks_->keep_limits();
     end_rest();
   }
