@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -46,17 +45,29 @@ std::string holder_of(int lock) {
              : "";
 }
 
+// Of the open file, as flock's are, but it can be asked for without being taken.
+struct flock whole_file() {
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+std::unexpected<Error> in_use(const std::string& path, int lock) {
+  return fail(ErrorCode::kBusy,
+              fmt::format("disk.path {} is in use by another mount{}; give each mount a folder of "
+                          "its own",
+                          path, holder_of(lock)));
+}
+
 // The process's number is in it for the error message alone.
 Result<UniqueFd> take_lock(const std::string& path, int folder) {
   UniqueFd lock(::openat(folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock) return fail_errno("disk.path: open " + path + "/lock", errno);
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return fail_errno("disk.path: lock " + path + "/lock", errno);
-    return fail(
-        ErrorCode::kBusy,
-        fmt::format("disk.path {} is in use by another mount{}; give each mount a folder of "
-                    "its own",
-                    path, holder_of(lock.get())));
+  struct flock wanted = whole_file();
+  if (::fcntl(lock.get(), F_OFD_SETLK, &wanted) != 0) {
+    if (errno == EAGAIN || errno == EACCES) return in_use(path, lock.get());
+    return fail_errno("disk.path: lock " + path + "/lock", errno);
   }
   const std::string pid = std::to_string(::getpid());
   if (::ftruncate(lock.get(), 0) != 0 || ::pwrite(lock.get(), pid.data(), pid.size(), 0) < 0) {
@@ -66,10 +77,22 @@ Result<UniqueFd> take_lock(const std::string& path, int folder) {
   return lock;
 }
 
+Result<UniqueFd> look_at_lock(const std::string& path, int folder) {
+  UniqueFd lock(::openat(folder, "lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!lock && errno == ENOENT) return lock;
+  if (!lock) return fail_errno("disk.path: open " + path + "/lock", errno);
+  struct flock other = whole_file();
+  if (::fcntl(lock.get(), F_OFD_GETLK, &other) != 0) {
+    return fail_errno("disk.path: ask for the lock of " + path + "/lock", errno);
+  }
+  if (other.l_type != F_UNLCK) return in_use(path, lock.get());
+  return lock;
+}
+
 }  // namespace
 
-Result<CacheFolder> CacheFolder::open(const std::string& path, IfMissing if_missing) {
-  if (if_missing == IfMissing::kMake && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+Result<CacheFolder> CacheFolder::open(const std::string& path, Purpose purpose) {
+  if (purpose == Purpose::kUse && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return fail_errno("disk.path: make the folder " + path, errno);
   }
   UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -84,7 +107,8 @@ Result<CacheFolder> CacheFolder::open(const std::string& path, IfMissing if_miss
     return fail_errno("disk.path: open " + path, errno);
   }
   if (auto ok = check_owner(path, folder.get()); !ok) return std::unexpected(ok.error());
-  auto lock = take_lock(path, folder.get());
+  auto lock =
+      purpose == Purpose::kUse ? take_lock(path, folder.get()) : look_at_lock(path, folder.get());
   if (!lock) return std::unexpected(lock.error());
   return CacheFolder(std::move(folder), std::move(*lock));
 }

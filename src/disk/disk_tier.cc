@@ -66,7 +66,7 @@ DiskTier::Counts::Counts(metrics::Registry& metrics)
 
 Result<std::unique_ptr<DiskTier>> DiskTier::open(const Options& options, s3::ObjectStore& store,
                                                  const Clock& clock, metrics::Registry& metrics) {
-  auto folder = CacheFolder::open(options.path, CacheFolder::IfMissing::kMake);
+  auto folder = CacheFolder::open(options.path, CacheFolder::Purpose::kUse);
   if (!folder) return std::unexpected(folder.error());
   const std::uint64_t segment_bytes = options.segment_bytes != 0
                                           ? options.segment_bytes
