@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -48,17 +47,34 @@ std::string holder_of(int lock) {
              : "";
 }
 
+// Of the open file, as flock's are, but it can be asked for without being taken.
+struct flock whole_file() {
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
 // A mount that was killed gives its lock back with the last of its threads and of its memory, a
 // moment after its process seems to be gone; who mounts again at once should not fail for that.
 bool take_lock_soon(int lock) {
+  struct flock wanted = whole_file();
   constexpr auto kPatience = std::chrono::seconds(2);
   constexpr auto kPause = std::chrono::milliseconds(50);
   const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() >= end) return false;
+  while (::fcntl(lock, F_OFD_SETLK, &wanted) != 0) {
+    const bool is_taken = errno == EAGAIN || errno == EACCES;
+    if (!is_taken || std::chrono::steady_clock::now() >= end) return false;
     std::this_thread::sleep_for(kPause);
   }
   return true;
+}
+
+std::unexpected<Error> in_use(const std::string& path, int lock) {
+  return fail(ErrorCode::kBusy,
+              fmt::format("disk.path {} is in use by another mount{}; give each mount a folder of "
+                          "its own",
+                          path, holder_of(lock)));
 }
 
 // The process's number is in it for the error message alone.
@@ -66,12 +82,8 @@ Result<UniqueFd> take_lock(const std::string& path, int folder) {
   UniqueFd lock(::openat(folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock) return fail_errno("disk.path: open " + path + "/lock", errno);
   if (!take_lock_soon(lock.get())) {
-    if (errno != EWOULDBLOCK) return fail_errno("disk.path: lock " + path + "/lock", errno);
-    return fail(
-        ErrorCode::kBusy,
-        fmt::format("disk.path {} is in use by another mount{}; give each mount a folder of "
-                    "its own",
-                    path, holder_of(lock.get())));
+    if (errno == EAGAIN || errno == EACCES) return in_use(path, lock.get());
+    return fail_errno("disk.path: lock " + path + "/lock", errno);
   }
   const std::string pid = std::to_string(::getpid());
   if (::ftruncate(lock.get(), 0) != 0 || ::pwrite(lock.get(), pid.data(), pid.size(), 0) < 0) {
@@ -81,10 +93,22 @@ Result<UniqueFd> take_lock(const std::string& path, int folder) {
   return lock;
 }
 
+Result<UniqueFd> look_at_lock(const std::string& path, int folder) {
+  UniqueFd lock(::openat(folder, "lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!lock && errno == ENOENT) return lock;
+  if (!lock) return fail_errno("disk.path: open " + path + "/lock", errno);
+  struct flock other = whole_file();
+  if (::fcntl(lock.get(), F_OFD_GETLK, &other) != 0) {
+    return fail_errno("disk.path: ask for the lock of " + path + "/lock", errno);
+  }
+  if (other.l_type != F_UNLCK) return in_use(path, lock.get());
+  return lock;
+}
+
 }  // namespace
 
-Result<CacheFolder> CacheFolder::open(const std::string& path, IfMissing if_missing) {
-  if (if_missing == IfMissing::kMake && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+Result<CacheFolder> CacheFolder::open(const std::string& path, Purpose purpose) {
+  if (purpose == Purpose::kUse && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return fail_errno("disk.path: make the folder " + path, errno);
   }
   UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -99,7 +123,8 @@ Result<CacheFolder> CacheFolder::open(const std::string& path, IfMissing if_miss
     return fail_errno("disk.path: open " + path, errno);
   }
   if (auto ok = check_owner(path, folder.get()); !ok) return std::unexpected(ok.error());
-  auto lock = take_lock(path, folder.get());
+  auto lock =
+      purpose == Purpose::kUse ? take_lock(path, folder.get()) : look_at_lock(path, folder.get());
   if (!lock) return std::unexpected(lock.error());
   return CacheFolder(std::move(folder), std::move(*lock));
 }

@@ -14,13 +14,15 @@ namespace s3rdmafs::disk {
 /// thread-safe.
 class CacheFolder {
  public:
-  enum class IfMissing { kMake, kFail };
+  enum class Purpose {
+    kUse,   ///< made if it is missing, and locked; the kernel unlocks it however the process ends
+    kLook,  ///< nothing is changed, nor in the way of a mount that starts meanwhile
+  };
 
-  /// Opens it and takes its lock, which the kernel gives back however the process ends. Waits for
-  /// that 2 s at most.
+  /// For kUse it waits 2 s at most, for a mount that was killed and is not quite gone.
   /// Errors, each with what to do: kBusy (another mount has it), kAccessDenied (not ours, or others
   /// may read it), kNotDirectory (also a symbolic link), kNotFound, kSystem.
-  [[nodiscard]] static Result<CacheFolder> open(const std::string& path, IfMissing if_missing);
+  [[nodiscard]] static Result<CacheFolder> open(const std::string& path, Purpose purpose);
 
   [[nodiscard]] int fd() const noexcept { return folder_.get(); }
   /// What its file system has left for us.

@@ -60,9 +60,16 @@ Result<void> ChunkStore::load() {
     if (const auto number = SegmentFile::number_in(name)) numbers.insert(*number);
   }
   for (const std::uint32_t number : numbers) {
-    if (auto loaded = load_segment(number); !loaded) {
-      spdlog::warn("disk: segment {} is dropped: {}", number, loaded.error().detail);
+    const auto loaded = load_segment(number);
+    if (loaded) continue;
+    const Error& error = loaded.error();
+    if (error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kNotFound) {
+      spdlog::warn("disk: segment {} is dropped: {}", number, error.detail);
       SegmentFile::remove(folder_.fd(), number);
+    } else {
+      spdlog::warn("disk: segment {} is left alone until the next mount: {}", number, error.detail);
+      const MutexLock lock(mutex_);
+      charge(options_.segment_bytes, +1);  // a part of the size all the same
     }
   }
   const MutexLock lock(mutex_);
@@ -80,11 +87,13 @@ Result<void> ChunkStore::load_segment(std::uint32_t number) {
   if (!file) return std::unexpected(file.error());
   const auto records = (*file)->read_index();
   if (!records) return std::unexpected(records.error());
+  std::uint64_t index_end = 0;
+  for (const IndexRecord& record : *records) index_end += encoded_bytes(record.range.length());
+  if (auto cut = (*file)->cut_index(index_end); !cut) return cut;
   Segment segment{.file = std::move(*file)};
   const MutexLock lock(mutex_);
   for (const IndexRecord& record : *records) add_record(segment, number, record);
-  if (auto cut = segment.file->cut_index(segment.index_end); !cut) return cut;
-  charge(*segment.file, +1);
+  charge(segment.file->size_bytes(), +1);
   segments_.emplace(number, std::move(segment));
   return {};
 }
@@ -101,8 +110,8 @@ void ChunkStore::add_record(Segment& segment, std::uint32_t number, const IndexR
   segment.index_end += encoded_bytes(record.range.length());
 }
 
-void ChunkStore::charge(const SegmentFile& file, int sign) {
-  const std::uint64_t bytes = charge_of(file.size_bytes());
+void ChunkStore::charge(std::uint64_t segment_bytes, int sign) {
+  const std::uint64_t bytes = charge_of(segment_bytes);
   charged_bytes_ = sign > 0 ? charged_bytes_ + bytes : charged_bytes_ - bytes;
   size_.set(static_cast<std::int64_t>(charged_bytes_));
 }
@@ -140,6 +149,19 @@ void ChunkStore::drop(const Piece& piece) {
 
 Result<void> ChunkStore::append(const ChunkId& chunk, ChunkRange range,
                                 std::span<const std::byte> buffer) {
+  auto appended = append_once(chunk, range, buffer);
+  const auto has_no_room = [&] {
+    return !appended && appended.error().code == ErrorCode::kNoMemory;
+  };
+  // A quota, and what others write meanwhile, is met only here: it is not in free_bytes().
+  if (!has_no_room() || !evict_one()) return appended;
+  appended = append_once(chunk, range, buffer);
+  if (has_no_room()) return fail(ErrorCode::kBusy, appended.error().detail);
+  return appended;
+}
+
+Result<void> ChunkStore::append_once(const ChunkId& chunk, ChunkRange range,
+                                     std::span<const std::byte> buffer) {
   const auto number = segment_with_room(range);
   if (!number) return std::unexpected(number.error());
   std::shared_ptr<SegmentFile> file;
@@ -156,9 +178,13 @@ Result<void> ChunkStore::append(const ChunkId& chunk, ChunkRange range,
     index_end = segment.index_end;
   }
   // The record last: whoever finds it finds the bytes.
-  if (auto written = file->write(record.position_bytes, buffer); !written) return written;
-  if (auto written = file->write_index(index_end, encode(record)); !written) return written;
+  auto written = file->write(record.position_bytes, buffer);
+  if (written) written = file->write_index(index_end, encode(record));
   const MutexLock lock(mutex_);
+  if (!written) {
+    filling_.reset();  // the same place would fail again
+    return written;
+  }
   add_record(segments_.at(*number), *number, record);
   return {};
 }
@@ -199,7 +225,7 @@ Result<std::uint32_t> ChunkStore::add_segment() {
   auto file = SegmentFile::create(folder_.fd(), number, options_.segment_bytes);
   if (!file) return std::unexpected(file.error());
   const MutexLock lock(mutex_);
-  charge(**file, +1);
+  charge((*file)->size_bytes(), +1);
   segments_.emplace(number, Segment{.file = std::move(*file)});
   filling_ = number;
   return number;
@@ -227,7 +253,7 @@ bool ChunkStore::evict_one() {
     if (chosen == segments_.end()) return false;
     if (filling_ == chosen->first) filling_.reset();
     index_.remove_segment(chosen->first, chosen->second.chunks);
-    charge(*chosen->second.file, -1);
+    charge(chosen->second.file->size_bytes(), -1);
     evicted = segments_.extract(chosen);
   }
   evictions_.add();

@@ -48,8 +48,10 @@ class ChunkStore {
   ///
   /// @param range   begins at a unit
   /// @param buffer  the range's bytes, and behind them what fills the last disk block; aligned to
-  /// one Errors: kBusy (all that could make room is being read), kTooLarge (for a segment),
-  /// kNoMemory (disk.reserve leaves no room), kSystem.
+  /// one
+  /// Errors: kBusy (what could make room is being read, or was not enough), kTooLarge (for a
+  /// segment), kNoMemory (nothing is there that could make room), kNotFound (the folder is gone),
+  /// kSystem. After a failed write the next one goes to another segment.
   [[nodiscard]] Result<void> append(const ChunkId& chunk, ChunkRange range,
                                     std::span<const std::byte> buffer) EXCLUDES(mutex_);
 
@@ -74,6 +76,8 @@ class ChunkStore {
   Result<void> load_segment(std::uint32_t number);
   void add_record(Segment& segment, std::uint32_t number, const IndexRecord& record)
       REQUIRES(mutex_);
+  [[nodiscard]] Result<void> append_once(const ChunkId& chunk, ChunkRange range,
+                                         std::span<const std::byte> buffer) EXCLUDES(mutex_);
   [[nodiscard]] Result<std::uint32_t> segment_with_room(ChunkRange range) EXCLUDES(mutex_);
   [[nodiscard]] Result<std::uint32_t> add_segment() EXCLUDES(mutex_);
   /// Evicts one segment. False where all are in use, or none is there.
@@ -81,7 +85,7 @@ class ChunkStore {
   [[nodiscard]] Segments::iterator victim() REQUIRES(mutex_);
   /// Whether `more` bytes may be taken without an eviction.
   [[nodiscard]] bool has_room_for(std::uint64_t more_bytes) EXCLUDES(mutex_);
-  void charge(const SegmentFile& file, int sign) REQUIRES(mutex_);
+  void charge(std::uint64_t segment_bytes, int sign) REQUIRES(mutex_);
 
   const CacheFolder folder_;
   const Options options_;

@@ -9,9 +9,10 @@
 // entry, it is dropped, and the same request goes to the server: into the same window, which nobody
 // has seen.
 //
-// Never slower. A request waits in the queue for kPatience at most. The copy that is written later
-// is made before the caller is answered, since the window is the caller's again then: 0.1 ms for a
-// MiB, and only as long as the writer keeps up. A disk that fails is left alone for a minute.
+// Never slower. A request waits in the queue for twice kPatience at most. The copy that is written
+// later is made before the caller is answered, since the window is the caller's again then: 0.1 ms
+// for a MiB, and only as long as the writer keeps up. A disk that cannot be read is left alone for
+// a minute; one that cannot be written to, or is full, is still read.
 //
 // What is not bounded: a read that the kernel has begun. Its memory may be written until it ends,
 // so the request cannot go elsewhere; the device's own time-outs (30 s for most) end it.
@@ -31,7 +32,7 @@ namespace {
 constexpr unsigned kReadThreads = 8;
 // A full queue of 4 MiB each takes a third of a second at 3 GB/s.
 constexpr std::size_t kQueueMax = 256;
-// Far longer than a disk takes that is well, and no longer than the slowest of servers.
+// Far longer than a disk takes that is well, and twice it no longer than the slowest of servers.
 constexpr std::chrono::milliseconds kPatience{500};
 // For the last of the write buffer: twice what a disk of 100 MB/s takes for it.
 constexpr std::chrono::milliseconds kLastWrites{1300};
@@ -58,13 +59,14 @@ DiskTier::Counts::Counts(metrics::Registry& metrics)
       dropped(metrics.counter("disk_writes_dropped_total",
                               "Chunks not written because the disk was behind, full or failing")),
       up(metrics.gauge("disk_up",
-                       "1 if the disk cache is in use, 0 while it rests after a failure")) {
+                       "1 if the disk cache is in use, 0 while it is not, or takes nothing new, "
+                       "after a failure")) {
   up.set(1);
 }
 
 Result<std::unique_ptr<DiskTier>> DiskTier::open(const Options& options, s3::ObjectStore& store,
                                                  const Clock& clock, metrics::Registry& metrics) {
-  auto folder = CacheFolder::open(options.path, CacheFolder::IfMissing::kMake);
+  auto folder = CacheFolder::open(options.path, CacheFolder::Purpose::kUse);
   if (!folder) return std::unexpected(folder.error());
   const std::uint64_t segment_bytes = options.segment_bytes != 0
                                           ? options.segment_bytes
@@ -107,12 +109,11 @@ void DiskTier::shut_down() {
 }
 
 void DiskTier::get(s3::GetRequest request, Deadline deadline, s3::GetDone done) {
-  if (closing_ || is_resting()) {
+  if (closing_ || reads_rest()) {
     counts_.bypasses.add();
     store_.get(std::move(request), deadline, std::move(done));
     return;
   }
-  readers_.give_up_late();
   const ObjectId object = object_id(scope_, request.key, request.etag);
   if (auto pieces = chunks_->find(object, request.offset_bytes, request.window.length)) {
     read_from_disk(std::move(*pieces), std::move(request), deadline, std::move(done));
@@ -160,7 +161,7 @@ bool DiskTier::read_pieces(const std::vector<Piece>& pieces, const rdma::Window&
         }
         counts_.corrupt.add();
       } else {
-        rest(read.error());
+        rest(RestFrom::kAll, read.error());
       }
       return false;
     }
@@ -184,7 +185,7 @@ void DiskTier::read_from_store(const ObjectId& object, s3::GetRequest request, D
 // Only what begins at a unit: the caches above ask for nothing else.
 void DiskTier::keep(const ObjectId& object, std::uint64_t offset_bytes,
                     std::span<const std::byte> bytes) {
-  if (offset_bytes % kUnitBytes != 0 || is_resting()) return;
+  if (offset_bytes % kUnitBytes != 0 || writes_rest()) return;
   for (const ChunkPart& part : chunk_parts(object, offset_bytes, bytes.size())) {
     const auto chunk_bytes = bytes.subspan(part.offset_bytes, part.range.length());
     if (!ring_->push(part.chunk, part.range, chunk_bytes)) counts_.dropped.add();
@@ -197,35 +198,41 @@ void DiskTier::write_behind() {
   auto next_tick = std::chrono::steady_clock::now() + kTick;
   while (!ring_->is_finished()) {
     if (const auto item = ring_->front(next_tick)) {
-      if (is_resting()) {
+      if (writes_rest()) {
         counts_.dropped.add();
       } else if (auto written = chunks_->append(item->chunk, item->range, item->buffer); written) {
         counts_.written_bytes.add(item->range.length());
       } else {
         counts_.dropped.add();
-        if (is_failure(written.error())) rest(written.error());
+        if (is_failure(written.error())) rest(RestFrom::kWrites, written.error());
       }
       ring_->pop();
     }
     if (std::chrono::steady_clock::now() < next_tick) continue;
     next_tick = std::chrono::steady_clock::now() + kTick;
-    readers_.give_up_late();
     chunks_->keep_limits();
     end_rest();
   }
 }
 
-bool DiskTier::is_resting() const { return clock_.now() < resting_until_.load(); }
+bool DiskTier::reads_rest() const { return clock_.now() < reads_rest_until_.load(); }
 
-void DiskTier::rest(const Error& cause) {
+bool DiskTier::writes_rest() const { return clock_.now() < writes_rest_until_.load(); }
+
+// A disk that cannot be read answers late before it says so: then nothing is asked of it at all.
+void DiskTier::rest(RestFrom what, const Error& cause) {
   counts_.errors.add();
-  resting_until_ = clock_.now() + rest_;
+  const auto until = clock_.now() + rest_;
+  writes_rest_until_ = until;
+  if (what == RestFrom::kAll) reads_rest_until_ = until;
   counts_.up.set(0);
-  spdlog::warn("disk: {}; the disk cache is not used for {}", cause.detail, format_duration(rest_));
+  spdlog::warn("disk: {}; the disk cache {} for {}", cause.detail,
+               what == RestFrom::kAll ? "is not used" : "takes nothing new",
+               format_duration(rest_));
 }
 
 void DiskTier::end_rest() {
-  if (counts_.up.value() == 1 || is_resting()) return;
+  if (counts_.up.value() == 1 || writes_rest()) return;
   counts_.up.set(1);
   spdlog::info("disk: the disk cache is in use again");
 }

@@ -33,7 +33,8 @@ class DiskTier final : public s3::ObjectStore {
     /// Memory for copies that wait to be written; 16 chunks: what arrives in 20 ms at the 3 GB/s
     /// that a disk takes.
     std::uint64_t write_buffer_bytes = 64 * kMiB;
-    /// How long the tier is off after the disk failed.
+    /// How long the tier is off after a read of the disk failed, and takes nothing new after a
+    /// write did.
     std::chrono::milliseconds rest{60'000};
   };
 
@@ -86,8 +87,10 @@ class DiskTier final : public s3::ObjectStore {
                                  Scratch& scratch);
   void keep(const ObjectId& object, std::uint64_t offset_bytes, std::span<const std::byte> bytes);
   void write_behind();
-  [[nodiscard]] bool is_resting() const;
-  void rest(const Error& cause);
+  enum class RestFrom { kWrites, kAll };
+  void rest(RestFrom what, const Error& cause);
+  [[nodiscard]] bool reads_rest() const;
+  [[nodiscard]] bool writes_rest() const;
   void end_rest();
 
   const std::string scope_;
@@ -97,7 +100,8 @@ class DiskTier final : public s3::ObjectStore {
   Counts counts_;
   const std::unique_ptr<ChunkStore> chunks_;
   const std::unique_ptr<WriteRing> ring_;
-  std::atomic<std::chrono::steady_clock::time_point> resting_until_{};
+  std::atomic<std::chrono::steady_clock::time_point> reads_rest_until_{};
+  std::atomic<std::chrono::steady_clock::time_point> writes_rest_until_{};  // never the earlier one
   std::atomic<bool> closing_ = false;
   ReadThreads readers_;
   std::jthread writer_;  // last: ends before what it uses

@@ -15,6 +15,10 @@ ReadThreads::ReadThreads(const Clock& clock, Options options) : clock_(clock), o
       run();
     });
   }
+  threads_.emplace_back([this] {
+    set_thread_name("disk-late");
+    watch();
+  });
 }
 
 ReadThreads::~ReadThreads() { finish(); }
@@ -40,16 +44,13 @@ std::vector<ReadThreads::Waiting> ReadThreads::take_late(
   return late;
 }
 
-void ReadThreads::give_up_late() {
-  for (Waiting& waiting : take_late(clock_.now() - options_.patience)) waiting.job(nullptr);
-}
-
 void ReadThreads::finish() {
   {
     const MutexLock lock(mutex_);
     finishing_ = true;
   }
   wake_.notify_all();
+  ending_.notify_all();
   for (std::jthread& thread : threads_) {
     if (thread.joinable()) thread.join();
   }
@@ -61,7 +62,7 @@ void ReadThreads::finish() {
 void ReadThreads::run() {
   Scratch scratch;
   for (;;) {
-    Job job;
+    Waiting taken;
     {
       // Only so that no wait is without a bound; nothing happens then.
       constexpr std::chrono::seconds kTick{1};
@@ -70,10 +71,24 @@ void ReadThreads::run() {
         wake_.wait_until(mutex_, std::chrono::steady_clock::now() + kTick);
       }
       if (finishing_) return;
-      job = std::move(queue_.front().job);
+      taken = std::move(queue_.front());
       queue_.pop_front();
     }
-    job(&scratch);
+    taken.job(taken.since < late_before() ? nullptr : &scratch);
+  }
+}
+
+// Never touches the disk.
+void ReadThreads::watch() {
+  for (;;) {
+    {
+      const MutexLock lock(mutex_);
+      if (!finishing_) {
+        ending_.wait_until(mutex_, std::chrono::steady_clock::now() + options_.patience);
+      }
+      if (finishing_) return;
+    }
+    for (Waiting& waiting : take_late(late_before())) waiting.job(nullptr);
   }
 }
 

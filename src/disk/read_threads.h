@@ -13,7 +13,8 @@
 
 namespace s3rdmafs::disk {
 
-/// Threads that read from the disk, behind a queue that nobody waits in for long. Thread-safe.
+/// Threads that read from the disk, behind a queue that nobody waits in for long, and one that sees
+/// to that while all of them hang in the device. Thread-safe.
 class ReadThreads {
  public:
   /// Called once, with scratch memory to read from the disk with, or with nothing: then the disk is
@@ -23,17 +24,15 @@ class ReadThreads {
   struct Options {
     unsigned threads = 0;
     std::size_t queue_max = 0;
-    std::chrono::milliseconds
-        patience{};  ///< a job that waited longer is not for the disk any more
+    /// A job that waited longer is not for the disk any more, and is called before it has waited
+    /// twice as long.
+    std::chrono::milliseconds patience{};
   };
   ReadThreads(const Clock& clock, Options options);
   ~ReadThreads();
 
   /// Queues the job; false where the queue is full, and the job is as it was.
   [[nodiscard]] bool try_post(Job& job) EXCLUDES(mutex_);
-  /// Calls the jobs that have waited too long, on this thread: where the disk hangs, the threads
-  /// do.
-  void give_up_late() EXCLUDES(mutex_);
   /// Lets running jobs end, calls all others with nothing, and ends the threads. Call once, or
   /// leave it to the destructor.
   void finish() EXCLUDES(mutex_);
@@ -44,6 +43,11 @@ class ReadThreads {
     std::chrono::steady_clock::time_point since;
   };
   void run();
+  void watch();
+  /// What waits since before then is late.
+  [[nodiscard]] std::chrono::steady_clock::time_point late_before() const {
+    return clock_.now() - options_.patience;
+  }
   [[nodiscard]] std::vector<Waiting> take_late(std::chrono::steady_clock::time_point since_before)
       EXCLUDES(mutex_);
 
@@ -51,6 +55,7 @@ class ReadThreads {
   const Options options_;
   Mutex mutex_;  // leaf
   CondVar wake_;
+  CondVar ending_;
   std::deque<Waiting> queue_ GUARDED_BY(mutex_);
   bool finishing_ GUARDED_BY(mutex_) = false;
   std::vector<std::jthread> threads_;  // last: end before what they use

@@ -20,6 +20,14 @@ constexpr std::string_view kPrefix = "segment-";
 constexpr std::string_view kData = ".data";
 constexpr std::string_view kIndex = ".index";
 
+// fail_errno, with the two cases told apart that the caller can do something about.
+std::unexpected<Error> fail_file(std::string_view what, int saved_errno) {
+  auto failure = fail_errno(what, saved_errno);
+  if (saved_errno == ENOSPC || saved_errno == EDQUOT) failure.error().code = ErrorCode::kNoMemory;
+  if (saved_errno == ENOENT) failure.error().code = ErrorCode::kNotFound;
+  return failure;
+}
+
 std::string file_name(std::uint32_t number, std::string_view suffix) {
   return fmt::format("{}{}{}", kPrefix, number, suffix);
 }
@@ -40,7 +48,7 @@ Result<OpenedData> open_data(int folder, const std::string& name, int flags) {
     // Some have made it before they say no.
     opened.fd.reset(::openat(folder, name.c_str(), all_flags & ~O_EXCL, 0600));
   }
-  if (!opened.fd) return fail_errno("open " + name, errno);
+  if (!opened.fd) return fail_file("open " + name, errno);
   return opened;
 }
 
@@ -48,7 +56,7 @@ Result<void> write_all(int fd, std::uint64_t position, std::span<const std::byte
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(position));
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return fail_errno("write to the disk cache", written < 0 ? errno : EIO);
+    if (written <= 0) return fail_file("write to the disk cache", written < 0 ? errno : EIO);
     position += static_cast<std::uint64_t>(written);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
@@ -71,9 +79,9 @@ Result<void> read_all(int fd, std::uint64_t position, std::span<std::byte> into)
 // promise room the file has its length all the same.
 Result<void> take_room(int fd, std::uint64_t size_bytes) {
   if (::fallocate(fd, 0, 0, static_cast<off_t>(size_bytes)) == 0) return {};
-  if (errno != EOPNOTSUPP) return fail_errno("take room for the disk cache", errno);
+  if (errno != EOPNOTSUPP) return fail_file("take room for the disk cache", errno);
   if (::ftruncate(fd, static_cast<off_t>(size_bytes)) == 0) return {};
-  return fail_errno("take room for the disk cache", errno);
+  return fail_file("take room for the disk cache", errno);
 }
 
 }  // namespace
@@ -87,7 +95,7 @@ Result<std::unique_ptr<SegmentFile>> SegmentFile::create(int folder, std::uint32
                           O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   Result<void> made{};
   if (!index) {
-    made = fail_errno("make " + index_name, errno);
+    made = fail_file("make " + index_name, errno);
   } else {
     made = take_room(data->fd.get(), size_bytes);
   }
@@ -104,7 +112,7 @@ Result<std::unique_ptr<SegmentFile>> SegmentFile::open(int folder, std::uint32_t
   if (!data) return std::unexpected(data.error());
   const std::string index_name = file_name(number, kIndex);
   UniqueFd index(::openat(folder, index_name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  if (!index) return fail_errno("open " + index_name, errno);
+  if (!index) return fail_file("open " + index_name, errno);
   struct stat data_status{};
   struct stat index_status{};
   if (::fstat(data->fd.get(), &data_status) != 0 || ::fstat(index.get(), &index_status) != 0) {

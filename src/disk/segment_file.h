@@ -19,12 +19,12 @@ namespace s3rdmafs::disk {
 /// `segment-N.index` a record for each. Thread-safe for reads; one thread appends.
 class SegmentFile {
  public:
-  /// Makes segment `number` with all the room it will ever take. Errors: kSystem; nothing is left
-  /// behind then.
+  /// Makes segment `number` with all the room it will ever take. Errors: kNoMemory (the file system
+  /// or a quota is full), kNotFound (the folder is gone), kSystem; nothing is left behind then.
   [[nodiscard]] static Result<std::unique_ptr<SegmentFile>> create(int folder, std::uint32_t number,
                                                                    std::uint64_t size_bytes);
-  /// Opens one that a process made before. Errors: kSystem; kCorrupt: the files are not what we
-  /// make.
+  /// Opens one that a process made before. Errors: kNotFound (one of the two is not there),
+  /// kCorrupt (they are not what we make), kSystem.
   [[nodiscard]] static Result<std::unique_ptr<SegmentFile>> open(int folder, std::uint32_t number);
   /// Removes the files of segment `number`, as far as they are there.
   static void remove(int folder, std::uint32_t number) noexcept;
@@ -45,6 +45,7 @@ class SegmentFile {
 
   /// @return kCorrupt where the file ends too early
   [[nodiscard]] Result<void> read(std::uint64_t position_bytes, std::span<std::byte> into) const;
+  /// @return kNoMemory where the file system or a quota is full
   [[nodiscard]] Result<void> write(std::uint64_t position_bytes, std::span<const std::byte> bytes);
   [[nodiscard]] Result<void> write_index(std::uint64_t position_bytes,
                                          std::span<const std::byte> bytes);

@@ -61,7 +61,7 @@ class DiskCacheCheck final : public Check {
 
 Finding judge_disk_cache(const config::MountConfig::Disk& disk) {
   if (disk.path.empty()) return {Level::kPass, "not asked for", {}};
-  const auto folder = disk::CacheFolder::open(disk.path, disk::CacheFolder::IfMissing::kFail);
+  const auto folder = disk::CacheFolder::open(disk.path, disk::CacheFolder::Purpose::kLook);
   if (!folder) {
     const Error& error = folder.error();
     if (error.code == ErrorCode::kNotFound) {

@@ -117,7 +117,7 @@ TEST(DoctorDiskCache, SaysWhetherTheFolderCanBeUsed) {
 
 TEST(DoctorDiskCache, AMountThatHasTheFolderIsNoFault) {
   const fakes::TemporaryFolder temporary;
-  const auto held = disk::CacheFolder::open(temporary.path(), disk::CacheFolder::IfMissing::kFail);
+  const auto held = disk::CacheFolder::open(temporary.path(), disk::CacheFolder::Purpose::kUse);
   ASSERT_TRUE(held);
   EXPECT_EQ(
       judge_disk_cache({.path = temporary.path(), .size_bytes = kGiB, .reserve_bytes = 0}).level,

@@ -19,8 +19,8 @@ using testing::HasSubstr;
 class CacheFolderTest : public testing::Test {
  protected:
   [[nodiscard]] Result<CacheFolder> open(
-      CacheFolder::IfMissing if_missing = CacheFolder::IfMissing::kMake) const {
-    return CacheFolder::open(path_, if_missing);
+      CacheFolder::Purpose purpose = CacheFolder::Purpose::kUse) const {
+    return CacheFolder::open(path_, purpose);
   }
 
   const fakes::TemporaryFolder temporary_;
@@ -35,7 +35,7 @@ TEST_F(CacheFolderTest, IsMadeForItsOwnerAlone) {
 }
 
 TEST_F(CacheFolderTest, IsNotMadeWhereNobodyAsked) {
-  const auto folder = open(CacheFolder::IfMissing::kFail);
+  const auto folder = open(CacheFolder::Purpose::kLook);
   ASSERT_FALSE(folder);
   EXPECT_EQ(folder.error().code, ErrorCode::kNotFound);
   EXPECT_FALSE(std::filesystem::exists(path_));
@@ -52,6 +52,23 @@ TEST_F(CacheFolderTest, IsHeldByOneAtATimeAndTheErrorNamesTheOther) {
 
   first = fail(ErrorCode::kCancelled, "gone");
   EXPECT_TRUE(open()) << "the control: when the first has gone";
+}
+
+TEST_F(CacheFolderTest, WhoLooksIsInNobodysWayAndLeavesNothing) {
+  ASSERT_EQ(::mkdir(path_.c_str(), 0700), 0);
+  const auto look = open(CacheFolder::Purpose::kLook);
+  ASSERT_TRUE(look) << look.error().detail;
+  EXPECT_TRUE(std::filesystem::is_empty(path_));
+  ASSERT_TRUE(open()) << "now with a lock file there";
+  const auto second_look = open(CacheFolder::Purpose::kLook);
+  ASSERT_TRUE(second_look);
+  const auto user = open();
+  ASSERT_TRUE(user) << user.error().detail;
+
+  const auto busy = open(CacheFolder::Purpose::kLook);
+  ASSERT_FALSE(busy) << "the control: who looks sees who has it";
+  EXPECT_EQ(busy.error().code, ErrorCode::kBusy);
+  EXPECT_THAT(busy.error().detail, HasSubstr(std::to_string(::getpid())));
 }
 
 TEST_F(CacheFolderTest, IsRefusedIfOthersMayEnterIt) {

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "disk/disk_tier.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -226,6 +232,50 @@ TEST_F(DiskTierTest, FilesThatAreNoSegmentsAreDroppedOrLeftAlone) {
   EXPECT_EQ(rig_.files(".data").size(), 1U);
 }
 
+/// From here on a system call fails for the calling thread and those that it starts. False where
+/// the machine allows no such rule.
+bool refuse(std::uint32_t system_call, std::uint32_t with_errno) {
+  sock_filter rules[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, system_call, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | with_errno),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{.len = std::size(rules), .filter = rules};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/// Starts a tier for whose threads a system call fails. False as refuse().
+bool start_without(DiskRig& rig, std::uint32_t system_call, std::uint32_t with_errno) {
+  bool is_refused = false;
+  std::thread([&] {
+    is_refused = refuse(system_call, with_errno);
+    EXPECT_TRUE(rig.start());
+  }).join();
+  return is_refused;
+}
+
+TEST_F(DiskTierTest, NothingIsFoundInASegmentWhoseIndexCannotBeCut) {
+  const std::string bytes = content(21, kMiB);
+  const std::string etag = put_and_read("k", bytes);
+  rig_.stop();
+  if (!start_without(rig_, __NR_ftruncate, EIO)) GTEST_SKIP() << "no seccomp here";
+  EXPECT_EQ(rig_.read("k", etag, 0, kMiB), bytes);
+  EXPECT_EQ(rig_.gets(), 1U);
+}
+
+TEST_F(DiskTierTest, ASegmentThatCouldNotBeLoadedOnceIsThereTheNextTime) {
+  const std::string bytes = content(24, kMiB);
+  const std::string etag = put_and_read("k", bytes);
+  rig_.stop();
+  if (!start_without(rig_, __NR_ftruncate, EIO)) GTEST_SKIP() << "no seccomp here";
+  EXPECT_GT(rig_.metrics->gauge("disk_size_bytes", "").value(), 0) << "it takes its room meanwhile";
+  ASSERT_TRUE(rig_.restart());
+  EXPECT_EQ(rig_.read("k", etag, 0, kMiB), bytes);
+  EXPECT_EQ(rig_.gets(), 0U);
+}
+
 TEST_F(DiskTierTest, OnlyTheOwnerCanReadWhatIsThere) {
   put_and_read("k", content(15, kMiB));
   struct stat status{};
@@ -306,6 +356,26 @@ TEST_F(DiskTierTest, ADiskThatFailsIsLeftAloneForAWhileAndThenTriedAgain) {
   ASSERT_TRUE(rig_.wait());
   rig_.store.forget_calls();
   EXPECT_EQ(rig_.read("k", etag, 0, kMiB), bytes);
+  EXPECT_EQ(rig_.gets(), 0U);
+}
+
+TEST_F(DiskTierTest, AfterAFailedWriteHitsGoOnAndTheNextWriteGoesToAnotherSegment) {
+  const std::string first = content(22, kMiB);
+  const std::string first_etag = put_and_read("a", first);
+  const std::string second = content(23, kMiB);
+  {
+    const FileSizeLimit limit(kMiB);
+    put_and_read("b", second);
+  }
+  EXPECT_EQ(rig_.counted("disk_errors_total"), 1U) << "the control: the write fails";
+  EXPECT_EQ(rig_.read("a", first_etag, 0, kMiB), first);
+  EXPECT_EQ(rig_.gets(), 0U);
+
+  rig_.clock.advance(rig_.options.rest);
+  const std::string second_etag = put_and_read("b", second);
+  EXPECT_EQ(rig_.files(".data").size(), 2U);
+  EXPECT_EQ(rig_.read("b", second_etag, 0, kMiB), second);
+  EXPECT_EQ(rig_.read("a", first_etag, 0, kMiB), first);
   EXPECT_EQ(rig_.gets(), 0U);
 }
 
@@ -406,6 +476,17 @@ TEST_F(SmallDiskTest, AFullIndexEndsASegmentSoThatTinyObjectsStayInsideTheSize) 
   ASSERT_TRUE(rig_.wait());
   EXPECT_LE(rig_.bytes_on_disk(), rig_.options.size_bytes);
   EXPECT_EQ(rig_.counted("disk_writes_dropped_total"), 0U);
+}
+
+TEST_F(SmallDiskTest, AFullQuotaCostsASegmentAndNoRest) {
+  stream(4);  // fills two segments
+  rig_.stop();
+  if (!start_without(rig_, __NR_fallocate, EDQUOT)) GTEST_SKIP() << "no seccomp here";
+  stream(1);
+  EXPECT_EQ(rig_.counted("disk_writes_dropped_total"), 1U) << "the control: it was refused";
+  EXPECT_EQ(rig_.counted("disk_evictions_total"), 1U);
+  EXPECT_EQ(rig_.counted("disk_errors_total"), 0U);
+  EXPECT_EQ(rig_.metrics->gauge("disk_up", "").value(), 1);
 }
 
 TEST_F(SmallDiskTest, ASmallerSizeThanBeforeIsKeptAtOnce) {

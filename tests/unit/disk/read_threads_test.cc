@@ -10,7 +10,8 @@
 namespace s3rdmafs::disk {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{500};
+constexpr std::chrono::milliseconds kPatience{50};
+constexpr std::chrono::seconds kSoon{30};
 
 /// One thread, which hangs on the disk until it is let go.
 class ReadThreadsTest : public testing::Test {
@@ -35,14 +36,43 @@ class ReadThreadsTest : public testing::Test {
   ReadThreads threads_{clock_, {.threads = 1, .queue_max = 2, .patience = kPatience}};
 };
 
-TEST_F(ReadThreadsTest, NobodyWaitsLongWhileTheDiskHangs) {
-  ReadThreads::Job waiting = job();
-  ASSERT_TRUE(threads_.try_post(waiting));
-  threads_.give_up_late();
-  EXPECT_EQ(given_up_, 0) << "the control: it has not waited for long";
+TEST_F(ReadThreadsTest, NobodyWaitsLongWhileTheDiskHangsAndNobodyCalls) {
+  std::promise<bool> late_reads;
+  ReadThreads::Job late = [&](Scratch* scratch) { late_reads.set_value(scratch != nullptr); };
+  ASSERT_TRUE(threads_.try_post(late));
   clock_.advance(kPatience + std::chrono::milliseconds(1));
-  threads_.give_up_late();
+  ReadThreads::Job fresh = job();
+  ASSERT_TRUE(threads_.try_post(fresh));
+  auto answer = late_reads.get_future();
+  EXPECT_EQ(answer.wait_for(kSoon), std::future_status::ready);
+  EXPECT_EQ(given_up_, 0) << "the control: it has not waited for long";
+  let_go_.set_value();
+  EXPECT_FALSE(answer.get());
+  threads_.finish();  // before what its jobs use goes
+}
+
+TEST_F(ReadThreadsTest, WhoWaitedTooLongIsNotReadWhenTheDiskIsBack) {
+  // A watch that sleeps for all of the test.
+  fakes::FakeClock clock;
+  constexpr std::chrono::hours kLong{1};
+  ReadThreads threads(clock, {.threads = 1, .queue_max = 3, .patience = kLong});
+  std::promise<void> back;
+  ReadThreads::Job hang = [&](Scratch*) { back.get_future().wait(); };
+  ASSERT_TRUE(threads.try_post(hang));
+  ReadThreads::Job late = job();
+  ASSERT_TRUE(threads.try_post(late));
+  clock.advance(kLong + std::chrono::milliseconds(1));
+  std::promise<void> done;
+  ReadThreads::Job fresh = [&](Scratch* scratch) {
+    read_ += scratch != nullptr ? 1 : 0;
+    done.set_value();
+  };
+  ASSERT_TRUE(threads.try_post(fresh));
+  back.set_value();
+  EXPECT_EQ(done.get_future().wait_for(kSoon), std::future_status::ready);
   EXPECT_EQ(given_up_, 1);
+  EXPECT_EQ(read_, 1) << "the control: who comes after it";
+  threads.finish();  // before what its jobs use goes
   let_go_.set_value();
 }
 
