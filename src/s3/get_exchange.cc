@@ -143,7 +143,7 @@ Exchange::Next GetExchange::on_rdma_answer(const HttpResponse& response) {
 Exchange::Next GetExchange::fall_back(const rdma::Decision& decision,
                                       const HttpResponse& response) {
   if (auto can = policy_.fall_back(decision, response.status); !can) {
-    return {.step = Step::kFailed, .error = std::move(can.error())};
+    return {.step = Step::kLeaveOut, .error = std::move(can.error())};
   }
   if (decision.verdict == rdma::Verdict::kBodyCarriesData) return take_body(response);
   // The server may be in trouble: no faster than any other retry.
