@@ -185,7 +185,8 @@ Exchange::Next GetExchange::compare() {
 }
 
 Exchange::Next GetExchange::on_wrong_bytes() {
-  const std::string& endpoint = endpoint_->builder.endpoint_url();
+  // The second read may have come from another server.
+  const std::string& endpoint = policy_.endpoint_url();
   spdlog::error(
       "{}: the bytes that came by RDMA from {} are wrong, although the server says that "
       "they are done; not used (a path MTU that differs at the two ends does this)",
@@ -195,8 +196,9 @@ Exchange::Next GetExchange::on_wrong_bytes() {
   policy_.give_up_endpoint();
   if (policy_.is_required()) {
     return {.step = Step::kFailed,
-            .error = {ErrorCode::kCorrupt, policy_.what() + ": the bytes that came by RDMA are "
-                                                            "wrong"}};
+            .error = {ErrorCode::kCorrupt,
+                      fmt::format("{}: the bytes that came by RDMA from {} are wrong",
+                                  policy_.what(), endpoint)}};
   }
   shared_.metrics.on_fallback("verify_failed", endpoint, policy_.what());
   policy_.use_http();

@@ -247,6 +247,19 @@ TEST_F(SeveralEndpointsTest, StoreAnObjectOnceWhereRdmaIsRequiredAndOneDoesNone)
   EXPECT_EQ(whole_puts_at(*b_), 0U);
 }
 
+TEST_F(SeveralEndpointsTest, NameTheOneWhoseBytesAreWrongNotTheOneTheyWereComparedWith) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.verify = config::Verify::kAlways;
+  a_->then(rdma_answer());
+  a_->then({.status = 503});
+  b_->then(body_answer('b'));
+  const Ended ended = get();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().error.code, ErrorCode::kCorrupt);
+  EXPECT_NE(ended.error().error.detail.find(a_url_), std::string::npos);
+  EXPECT_EQ(b_->seen().size(), 1U) << "where it was compared";
+}
+
 TEST_F(SeveralEndpointsTest, GiveAReadUpThatOneIsSlowWithAndTakeTheOthersBytes) {
   for (int i = 0; i < kManyReads / 2; ++i) a_->then(body_answer('a'));
   a_->then(held(body_answer('a')));
