@@ -55,9 +55,6 @@ CacheShares share_cache(const config::MountConfig::Cache& cache) {
 std::size_t object_files_max() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-  ::getrlimit(RLIMIT_NOFILE, &limit);
   return limit.rlim_cur / 2;
 }
 

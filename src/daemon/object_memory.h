@@ -19,8 +19,7 @@ struct CacheShares {
 /// Gives whole objects their share only where the kernel can read them for itself. Logs why not.
 [[nodiscard]] CacheShares share_cache(const config::MountConfig::Cache& cache);
 
-/// How many object files there may be: half of the descriptors this process may have, after it has
-/// asked for as many as it can get.
+/// How many object files there may be: half of the descriptors this process may have now.
 [[nodiscard]] std::size_t object_files_max();
 
 }  // namespace s3rdmafs::daemon

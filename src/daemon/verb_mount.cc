@@ -9,6 +9,7 @@
 #include "config/credentials.h"
 #include "config/load.h"
 #include "daemon/background.h"
+#include "daemon/descriptors.h"
 #include "daemon/mount_point.h"
 #include "daemon/mounted_bucket.h"
 #include "daemon/readiness.h"
@@ -66,6 +67,7 @@ Result<MountPlan> plan_mount(const MountCommand& command, const config::LoadedCo
 
 Result<void> serve_mount(const MountPlan& plan, const std::function<void()>& ready) {
   const config::MountConfig& config = plan.config;
+  raise_descriptor_limit();
   auto mounted = MountedBucket::create(plan);
   if (!mounted) return std::unexpected(mounted.error());
   auto result = (*mounted)->serve([&] {

@@ -12,6 +12,13 @@
 #include <algorithm>
 
 namespace s3rdmafs::s3 {
+namespace {
+
+bool contains(std::span<const std::size_t> endpoints, std::size_t endpoint) {
+  return std::ranges::find(endpoints, endpoint) != endpoints.end();
+}
+
+}  // namespace
 
 EndpointSet::EndpointSet(std::size_t count, const Clock& clock)
     : clock_(clock), count_(count), servers_(count) {}
@@ -29,25 +36,29 @@ std::size_t EndpointSet::begin(std::uint64_t bytes, const Wish& wish) {
 }
 
 std::size_t EndpointSet::choose(const Wish& wish) {
-  if (wish.preferred && servers_.at(*wish.preferred).state == State::kAlive) return *wish.preferred;
+  const auto is_alive = [&](std::size_t at) REQUIRES(mutex_) {
+    return servers_.at(at).state == State::kAlive && !contains(wish.left_out, at);
+  };
+  if (wish.preferred && is_alive(*wish.preferred)) return *wish.preferred;
   if (const auto probe = due_probe(wish)) return *probe;
   std::optional<std::size_t> best;
   const std::size_t first = next_++;
   for (std::size_t i = 0; i < count_; ++i) {
     const std::size_t at = (first + i) % count_;
-    if (servers_.at(at).state != State::kAlive || at == wish.avoided) continue;
+    if (!is_alive(at) || at == wish.avoided) continue;
     if (!best || load_of(servers_.at(at)) < load_of(servers_.at(*best))) best = at;
   }
   if (best) return *best;
-  if (wish.avoided && servers_.at(*wish.avoided).state == State::kAlive) return *wish.avoided;
-  return least_recently_failed();
+  if (wish.avoided && is_alive(*wish.avoided)) return *wish.avoided;
+  return least_recently_failed(wish);
 }
 
 std::optional<std::size_t> EndpointSet::due_probe(const Wish& wish) const {
   const auto now = clock_.now();
   for (std::size_t at = 0; at < count_; ++at) {
     const Server& server = servers_.at(at);
-    if (server.state == State::kDead && now >= server.probe_at && at != wish.avoided) return at;
+    if (at == wish.avoided || contains(wish.left_out, at)) continue;
+    if (server.state == State::kDead && now >= server.probe_at) return at;
   }
   return std::nullopt;
 }
@@ -57,9 +68,13 @@ std::uint64_t EndpointSet::load_of(Server& server) {
   return server.outstanding_bytes + server.given_up_bytes;
 }
 
-std::size_t EndpointSet::least_recently_failed() const {
-  const auto oldest = std::ranges::min_element(servers_, {}, &Server::failed_at);
-  return static_cast<std::size_t>(oldest - servers_.begin());
+std::size_t EndpointSet::least_recently_failed(const Wish& wish) const {
+  std::optional<std::size_t> oldest;
+  for (std::size_t at = 0; at < count_; ++at) {
+    if (contains(wish.left_out, at)) continue;
+    if (!oldest || servers_.at(at).failed_at < servers_.at(*oldest).failed_at) oldest = at;
+  }
+  return oldest.value_or(0);
 }
 
 std::optional<EndpointSet::State> EndpointSet::end(std::size_t endpoint, std::uint64_t bytes,
@@ -111,11 +126,13 @@ void EndpointSet::note_failure(Server& server, Outcome outcome) {
   server.probe_at = now + server.pause;
 }
 
-bool EndpointSet::has_other_alive(std::size_t endpoint) const {
+bool EndpointSet::has_other_alive(std::size_t endpoint,
+                                  std::span<const std::size_t> left_out) const {
   if (count_ == 1) return false;
   const MutexLock lock(mutex_);
   for (std::size_t at = 0; at < count_; ++at) {
-    if (at != endpoint && servers_.at(at).state == State::kAlive) return true;
+    if (at == endpoint || contains(left_out, at)) continue;
+    if (servers_.at(at).state == State::kAlive) return true;
   }
   return false;
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "s3rdmafs/base/clock.h"
@@ -52,6 +53,8 @@ class EndpointSet {
   struct Wish {
     std::optional<std::size_t> preferred = {};  ///< taken if it is alive
     std::optional<std::size_t> avoided = {};    ///< taken only if no other is alive
+    /// Never taken: they cannot do it. Borrowed for the call; never all of them.
+    std::span<const std::size_t> left_out = {};
   };
 
   /// Borrows the clock. @param count  at least 1
@@ -63,7 +66,8 @@ class EndpointSet {
   /// Returns the new state where it has changed between alive and dead.
   std::optional<State> end(std::size_t endpoint, std::uint64_t bytes, Outcome outcome);
 
-  [[nodiscard]] bool has_other_alive(std::size_t endpoint) const;
+  [[nodiscard]] bool has_other_alive(std::size_t endpoint,
+                                     std::span<const std::size_t> left_out = {}) const;
   [[nodiscard]] State state(std::size_t endpoint) const;
 
  private:
@@ -81,7 +85,7 @@ class EndpointSet {
   [[nodiscard]] std::size_t choose(const Wish& wish) REQUIRES(mutex_);
   [[nodiscard]] std::optional<std::size_t> due_probe(const Wish& wish) const REQUIRES(mutex_);
   [[nodiscard]] std::uint64_t load_of(Server& server) REQUIRES(mutex_);
-  [[nodiscard]] std::size_t least_recently_failed() const REQUIRES(mutex_);
+  [[nodiscard]] std::size_t least_recently_failed(const Wish& wish) const REQUIRES(mutex_);
   static bool is_failure(Outcome outcome);
   void note_failure(Server& server, Outcome outcome) REQUIRES(mutex_);
 

@@ -57,9 +57,9 @@ Endpoints::Endpoints(const config::MountConfig::Endpoint& config, const std::str
 }
 
 Endpoint& Endpoints::begin(std::uint64_t bytes, const Wish& wish) {
-  Endpoint& endpoint = *all_.at(set_.begin(
-      bytes, {.preferred = number_of(wish.preferred), .avoided = number_of(wish.avoided)}));
-  endpoint.requests.add();
+  Endpoint& endpoint = *all_.at(set_.begin(bytes, {.preferred = number_of(wish.preferred),
+                                                   .avoided = number_of(wish.avoided),
+                                                   .left_out = wish.left_out}));
   endpoint.outstanding_bytes.add(static_cast<std::int64_t>(bytes));
   return endpoint;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ class Endpoints {
   struct Wish {
     const Endpoint* preferred = nullptr;
     const Endpoint* avoided = nullptr;
+    /// Numbers, as EndpointSet::Wish has them.
+    std::span<const std::size_t> left_out = {};
   };
 
   /// Borrows credentials, clock and metrics.
@@ -57,8 +60,9 @@ class Endpoints {
   /// Where a request would go now, for questions about it.
   [[nodiscard]] Endpoint& likely();
 
-  [[nodiscard]] bool has_other_alive(const Endpoint& endpoint) const {
-    return set_.has_other_alive(endpoint.number);
+  [[nodiscard]] bool has_other_alive(const Endpoint& endpoint,
+                                     std::span<const std::size_t> left_out = {}) const {
+    return set_.has_other_alive(endpoint.number, left_out);
   }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
 

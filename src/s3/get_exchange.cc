@@ -143,7 +143,7 @@ Exchange::Next GetExchange::on_rdma_answer(const HttpResponse& response) {
 Exchange::Next GetExchange::fall_back(const rdma::Decision& decision,
                                       const HttpResponse& response) {
   if (auto can = policy_.fall_back(decision, response.status); !can) {
-    return {.step = Step::kFailed, .error = std::move(can.error())};
+    return {.step = Step::kLeaveOut, .error = std::move(can.error())};
   }
   if (decision.verdict == rdma::Verdict::kBodyCarriesData) return take_body(response);
   // The server may be in trouble: no faster than any other retry.
@@ -185,7 +185,8 @@ Exchange::Next GetExchange::compare() {
 }
 
 Exchange::Next GetExchange::on_wrong_bytes() {
-  const std::string& endpoint = endpoint_->builder.endpoint_url();
+  // The second read may have come from another server.
+  const std::string& endpoint = policy_.endpoint_url();
   spdlog::error(
       "{}: the bytes that came by RDMA from {} are wrong, although the server says that "
       "they are done; not used (a path MTU that differs at the two ends does this)",
@@ -195,8 +196,9 @@ Exchange::Next GetExchange::on_wrong_bytes() {
   policy_.give_up_endpoint();
   if (policy_.is_required()) {
     return {.step = Step::kFailed,
-            .error = {ErrorCode::kCorrupt, policy_.what() + ": the bytes that came by RDMA are "
-                                                            "wrong"}};
+            .error = {ErrorCode::kCorrupt,
+                      fmt::format("{}: the bytes that came by RDMA from {} are wrong",
+                                  policy_.what(), endpoint)}};
   }
   shared_.metrics.on_fallback("verify_failed", endpoint, policy_.what());
   policy_.use_http();

@@ -44,6 +44,7 @@ PutExchange::PutExchange(TransferShared& shared, Put put, EndedDone done)
 
 void PutExchange::next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) {
   endpoint_ = &endpoint;
+  ended_.unknown_endpoint = nullptr;
   if (is_asking_whose_) return ready(build_head());
   policy_.prepare(endpoint, deadline, [this, ready = std::move(ready)](Result<void> can) mutable {
     if (!can) {
@@ -159,7 +160,7 @@ Exchange::Next PutExchange::fall_back(const rdma::Decision& decision, const Http
     policy_.use_http();
     return {.step = Step::kSendAgain};
   }
-  if (!can) return {.step = Step::kFailed, .error = std::move(can.error())};
+  if (!can) return {.step = Step::kLeaveOut, .error = std::move(can.error())};
   // The server may be in trouble: no faster than any other retry.
   if (decision.verdict == rdma::Verdict::kTransferFailed) return s3_error(response, error);
   return {.step = Step::kSendAgain};

@@ -35,7 +35,8 @@ class PutExchange final : public Exchange {
     /// The ETag of what a server that ignored the token has stored in the object's place and what
     /// no later attempt has replaced.
     std::optional<std::string> spoiled_etag;
-    /// With rdma.mode "require": where nothing could be sent, because it is not known to read.
+    /// With rdma.mode "require": where the last attempt could not be sent, because it is not known
+    /// to read.
     Endpoint* unknown_endpoint = nullptr;
   };
   using EndedDone = std::move_only_function<void(Ended)>;

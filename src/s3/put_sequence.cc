@@ -49,7 +49,9 @@ void PutSequence::begin(Sequence sequence) {
   probe(endpoint, std::move(key), body, deadline,
         [this, sequence = std::move(sequence)](Probed probed) mutable {
           sequence.late_read_possible |= probed.late_read_possible;
-          if (!probed.result && shared_.rdma.mode == config::RdmaMode::kRequire) {
+          const bool is_required = shared_.rdma.mode == config::RdmaMode::kRequire;
+          // Others are left: the PUT finds one that reads, or one that nobody has probed.
+          if (!probed.result && is_required && sequence.endpoints_left == 0) {
             return sequence.done({.etag = std::unexpected(std::move(probed.result.error())),
                                   .late_read_possible = sequence.late_read_possible});
           }

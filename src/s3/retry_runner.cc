@@ -54,7 +54,9 @@ void RetryRunner::attempt(Job job) {
   Exchange& exchange = *job.exchange;
   const Deadline deadline = job.deadline;
   job.bytes = exchange.transfer_bytes();
-  Endpoint& endpoint = endpoints_.begin(job.bytes, job.wish);
+  Endpoints::Wish wish = job.wish;
+  wish.left_out = job.left_out;
+  Endpoint& endpoint = endpoints_.begin(job.bytes, wish);
   job.endpoint = &endpoint;
   exchange.next_request(endpoint, deadline,
                         [this, job = std::move(job)](Result<HttpRequest> request) mutable {
@@ -66,10 +68,14 @@ void RetryRunner::send(Job job, Result<HttpRequest> request) {
   ++job.attempts_made;
   if (!request) {
     endpoints_.end(*job.endpoint, job.bytes, EndpointSet::Outcome::kNothing);
+    if (request.error().code == ErrorCode::kUnsupported) {
+      return leave_out(std::move(job), std::move(request.error()));
+    }
     if (may_move(job, request.error())) return move(std::move(job));
     return retry_or_fail(std::move(job), {.step = Exchange::Next::Step::kFailed,
                                           .error = std::move(request.error())});
   }
+  job.endpoint->requests.add();
   request->deadline = job.deadline;
   engine_.send(std::move(*request), [this, job = std::move(job)](HttpOutcome outcome) mutable {
     on_outcome(std::move(job), std::move(outcome));
@@ -93,6 +99,8 @@ void RetryRunner::on_outcome(Job job, HttpOutcome outcome) {
       --job.attempts_made;
       job.wish = {.avoided = job.endpoint};
       return attempt(std::move(job));
+    case Exchange::Next::Step::kLeaveOut:
+      return leave_out(std::move(job), std::move(next.error));
     case Exchange::Next::Step::kFailed:
       if (is_answered && is_retryable(next.error.code)) {
         metrics_.on_attempt_failed(next.error.code);
@@ -109,13 +117,24 @@ bool RetryRunner::may_move(const Job& job, const Error& error) const {
   const bool is_its_fault =
       error.code == ErrorCode::kUnreachable || error.code == ErrorCode::kConfig;
   return is_its_fault && job.moves + 1 < endpoints_.size() &&
-         endpoints_.has_other_alive(*job.endpoint);
+         endpoints_.has_other_alive(*job.endpoint, job.left_out);
 }
 
 void RetryRunner::move(Job job) {
   ++job.moves;
   --job.attempts_made;
   job.wish = {.avoided = job.endpoint};
+  attempt(std::move(job));
+}
+
+/// Ends: each time there is one endpoint less.
+void RetryRunner::leave_out(Job job, Error error) {
+  if (!endpoints_.has_other_alive(*job.endpoint, job.left_out)) {
+    return fail(std::move(job), std::move(error));
+  }
+  --job.attempts_made;
+  job.left_out.push_back(job.endpoint->number);
+  job.wish = {};
   attempt(std::move(job));
 }
 

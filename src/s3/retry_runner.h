@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <vector>
 
 #include "s3/endpoints.h"
 #include "s3/http_engine.h"
@@ -25,7 +26,7 @@ class Exchange {
   /// Makes the next attempt, for `endpoint`, and hands it to `ready`, as its last deed: the
   /// exchange may be gone when that returns. May wait for an RDMA session, until `deadline` at
   /// most. Where no attempt can be made it counts as one that failed: it is made again if the
-  /// error's code says so.
+  /// error's code says so. kUnsupported means that this endpoint cannot do it: another is asked.
   virtual void next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) = 0;
 
   /// What is left to do after an attempt.
@@ -34,6 +35,7 @@ class Exchange {
       kFinished,   ///< the exchange keeps the result for finish()
       kSendAgain,  ///< at once: another request, not a retry of the same; to the same endpoint
       kElsewhere,  ///< at once: the same, to another endpoint
+      kLeaveOut,   ///< at once: the same, and never to this endpoint again; `error` if none is left
       kFailed,     ///< `error`; made again if its code says so
     };
     Step step = Step::kFinished;
@@ -66,8 +68,9 @@ class RetryRunner {
     std::unique_ptr<Exchange> exchange;
     Deadline deadline;
     Endpoints::Wish wish = {};
-    Endpoint* endpoint = nullptr;  // of the attempt under way
-    std::uint64_t bytes = 0;       // of the attempt under way
+    Endpoint* endpoint = nullptr;            // of the attempt under way
+    std::uint64_t bytes = 0;                 // of the attempt under way
+    std::vector<std::size_t> left_out = {};  // endpoints that cannot do it
     unsigned attempts_made = 0;
     std::size_t moves = 0;  // to another endpoint, because one could not be reached
   };
@@ -77,6 +80,7 @@ class RetryRunner {
   void on_outcome(Job job, HttpOutcome outcome);
   [[nodiscard]] bool may_move(const Job& job, const Error& error) const;
   void move(Job job);
+  void leave_out(Job job, Error error);
   void retry_or_fail(Job job, Exchange::Next next);
   void fail(Job job, Error error);
   void finish(Job job);

@@ -71,6 +71,10 @@ class TokenPolicy {
   void use_http() { may_use_token_ = false; }
 
   [[nodiscard]] const std::string& what() const { return what_; }
+  /// The server of the last attempt that was prepared; not of a read for comparison after it.
+  [[nodiscard]] const std::string& endpoint_url() const {
+    return endpoint_->builder.endpoint_url();
+  }
   [[nodiscard]] bool is_required() const;
 
  private:

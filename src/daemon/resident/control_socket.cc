@@ -19,30 +19,38 @@ namespace s3rdmafs::daemon {
 namespace {
 
 constexpr int kPollMs = 200;  // how soon the thread notices that the mount ends
-// For one piece of a request or an answer; a client that is stopped counts as gone.
+// For a whole request, or one piece of an answer; a client that is stopped counts as gone.
 constexpr std::chrono::seconds kClientTimeout{5};
 // A command line has 2 MiB at most (execve(2), unless the limit on stacks was raised).
 constexpr std::size_t kRequestBytesMax = 8 * kMiB;
+// Such a command line has fewer: each word takes 8 bytes of it for a pointer, and its own.
+constexpr std::ptrdiff_t kWordsMax = 2 * kMiB / 8;
 
-std::optional<std::vector<std::string>> read_words(int socket) {
+std::optional<std::string> read_to_end(int socket, const std::stop_token& stop) {
+  using SteadyClock = std::chrono::steady_clock;
+  const auto deadline = SteadyClock::now() + kClientTimeout;
   std::string text;
   char buffer[4096];
-  while (text.size() < kRequestBytesMax) {
-    const ssize_t n = ::recv(socket, buffer, sizeof(buffer), 0);
+  while (text.size() < kRequestBytesMax && SteadyClock::now() < deadline &&
+         !stop.stop_requested()) {
+    pollfd watched{.fd = socket, .events = POLLIN, .revents = 0};
+    if (::poll(&watched, 1, kPollMs) <= 0) continue;
+    const ssize_t n = ::recv(socket, buffer, sizeof(buffer), MSG_DONTWAIT);
     if (n < 0) return std::nullopt;
-    if (n > 0) {
-      text.append(buffer, static_cast<std::size_t>(n));
-      continue;
-    }
-    std::vector<std::string> words;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = std::min(text.find('\0', at), text.size());
-      words.push_back(text.substr(at, end - at));
-      at = end + 1;
-    }
-    return words;
+    if (n == 0) return text;
+    text.append(buffer, static_cast<std::size_t>(n));
   }
   return std::nullopt;
+}
+
+std::vector<std::string> split_words(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\0', at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
 }
 
 }  // namespace
@@ -85,11 +93,19 @@ void ControlSocket::run(const std::stop_token& stop) {
     pollfd watched{.fd = listener_.get(), .events = POLLIN, .revents = 0};
     if (::poll(&watched, 1, kPollMs) <= 0) continue;
     const UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!client) continue;
+    if (!client) {
+      // No descriptor is free, and the client goes on waiting: poll() would not.
+      std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
+      continue;
+    }
     set_socket_timeouts(client.get(), kClientTimeout);
-    auto words = read_words(client.get());
-    if (!words) continue;
-    ControlRequest request(client.get(), stop, std::move(*words));
+    const auto text = read_to_end(client.get(), stop);
+    if (!text) continue;
+    if (std::ranges::count(*text, '\0') > kWordsMax) {
+      static_cast<void>(send_all(client.get(), "error too many paths; name fewer\n"));
+      continue;
+    }
+    ControlRequest request(client.get(), stop, split_words(*text));
     answer_(request);
   }
 }

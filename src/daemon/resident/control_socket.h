@@ -38,7 +38,8 @@ class ControlRequest {
 
 /// Takes requests for a daemon on a UNIX socket that only the mount's own user and root can connect
 /// to. A request is words, each ended by a NUL, up to the end of what the client sends; the answer
-/// is lines of text, up to the end of the connection. One request at a time: others wait.
+/// is lines of text, up to the end of the connection. One request at a time: others wait. A client
+/// that has not sent all of its request after 5 s is hung up on.
 class ControlSocket {
  public:
   /// Blocks for as long as the request takes; on the socket's thread.

@@ -9,6 +9,7 @@
 
 #include "daemon/await.h"
 #include "daemon/resident/path_pattern.h"
+#include "s3rdmafs/base/log.h"
 #include "vfs/directory_listing.h"
 #include "vfs/key_path.h"
 #include "vfs/probe.h"
@@ -49,15 +50,13 @@ class Finder {
     if (!node) return std::unexpected(node.error());
     if (!*node) return {};
     if ((*node)->is_directory) return add_all_below((*node)->object.key);
-    found_.push_back(std::move((*node)->object));
-    return {};
+    return add((*node)->object);
   }
 
   Result<void> add_all_below(const std::string& prefix) {
     return for_each_name(prefix, [this](vfs::ListedName& listed) -> Result<void> {
       if (listed.node.is_directory) return add_all_below(listed.node.object.key);
-      found_.push_back(std::move(listed.node.object));
-      return {};
+      return add(listed.node.object);
     });
   }
 
@@ -74,9 +73,17 @@ class Finder {
         const std::string& below = listed.node.object.key;
         return rest.empty() ? add_all_below(below) : add_matches(below, rest);
       }
-      if (rest.empty()) found_.push_back(std::move(listed.node.object));
-      return {};
+      return rest.empty() ? add(listed.node.object) : Result<void>();
     });
+  }
+
+  Result<void> add(s3::ObjectInfo& object) {
+    if (found_.size() >= bucket_.objects_max) {
+      return fail(ErrorCode::kTooLarge,
+                  fmt::format("more than {} objects; name fewer", bucket_.objects_max));
+    }
+    found_.push_back(std::move(object));
+    return {};
   }
 
   Result<void> for_each_name(const std::string& prefix,

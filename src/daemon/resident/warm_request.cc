@@ -34,6 +34,13 @@ Found find_all(const Bucket& bucket, Paths paths, ControlRequest& request) {
     }
     for (s3::ObjectInfo& object : *objects) {
       if (!keys.insert(object.key).second) continue;
+      if (found.objects.size() >= bucket.objects_max) {
+        request.say(
+            fmt::format("problem {}: more than {} objects with those named before; name fewer",
+                        path, bucket.objects_max));
+        ++found.failed;
+        return found;
+      }
       found.bytes += object.size_bytes;
       found.objects.push_back(std::move(object));
     }

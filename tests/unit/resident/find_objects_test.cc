@@ -37,10 +37,10 @@ class FindObjectsTest : public testing::Test {
   fakes::FakeClock clock_;
   FakeObjectStore store_{clock_};
   bool goes_on_ = true;
-  const Bucket bucket_{.store = store_,
-                       .clock = clock_,
-                       .prefix = "p/",
-                       .request_timeout = std::chrono::seconds(30)};
+  Bucket bucket_{.store = store_,
+                 .clock = clock_,
+                 .prefix = "p/",
+                 .request_timeout = std::chrono::seconds(30)};
 };
 
 TEST_F(FindObjectsTest, AFileIsItself) { EXPECT_THAT(*find("a"), ElementsAre("p/a")); }
@@ -85,6 +85,19 @@ TEST_F(FindObjectsTest, NothingCalledSoIsAnError) {
 TEST_F(FindObjectsTest, TheStoresErrorsAreTold) {
   store_.fail_next(FakeObjectStore::Operation::kList, 1, ErrorCode::kAccessDenied);
   EXPECT_EQ(find("d/*").error().code, ErrorCode::kAccessDenied);
+}
+
+TEST_F(FindObjectsTest, MoreThanTheMostIsAnErrorBeforeAllIsListed) {
+  bucket_.objects_max = 3;
+  EXPECT_EQ(find("d")->size(), 3U) << "the control";
+  store_.set_page_keys_max(1);
+  const auto lists_before = store_.count(FakeObjectStore::Operation::kList);
+  const auto found = find("");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(found.error().detail, "more than 3 objects; name fewer");
+  EXPECT_LT(store_.count(FakeObjectStore::Operation::kList) - lists_before, 7U);
+  EXPECT_EQ(find("*/*").error().code, ErrorCode::kTooLarge);
 }
 
 TEST_F(FindObjectsTest, EndsWhenNobodyWaits) {

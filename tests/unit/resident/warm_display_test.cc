@@ -78,6 +78,15 @@ TEST_F(WarmDisplayTest, WhatFailedMakesItNotWhole) {
   }
 }
 
+TEST_F(WarmDisplayTest, ATerminalIsToldNothingByANameOrAnErrorsText) {
+  make(true);
+  testing::internal::CaptureStderr();
+  take("problem \x1b]0;title\a caf\xc3\xa9\r: gone\x7f", 0);
+  take("error no\x1b[2J \xc2\x9b", 0);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "s3rdmafs: ?]0;title? caf\xc3\xa9?: gone?\ns3rdmafs: no?[2J \xc2?\n");
+}
+
 TEST_F(WarmDisplayTest, AnAnswerCutShortIsNotWhole) {
   make(false);
   take("found 1 1", 0);

@@ -41,7 +41,8 @@ class WarmRequestTest : public testing::Test {
     const Bucket bucket{.store = store_,
                         .clock = clock_,
                         .prefix = "",
-                        .request_timeout = std::chrono::seconds(30)};
+                        .request_timeout = std::chrono::seconds(30),
+                        .objects_max = objects_max_};
     auto listening = ControlSocket::listen(path_, [bucket, cache](ControlRequest& request) {
       answer_request(bucket, cache, request);
     });
@@ -88,6 +89,7 @@ class WarmRequestTest : public testing::Test {
 
   const std::string path_ =
       testing::TempDir() + "s3rdmafs-control-" + std::to_string(::getpid()) + ".sock";
+  std::size_t objects_max_ = kObjectsMax;
   fakes::FakeClock clock_;
   metrics::Registry metrics_;
   fakes::FakeFabric fabric_;
@@ -127,6 +129,16 @@ TEST_F(WarmRequestTest, AMissingPathIsToldAndTheRestIsDone) {
   const std::string answer = ask({"warm", "nothing", "a"});
   EXPECT_THAT(answer, HasSubstr("problem nothing: "));
   EXPECT_THAT(answer, HasSubstr("\nfetched 1 "));
+  EXPECT_THAT(answer, HasSubstr("\nfailed 1\nend\n"));
+}
+
+TEST_F(WarmRequestTest, PathsThatStandForTooManyTogetherAreTold) {
+  objects_max_ = 2;
+  start(3);
+  for (const char* key : {"a/1", "a/2", "b/1"}) put(key);
+  const std::string answer = ask({"warm", "a", "a/*", "b"});
+  EXPECT_THAT(answer, HasSubstr("problem b: more than 2 objects with those named before"));
+  EXPECT_THAT(answer, HasSubstr("found 2 "));
   EXPECT_THAT(answer, HasSubstr("\nfailed 1\nend\n"));
 }
 

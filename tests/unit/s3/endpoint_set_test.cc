@@ -56,6 +56,17 @@ TEST_F(EndpointSetTest, CountsRequestsWithoutBytesToo) {
   EXPECT_EQ(chosen.size(), 3U);
 }
 
+TEST_F(EndpointSetTest, NeverTakesWhatIsLeftOut) {
+  const std::size_t left_out[] = {0, 2};
+  const EndpointSet::Wish wish{.preferred = 0, .avoided = 1, .left_out = left_out};
+  EXPECT_EQ(ask(Outcome::kAnswered, wish), 1U) << "however much it is avoided";
+  EXPECT_FALSE(set_.has_other_alive(1, left_out));
+  EXPECT_TRUE(set_.has_other_alive(0, left_out));
+  kill(1);
+  EXPECT_FALSE(set_.has_other_alive(0, left_out));
+  EXPECT_EQ(ask(Outcome::kNothing, wish), 1U) << "and though it is dead";
+}
+
 TEST_F(EndpointSetTest, TakesTurnsWhereAllAreIdle) { EXPECT_EQ(chosen_in(3).size(), 3U); }
 
 TEST_F(EndpointSetTest, GoesWhereItIsAskedToIfThatOneIsAlive) {

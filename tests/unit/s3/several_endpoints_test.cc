@@ -7,7 +7,9 @@
 
 #include "fakes/fake_region.h"
 #include "fakes/scripted_http_server.h"
+#include "rdma/null_fabric.h"
 #include "s3/http_object_store.h"
+#include "s3rdmafs/base/checksum.h"
 
 namespace s3rdmafs::s3 {
 namespace {
@@ -41,6 +43,43 @@ ScriptedAnswer held(ScriptedAnswer answer) {
   return answer;
 }
 
+/// Good for each request of a PUT, the probe before it included: nobody says which server is asked
+/// to remove the probe.
+ScriptedAnswer put_answer(bool by_rdma) {
+  ScriptedAnswer answer{.headers = {{"ETag", kEtag}},
+                        .body =
+                            "<InitiateMultipartUploadResult><UploadId>up</UploadId>"
+                            "</InitiateMultipartUploadResult>"};
+  if (by_rdma) {
+    answer.headers.emplace_back("x-amz-rdma-reply", "200");
+    answer.headers.emplace_back("x-amz-rdma-bytes-transferred", "4096");
+  }
+  return answer;
+}
+
+/// Memory that the second server has no fabric to.
+class HalfRegion final : public rdma::MemoryRegion {
+ public:
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return good_.bytes(); }
+  void token(std::size_t offset, std::size_t length, Deadline deadline,
+             Done<rdma::Token> done) override {
+    good_.token(offset, length, deadline, std::move(done));
+  }
+  [[nodiscard]] rdma::MemoryRegion& towards(std::size_t endpoint) noexcept override {
+    return endpoint == 1 ? *none_ : static_cast<rdma::MemoryRegion&>(good_);
+  }
+  [[nodiscard]] Result<void> renew() override { return good_.renew(); }
+
+ private:
+  fakes::FakeRegion good_{kWindowBytes};
+  std::unique_ptr<rdma::Fabric> no_fabric_ = rdma::make_null_fabric();
+  std::unique_ptr<rdma::MemoryRegion> none_ =
+      no_fabric_
+          ->register_memory({.fd = -1, .offset_bytes = 0, .bytes = good_.bytes()},
+                            rdma::Access::kRemoteWrite)
+          .value();
+};
+
 class SeveralEndpointsTest : public ::testing::Test {
  protected:
   SeveralEndpointsTest() {
@@ -58,16 +97,26 @@ class SeveralEndpointsTest : public ::testing::Test {
     return *store_;
   }
 
-  Ended get(bool can_restart = false) {
+  Ended get(bool can_restart = false) { return get_into(region_, can_restart); }
+  Ended get_into(rdma::MemoryRegion& region, bool can_restart = false) {
     std::promise<Ended> promise;
     auto future = promise.get_future();
     store().get({.key = "key",
                  .etag = kEtag,
-                 .window = {.region = &region_, .offset = 0, .length = kWindowBytes},
+                 .window = {.region = &region, .offset = 0, .length = kWindowBytes},
                  .can_restart = can_restart},
                 clock_.now() + 20s,
                 [&promise](Ended ended) { promise.set_value(std::move(ended)); });
     return future.get();  // bounded by the deadline
+  }
+
+  PutOutcome put() {
+    std::promise<PutOutcome> promise;
+    const PutBody body{.window = {.region = &region_, .offset = 0, .length = kWindowBytes},
+                       .crc64nvme = crc64nvme(0, region_.bytes())};
+    store().put("key", body, false, clock_.now() + 20s,
+                [&promise](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
+    return promise.get_future().get();  // bounded by the deadline
   }
 
   void read_many() {
@@ -87,6 +136,14 @@ class SeveralEndpointsTest : public ::testing::Test {
       tokens += request.headers.contains("x-amz-rdma-token") ? 1 : 0;
     }
     return tokens;
+  }
+
+  static std::size_t whole_puts_at(const ScriptedHttpServer& server) {
+    std::size_t puts = 0;
+    for (const auto& request : server.seen()) {
+      puts += request.method == "PUT" && request.query.empty() ? 1 : 0;
+    }
+    return puts;
   }
 
   std::optional<ScriptedHttpServer> a_{std::in_place}, b_{std::in_place};
@@ -142,6 +199,65 @@ TEST_F(SeveralEndpointsTest, DoRdmaWithOneWhereTheOtherDoesNone) {
   read_many();
   EXPECT_EQ(tokens_at(*a_), kManyReads / 2U);
   EXPECT_EQ(tokens_at(*b_), 1U) << "it was asked once";
+}
+
+TEST_F(SeveralEndpointsTest, ReadByRdmaWhereItIsRequiredAndOneDoesNone) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  a_->then(rdma_answer());
+  b_->then(body_answer('b'));
+  read_many();
+  EXPECT_EQ(tokens_at(*a_), static_cast<std::size_t>(kManyReads));
+  EXPECT_EQ(b_->seen().size(), 1U) << "it was asked once";
+  EXPECT_EQ(counted("endpoint_requests_total", b_url_), 1U);
+}
+
+TEST_F(SeveralEndpointsTest, ReadByRdmaWhereItIsRequiredAndThereIsNoFabricToOne) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  a_->then({.status = 503});
+  a_->then(rdma_answer());
+  HalfRegion region;
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(get_into(region).value(), Path::kRdma);
+  EXPECT_EQ(b_->seen().size(), 0U);
+}
+
+// The control of both.
+TEST_F(SeveralEndpointsTest, FailWhereRdmaIsRequiredAndNoneDoesIt) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  a_->then(body_answer('a'));
+  b_->then(body_answer('b'));
+  for (int i = 0; i < 10; ++i) {
+    const Ended ended = get();
+    ASSERT_FALSE(ended);
+    EXPECT_EQ(ended.error().error.code, ErrorCode::kUnsupported);
+  }
+  EXPECT_EQ(a_->seen().size(), 1U);
+  EXPECT_EQ(b_->seen().size(), 1U);
+}
+
+TEST_F(SeveralEndpointsTest, StoreAnObjectOnceWhereRdmaIsRequiredAndOneDoesNone) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  a_->then(put_answer(/*by_rdma=*/true));
+  b_->then(put_answer(/*by_rdma=*/false));
+  for (int i = 0; i < 10; ++i) {
+    const PutOutcome outcome = put();
+    ASSERT_TRUE(outcome.etag) << outcome.etag.error().detail;
+    EXPECT_EQ(outcome.path, Path::kRdma);
+  }
+  EXPECT_EQ(whole_puts_at(*a_), 10U);
+  EXPECT_EQ(whole_puts_at(*b_), 0U);
+}
+
+TEST_F(SeveralEndpointsTest, NameTheOneWhoseBytesAreWrongNotTheOneTheyWereComparedWith) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.verify = config::Verify::kAlways;
+  a_->then(rdma_answer());
+  a_->then({.status = 503});
+  b_->then(body_answer('b'));
+  const Ended ended = get();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().error.code, ErrorCode::kCorrupt);
+  EXPECT_NE(ended.error().error.detail.find(a_url_), std::string::npos);
+  EXPECT_EQ(b_->seen().size(), 1U) << "where it was compared";
 }
 
 TEST_F(SeveralEndpointsTest, GiveAReadUpThatOneIsSlowWithAndTakeTheOthersBytes) {

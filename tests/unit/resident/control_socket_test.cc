@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/resident/control_socket.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "s3rdmafs/base/unix_socket.h"
+
+namespace s3rdmafs::daemon {
+namespace {
+
+class ControlSocketTest : public testing::Test {
+ protected:
+  ControlSocketTest() {
+    auto listening = ControlSocket::listen(path_, [](ControlRequest& request) {
+      request.say("words " + std::to_string(request.words().size()));
+    });
+    EXPECT_TRUE(listening);
+    control_ = std::move(*listening);
+  }
+
+  std::string ask(const std::vector<std::string>& words) {
+    const auto socket = send_request(path_, words);
+    EXPECT_TRUE(socket) << socket.error().detail;
+    std::string text;
+    char buffer[4096];
+    for (ssize_t n = 0; (n = ::recv(socket->get(), buffer, sizeof(buffer), 0)) > 0;) {
+      text.append(buffer, static_cast<std::size_t>(n));
+    }
+    return text;
+  }
+
+  const std::string path_ =
+      testing::TempDir() + "s3rdmafs-socket-" + std::to_string(::getpid()) + ".sock";
+  std::unique_ptr<ControlSocket> control_;
+};
+
+TEST_F(ControlSocketTest, ARequestIsItsWords) {
+  EXPECT_EQ(ask({"warm", "", "a b"}), "words 3\n");
+  EXPECT_EQ(ask({}), "words 0\n");
+}
+
+TEST_F(ControlSocketTest, MoreWordsThanACommandLineHasAreRefused) {
+  EXPECT_EQ(ask(std::vector<std::string>(200'000)), "words 200000\n") << "the control";
+  EXPECT_EQ(ask(std::vector<std::string>(300'000)), "error too many paths; name fewer\n");
+}
+
+TEST_F(ControlSocketTest, AClientWhoseRequestNeverEndsDoesNotHoldUpTheEnd) {
+  const auto client = connect_to_unix_socket(path_);
+  ASSERT_TRUE(client);
+  bool was_hung_up_on = false;
+  std::jthread dripping([&] {
+    // Bounded for a daemon that would listen for ever.
+    for (int bytes = 0; bytes < 1000 && !was_hung_up_on; ++bytes) {
+      was_hung_up_on = !send_all(client->get(), "x");
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  });
+  control_->stop();
+  control_.reset();
+  dripping.join();
+  EXPECT_TRUE(was_hung_up_on);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::daemon
