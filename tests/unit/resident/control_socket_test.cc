@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/resident/control_socket.h"
 
-#include <poll.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -36,6 +37,15 @@ class ControlSocketTest : public testing::Test {
     return text;
   }
 
+  static bool wait_until_read(int socket) {
+    for (int attempt = 0; attempt < 2000; ++attempt) {
+      int unread_bytes = -1;
+      if (::ioctl(socket, SIOCOUTQ, &unread_bytes) == 0 && unread_bytes == 0) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
   const std::string path_ =
       testing::TempDir() + "s3rdmafs-socket-" + std::to_string(::getpid()) + ".sock";
   std::unique_ptr<ControlSocket> control_;
@@ -54,6 +64,8 @@ TEST_F(ControlSocketTest, MoreWordsThanACommandLineHasAreRefused) {
 TEST_F(ControlSocketTest, AClientWhoseRequestNeverEndsDoesNotHoldUpTheEnd) {
   const auto client = connect_to_unix_socket(path_);
   ASSERT_TRUE(client);
+  ASSERT_TRUE(send_all(client->get(), "x"));
+  ASSERT_TRUE(wait_until_read(client->get())) << "it is this client's turn";
   bool was_hung_up_on = false;
   std::jthread dripping([&] {
     // Bounded for a daemon that would listen for ever.
