@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3rdmafs/base/unix_socket.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 namespace s3rdmafs {
 namespace {
@@ -43,6 +45,14 @@ Result<UniqueFd> listen_on_unix_socket(const std::string& path) {
   if (bound != 0) return fail_errno("socket " + path, saved_errno);
   if (::listen(listener.get(), kBacklog) != 0) return fail_errno("socket " + path, errno);
   return listener;
+}
+
+UniqueFd accept_within(int listener, std::chrono::milliseconds time) {
+  pollfd watched{.fd = listener, .events = POLLIN, .revents = 0};
+  if (::poll(&watched, 1, static_cast<int>(time.count())) <= 0) return {};
+  UniqueFd client(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  if (!client) std::this_thread::sleep_for(time);
+  return client;
 }
 
 Result<UniqueFd> connect_to_unix_socket(const std::string& path) {

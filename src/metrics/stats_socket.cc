@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/stats_socket.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <tuple>
 
@@ -16,7 +16,7 @@
 namespace s3rdmafs::metrics {
 namespace {
 
-constexpr int kPollMs = 200;  // how soon the thread notices that the mount ends
+constexpr std::chrono::milliseconds kPollTime{200};  // how soon the end of the mount is noticed
 constexpr std::chrono::seconds kSendTimeout{2};
 
 std::string runtime_folder() {
@@ -59,9 +59,7 @@ StatsSocket::~StatsSocket() { ::unlink(path_.c_str()); }
 void StatsSocket::run(const std::stop_token& stop) {
   set_thread_name("stats");
   while (!stop.stop_requested()) {
-    pollfd watched{.fd = listener_.get(), .events = POLLIN, .revents = 0};
-    if (::poll(&watched, 1, kPollMs) <= 0) continue;
-    const UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const UniqueFd client = accept_within(listener_.get(), kPollTime);
     if (!client) continue;
     set_socket_timeouts(client.get(), kSendTimeout);
     // A client that left or does not read is owed no answer.

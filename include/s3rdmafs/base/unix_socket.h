@@ -14,6 +14,10 @@ namespace s3rdmafs {
 /// the folder; a name left behind by a process that died is taken over. Errors: kSystem.
 [[nodiscard]] Result<UniqueFd> listen_on_unix_socket(const std::string& path);
 
+/// The next who connects within the time, or none. Where one cannot be taken, as without a free
+/// descriptor, he goes on waiting, and the time is waited out: a loop around this does not spin.
+[[nodiscard]] UniqueFd accept_within(int listener, std::chrono::milliseconds time);
+
 /// Errors: kNotFound (nobody listens there), kSystem.
 [[nodiscard]] Result<UniqueFd> connect_to_unix_socket(const std::string& path);
 

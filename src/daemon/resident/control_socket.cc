@@ -18,7 +18,7 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-constexpr int kPollMs = 200;  // how soon the thread notices that the mount ends
+constexpr std::chrono::milliseconds kPollTime{200};  // how soon the end of the mount is noticed
 // For a whole request, or one piece of an answer; a client that is stopped counts as gone.
 constexpr std::chrono::seconds kClientTimeout{5};
 // A command line has 2 MiB at most (execve(2), unless the limit on stacks was raised).
@@ -34,7 +34,7 @@ std::optional<std::string> read_to_end(int socket, const std::stop_token& stop) 
   while (text.size() < kRequestBytesMax && SteadyClock::now() < deadline &&
          !stop.stop_requested()) {
     pollfd watched{.fd = socket, .events = POLLIN, .revents = 0};
-    if (::poll(&watched, 1, kPollMs) <= 0) continue;
+    if (::poll(&watched, 1, static_cast<int>(kPollTime.count())) <= 0) continue;
     const ssize_t n = ::recv(socket, buffer, sizeof(buffer), MSG_DONTWAIT);
     if (n < 0) return std::nullopt;
     if (n == 0) return text;
@@ -90,14 +90,8 @@ ControlSocket::~ControlSocket() { ::unlink(path_.c_str()); }
 void ControlSocket::run(const std::stop_token& stop) {
   set_thread_name("control");
   while (!stop.stop_requested()) {
-    pollfd watched{.fd = listener_.get(), .events = POLLIN, .revents = 0};
-    if (::poll(&watched, 1, kPollMs) <= 0) continue;
-    const UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!client) {
-      // No descriptor is free, and the client goes on waiting: poll() would not.
-      std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
-      continue;
-    }
+    const UniqueFd client = accept_within(listener_.get(), kPollTime);
+    if (!client) continue;
     set_socket_timeouts(client.get(), kClientTimeout);
     const auto text = read_to_end(client.get(), stop);
     if (!text) continue;
