@@ -25,9 +25,6 @@
 
 namespace s3rdmafs::cache {
 
-/// The least that is ever fetched and the grain of what is known to be there: a random 4 KiB read
-/// costs 64 KiB of transfer.
-inline constexpr std::uint64_t kUnitBytes = 64 * kKiB;
 static_assert(block_bytes(BlockClass::k8MiB) / kUnitBytes == kUnitsMax);
 
 struct Block;

@@ -5,12 +5,6 @@
 #include <utility>
 
 namespace s3rdmafs::cache {
-namespace {
-
-// A NUL cannot be part of a key.
-std::string index_key(const ObjectVersion& version) { return version.key + '\0' + version.etag; }
-
-}  // namespace
 
 BlockIndex::BlockIndex(BlockPool& pool, metrics::Registry& metrics)
     : pool_(pool),

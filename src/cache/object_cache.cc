@@ -95,10 +95,6 @@ void ObjectCache::shut_down() {
   thread_.finish();
 }
 
-std::string ObjectCache::index_key(const ObjectVersion& version) {
-  return version.key + '\0' + version.etag;
-}
-
 void ObjectCache::open(ObjectVersion version, Deadline deadline, Opened done) {
   const bool is_for_open = version.size_bytes >= options_.object_bytes_min &&
                            version.size_bytes <= options_.object_bytes_max;

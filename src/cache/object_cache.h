@@ -108,7 +108,6 @@ class ObjectCache final : public ResidentObjects {
 
   [[nodiscard]] std::shared_ptr<Preparation> begin(ObjectVersion version, FetchTerms terms)
       REQUIRES(mutex_);
-  [[nodiscard]] static std::string index_key(const ObjectVersion& version);
   [[nodiscard]] std::unique_ptr<ObjectFile> forget(ObjectPool::FileId id) REQUIRES(mutex_);
   void start(std::shared_ptr<Preparation> preparation) EXCLUDES(mutex_);
   void unpin(const std::shared_ptr<Entry>& entry) EXCLUDES(mutex_);

@@ -13,13 +13,9 @@
 #include <bit>
 #include <utility>
 
+#include "cache/unit_mask.h"
+
 namespace s3rdmafs::cache {
-namespace {
-
-/// What the cache fetches for the smallest read (kUnitBytes of block.h).
-constexpr std::uint64_t kUnitBytes = 64 * kKiB;
-
-}  // namespace
 
 ByteRanges ReadAhead::on_read(const Read& read, const Limits& limits) {
   ByteRanges ranges;

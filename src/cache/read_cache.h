@@ -21,6 +21,11 @@ struct ObjectVersion {
   std::uint64_t size_bytes = 0;
 };
 
+/// The same for equal versions only: a NUL cannot be part of a key.
+[[nodiscard]] inline std::string index_key(const ObjectVersion& version) {
+  return version.key + '\0' + version.etag;
+}
+
 /// Bytes of an object, held in the cache's registered memory and pinned there until this is
 /// destroyed: a FUSE reply goes straight out of them. Movable; any thread may destroy it.
 class PinnedBytes {

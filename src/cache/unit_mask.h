@@ -4,7 +4,13 @@
 #include <bit>
 #include <cstdint>
 
+#include "s3rdmafs/base/units.h"
+
 namespace s3rdmafs::cache {
+
+/// The least that is ever fetched and the grain of what is known to be there: a random 4 KiB read
+/// costs 64 KiB of transfer.
+inline constexpr std::uint64_t kUnitBytes = 64 * kKiB;
 
 /// Which units of a block: one bit each, unit 0 lowest, 128 at most. (The compilers' own 128-bit
 /// integer; std::bitset cannot find a bit.)
