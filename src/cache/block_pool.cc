@@ -57,25 +57,23 @@ std::optional<std::uint32_t> BlockPool::victim() const {
 }
 
 void BlockPool::keep(std::uint32_t slab) {
-  if (slabs_.at(slab).state != State::kInUse || slabs_[slab].is_kept) return;
+  if (slabs_.at(slab).state != State::kInUse || users_.is_kept(slab)) return;
   if (kept_count_ * kKeptMaxDenominator >= slabs_.size() * kKeptMaxNumerator) {
     std::optional<std::uint32_t> oldest;
     for (std::uint32_t other = 0; other < slabs_.size(); ++other) {
-      if (!slabs_[other].is_kept) continue;
+      if (!users_.is_kept(other)) continue;
       if (!oldest || users_.last_use(other) < users_.last_use(*oldest)) oldest = other;
     }
     if (!oldest) return;  // a cache of a slab or two
-    slabs_[*oldest].is_kept = false;
     users_.mark_kept(*oldest, false);
     --kept_count_;
   }
-  slabs_[slab].is_kept = true;
   users_.mark_kept(slab, true);
   ++kept_count_;
 }
 
 bool BlockPool::is_kept(std::uint32_t slab) const {
-  return slabs_.at(slab).is_kept && users_.taken_since(slab) < kKeptForTurns * slabs_.size();
+  return users_.is_kept(slab) && users_.taken_since(slab) < kKeptForTurns * slabs_.size();
 }
 
 void BlockPool::withdraw(std::uint32_t slab, State state) {
@@ -99,7 +97,7 @@ void BlockPool::release(std::uint32_t slab) {
   for (auto& open : open_) {
     if (open == slab) open.reset();
   }
-  if (slabs_[slab].is_kept) --kept_count_;
+  if (users_.is_kept(slab)) --kept_count_;
   slabs_[slab] = Slab{};
   users_.reset(slab);
   free_.push_back(slab);

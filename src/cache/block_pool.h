@@ -93,7 +93,6 @@ class BlockPool {
     State state = State::kFree;
     BlockClass block_class = BlockClass::k8MiB;
     std::uint32_t next_slot = 0;  // slots are handed out in order and come back all at once
-    bool is_kept = false;
   };
 
   void withdraw(std::uint32_t slab, State state);

@@ -38,7 +38,7 @@ class SlabUsers {
 
   [[nodiscard]] bool any(std::uint32_t slab) const { return slabs_.at(slab).count.load() > 0; }
 
-  /// What the pool tells hits of a slab. Under BlockCache's lock.
+  /// What the pool knows of a slab and hits ask for. Under BlockCache's lock.
   void withdraw(std::uint32_t slab) { slabs_.at(slab).is_withdrawn.store(true); }
   void mark_kept(std::uint32_t slab, bool is_kept) { slabs_.at(slab).is_kept.store(is_kept); }
   /// It begins anew.
