@@ -25,13 +25,6 @@ namespace {
 
 constexpr std::size_t kDots = 2;  // "." and ".."
 
-/// The key the name cache knows a node by.
-std::string cache_key(const Node& node) {
-  std::string key = node.object.key;
-  if (node.is_directory) key.pop_back();  // the "/"; nothing listed has an empty prefix
-  return key;
-}
-
 }  // namespace
 
 DirectoryHandle::DirectoryHandle(Context context, std::string prefix,
@@ -114,9 +107,7 @@ void DirectoryHandle::on_page(SeenAt seen_at, s3::ListPage page) {
   }
   context_.hidden_keys.add(hidden);
   // Before the readers hear of a name, since they look it up next.
-  for (const ListedName& listed : added) {
-    context_.names.insert(cache_key(listed.node), {listed.node, listed.seen_at});
-  }
+  context_.names.insert(added);
   context_.order.on_listed(prefix_, position, added);
   if (next_deadline) fetch_page(*next_deadline);
   for (auto& [done, names] : served) done(std::move(names));

@@ -6,15 +6,9 @@
 
 #include <algorithm>
 
+#include "vfs/key_path.h"
+
 namespace s3rdmafs::vfs {
-namespace {
-
-std::string prefix_of(std::string_view key) {
-  const std::size_t slash = key.rfind('/');
-  return slash == std::string_view::npos ? std::string() : std::string(key.substr(0, slash + 1));
-}
-
-}  // namespace
 
 void DirectoryOrder::on_listed(const std::string& prefix, std::size_t position,
                                std::span<const ListedName> names) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wires the parts of vfs/ together; each rule lives in the part that keeps it.
 //
-//   lookup   inode table (parent) -> name resolver -> inode table (child)
+//   lookup   inode table (parent) -> name resolver -> inode table (child); many names of one
+//            directory, each asked of the store -> its listing -> name cache
 //   readdir  inode table -> directory handle -> name cache (fed) -> inode table (numbers)
 //   open     inode table -> HeadObject if what is known is old -> open files -> read cache, which
 //   is
@@ -27,6 +28,9 @@ namespace {
 // files asks for no name that its listing just showed.
 constexpr std::size_t kCachedNamesMax = 65'536;
 
+// The name cache keeps what came last in at least this many.
+constexpr std::size_t kPreloadedNamesMax = kCachedNamesMax / 2;
+
 // Of those directories that are gone through in order; 10 MB.
 constexpr std::size_t kOrderedFilesMax = 65'536;
 
@@ -47,6 +51,7 @@ FileSystem::Impl::Impl(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
                      .negative_ttl = options_.negative_ttl,
                      .entries_max = kCachedNamesMax}),
       order_(kOrderedFilesMax),
+      preload_(kPreloadedNamesMax),
       resolver_(std::make_shared<NameResolver>(store, clock, names_, metrics)),
       files_(cache, metrics),
       whole_(whole),
@@ -110,15 +115,33 @@ void FileSystem::Impl::lookup(Ino parent, std::string_view name, Deadline deadli
       return done(give_to_kernel(file->node(), clock_.now()));
     }
   }
-  resolver_->resolve(
-      key, deadline,
-      [self = shared_from_this(), key, done = std::move(done)](Result<NameAnswer> answer) mutable {
-        if (!answer) return done(std::unexpected(std::move(answer.error())));
-        if (!answer->node) {
-          return done(fail(ErrorCode::kNotFound, "no key '" + key + "'"));
-        }
-        done(self->give_to_kernel(*answer->node, answer->seen_at));
-      });
+  resolver_->resolve(key, deadline,
+                     [self = shared_from_this(), key, deadline,
+                      done = std::move(done)](Result<NameAnswer> answer) mutable {
+                       if (!answer) return done(std::unexpected(std::move(answer.error())));
+                       if (!answer->node) {
+                         return done(fail(ErrorCode::kNotFound, "no key '" + key + "'"));
+                       }
+                       done(self->give_to_kernel(*answer->node, answer->seen_at));
+                       self->list_by_demand(key, answer->is_from_store, deadline);
+                     });
+}
+
+// Who looks names up one by one need not ask for each.
+void FileSystem::Impl::list_by_demand(const std::string& key, bool was_asked, Deadline deadline) {
+  if (options_.ttl == std::chrono::milliseconds(0)) return;  // no name is kept
+  if (!was_asked) return preload_.on_known();
+  std::optional<s3::ListRequest> request = preload_.on_asked(key);
+  if (!request) return;
+  store_.list(*request, deadline,
+              [self = shared_from_this(), request = *request,
+               seen_at = clock_.now()](Result<s3::ListPage> page) {
+                if (!page) return self->preload_.on_failure(request);
+                const auto listed = self->preload_.on_page(request, std::move(*page), seen_at);
+                if (listed.names.empty()) return;
+                self->names_.insert(listed.names);
+                self->order_.on_listed(request.prefix, listed.position, listed.names);
+              });
 }
 
 // Directories

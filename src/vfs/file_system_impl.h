@@ -13,6 +13,7 @@
 
 #include "vfs/directory_handle.h"
 #include "vfs/directory_order.h"
+#include "vfs/directory_preload.h"
 #include "vfs/file_system.h"
 #include "vfs/handle_table.h"
 #include "vfs/inode_table.h"
@@ -79,6 +80,8 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
                     std::shared_ptr<const cache::ResidentObject> whole, Deadline deadline,
                     Done<OpenFile> done);
   void get_content(OpenFile opened, Deadline deadline, Done<OpenFile> done);
+  /// Tells the preload of a name that was found, and lists what it wants listed.
+  void list_by_demand(const std::string& key, bool was_asked, Deadline deadline);
   /// The version behind `ino` is gone: nothing known about its name holds any longer.
   void on_stale(Ino ino, const std::string& key);
   /// The key of a name in a directory. Errors: kNotFound, kNotDirectory, kInvalidArgument.
@@ -105,6 +108,7 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   InodeTable inodes_;
   NameCache names_;
   DirectoryOrder order_;
+  DirectoryPreload preload_;
   const std::shared_ptr<NameResolver> resolver_;
   HandleTable<DirectoryHandle> directories_;
   OpenFiles files_;

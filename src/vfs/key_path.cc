@@ -11,10 +11,14 @@ bool is_valid_name(std::string_view name) noexcept {
 
 std::string directory_prefix(std::string_view key) { return std::string(key) + "/"; }
 
+std::string prefix_of(std::string_view key) {
+  const std::size_t slash = key.rfind('/');
+  return slash == std::string_view::npos ? std::string() : std::string(key.substr(0, slash + 1));
+}
+
 std::string parent_prefix(std::string_view prefix, std::string_view root_prefix) {
   if (prefix.size() <= root_prefix.size()) return std::string(root_prefix);
-  const std::size_t slash = prefix.rfind('/', prefix.size() - 2);
-  return slash == std::string_view::npos ? std::string() : std::string(prefix.substr(0, slash + 1));
+  return prefix_of(prefix.substr(0, prefix.size() - 1));
 }
 
 std::string_view name_below(std::string_view prefix, std::string_view key) noexcept {

@@ -19,6 +19,9 @@ inline constexpr std::size_t kKeyBytesMax = 1024;
 /// The prefix all keys below a directory share: "a/b" -> "a/b/".
 [[nodiscard]] std::string directory_prefix(std::string_view key);
 
+/// The prefix of the directory that a key without a last "/" is in: "a/b" -> "a/", "a" -> "".
+[[nodiscard]] std::string prefix_of(std::string_view key);
+
 /// The prefix of the directory above: "p/a/" -> "p/". The root is its own parent, as in POSIX.
 [[nodiscard]] std::string parent_prefix(std::string_view prefix, std::string_view root_prefix);
 

@@ -42,6 +42,14 @@ void NameCache::insert(const std::string& key, NameAnswer answer) {
   keep(key, {.answer = std::move(answer), .seen_at = seen_at});
 }
 
+void NameCache::insert(std::span<const ListedName> listed) {
+  for (const ListedName& name : listed) {
+    std::string key = name.node.object.key;
+    if (name.node.is_directory) key.pop_back();  // the "/"; nothing listed has an empty prefix
+    insert(key, {.node = name.node, .seen_at = name.seen_at});
+  }
+}
+
 void NameCache::outdate(const std::string& key, SeenAt since) {
   keep(key, {.answer = std::nullopt, .seen_at = since});
 }

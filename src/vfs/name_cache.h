@@ -4,11 +4,13 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
+#include "vfs/directory_listing.h"
 #include "vfs/node.h"
 
 namespace s3rdmafs::vfs {
@@ -29,6 +31,8 @@ class NameCache {
   [[nodiscard]] std::optional<NameAnswer> find(const std::string& key) const;
   /// Keeps the answer, unless one the store gave later is there.
   void insert(const std::string& key, NameAnswer answer);
+  /// The same for each name of a listing.
+  void insert(std::span<const ListedName> listed);
   void erase(const std::string& key);
   /// We changed this key: no answer that was asked for before `since` is believed, nor kept if it
   /// comes in later.

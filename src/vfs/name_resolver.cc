@@ -63,7 +63,7 @@ void NameResolver::finish(const std::string& key, const std::shared_ptr<Waiting>
   }
   for (Done<NameAnswer>& done : waiting) {
     if (outcome) {
-      done(NameAnswer{*outcome, seen_at});
+      done(NameAnswer{*outcome, seen_at, /*is_from_store=*/true});
     } else {
       done(std::unexpected(outcome.error()));
     }

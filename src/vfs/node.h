@@ -46,6 +46,7 @@ struct Node {
 struct NameAnswer {
   std::optional<Node> node;
   SeenAt seen_at;
+  bool is_from_store = false;  ///< who asked had to wait for a request
 };
 
 }  // namespace s3rdmafs::vfs

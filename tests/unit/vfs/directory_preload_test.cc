@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vfs/directory_preload.h"
+
+#include <gtest/gtest.h>
+
+#include "mounted_bucket.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+using Operation = fakes::FakeObjectStore::Operation;
+constexpr std::size_t kNamesAPage = DirectoryPreload::kNamesAPage;
+
+s3::ObjectInfo file(const std::string& key) {
+  return {.key = key, .etag = "\"e\"", .size_bytes = 1, .modified = {}};
+}
+
+/// A page of "d/" with these files, and another behind it where there is a token.
+s3::ListPage page(const std::vector<std::string>& names, const std::string& next_token = "") {
+  s3::ListPage page;
+  for (const std::string& name : names) page.objects.push_back(file("d/" + name));
+  page.next_token = next_token;
+  return page;
+}
+
+class DirectoryPreloadTest : public testing::Test {
+ protected:
+  /// Asks for so many names of a directory; the pages that are wanted.
+  std::vector<s3::ListRequest> ask(std::size_t names, const std::string& prefix = "d/") {
+    std::vector<s3::ListRequest> wanted;
+    for (std::size_t i = 0; i < names; ++i) {
+      if (auto request = preload_.on_asked(prefix + "x")) wanted.push_back(*std::move(request));
+    }
+    return wanted;
+  }
+
+  DirectoryPreload preload_{100};
+};
+
+TEST_F(DirectoryPreloadTest, WhoWantsAFewNamesCausesNoListing) {
+  EXPECT_TRUE(ask(kNamesAPage - 1).empty());
+  EXPECT_TRUE(ask(kNamesAPage - 1, "e/").empty()) << "directories are counted each by itself";
+}
+
+TEST_F(DirectoryPreloadTest, ADirectoryIsListedOnceManyOfItsNamesWereAskedFor) {
+  const auto wanted = ask(kNamesAPage);
+  ASSERT_EQ(wanted.size(), 1U);
+  EXPECT_EQ(wanted[0].prefix, "d/");
+  EXPECT_EQ(wanted[0].delimiter, "/");
+  EXPECT_EQ(wanted[0].continuation_token, "");
+}
+
+TEST_F(DirectoryPreloadTest, TheNextPageIsPaidForByNamesThatWereStillUnknown) {
+  const auto first = ask(kNamesAPage);
+  EXPECT_TRUE(ask(10 * kNamesAPage).empty()) << "one page at a time";
+  const auto listed = preload_.on_page(first.at(0), page({"a", "b"}, "more"), {});
+  EXPECT_EQ(listed.position, 0U);
+  EXPECT_EQ(listed.names.size(), 1U) << "\"b/\" may yet hide b";
+  const auto second = ask(kNamesAPage);
+  ASSERT_EQ(second.size(), 1U);
+  EXPECT_EQ(second[0].continuation_token, "more");
+  const auto rest = preload_.on_page(second[0], page({"c"}), {});
+  EXPECT_EQ(rest.position, 1U);
+  EXPECT_EQ(rest.names.size(), 2U);
+}
+
+TEST_F(DirectoryPreloadTest, AfterItsEndTheListingBeginsAgain) {
+  EXPECT_EQ(preload_.on_page(ask(kNamesAPage).at(0), page({"a"}), {}).names.size(), 1U);
+  const auto again = ask(kNamesAPage);
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again[0].continuation_token, "");
+}
+
+TEST_F(DirectoryPreloadTest, ADirectoryWithTooManyNamesIsGivenUp) {
+  std::vector<std::string> names(200);
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = "f" + std::to_string(1000 + i);
+  EXPECT_GT(preload_.on_page(ask(kNamesAPage).at(0), page(names, "more"), {}).names.size(), 100U);
+  EXPECT_TRUE(ask(100 * kNamesAPage).empty());
+  EXPECT_EQ(ask(kNamesAPage, "e/").size(), 1U) << "not the others";
+}
+
+TEST_F(DirectoryPreloadTest, AFailedPageBeginsTheDirectoryAnew) {
+  const auto first = ask(kNamesAPage).at(0);
+  static_cast<void>(preload_.on_page(first, page({"a"}, "more"), {}));
+  preload_.on_failure(ask(kNamesAPage).at(0));
+  EXPECT_EQ(ask(kNamesAPage).at(0).continuation_token, "");
+}
+
+TEST_F(DirectoryPreloadTest, APageOfAListingThatWasForgottenIsNotMixedIntoAnother) {
+  const auto first = ask(kNamesAPage).at(0);
+  static_cast<void>(preload_.on_page(first, page({"a"}, "more"), {}));
+  const auto second = ask(kNamesAPage).at(0);
+  preload_.on_failure(second);
+  const auto anew = ask(kNamesAPage).at(0);
+  EXPECT_TRUE(preload_.on_page(second, page({"z"}), {}).names.empty());
+  EXPECT_EQ(preload_.on_page(anew, page({"a"}), {}).names.size(), 1U) << "the control";
+}
+
+TEST_F(DirectoryPreloadTest, ListingsThatDoNotHelpEnd) {
+  std::size_t pages = 0;
+  for (int i = 0; i < 1000; ++i) pages += ask(kNamesAPage, std::to_string(i) + "/").size();
+  EXPECT_EQ(pages, DirectoryPreload::kPagesOnTrust);
+  for (std::size_t i = 0; i < 10 * kNamesAPage; ++i) preload_.on_known();
+  for (int i = 1000; i < 2000; ++i) pages += ask(kNamesAPage, std::to_string(i) + "/").size();
+  EXPECT_EQ(pages, DirectoryPreload::kPagesOnTrust + 10) << "those that helped paid for more";
+}
+
+TEST_F(DirectoryPreloadTest, ForgetsRatherThanGrows) {
+  for (std::size_t i = 0; i < DirectoryPreload::kDirectoriesMax; ++i) {
+    ask(kNamesAPage - 1, std::to_string(i) + "/");
+  }
+  EXPECT_EQ(ask(1, "0/").size(), 1U) << "all are known";
+  ask(1, "another/");
+  EXPECT_TRUE(ask(1, "1/").empty()) << "forgotten";
+}
+
+// The whole way, through lookups.
+
+class PreloadedBucket : public MountedBucket, public testing::Test {
+ protected:
+  PreloadedBucket() : MountedBucket() {
+    for (int i = 0; i < kFiles; ++i) store.put(path(i), "bytes");
+    directory_ = lookup(kRootIno, "d")->attributes.ino;
+  }
+  static std::string path(int number) { return "d/f" + std::to_string(10'000 + number); }
+  std::string_view look_up(int number) {
+    return error_of(lookup(directory_, path(number).substr(2)));
+  }
+  std::size_t requests() { return store.calls().size(); }
+
+  static constexpr int kFiles = 2500;
+  Ino directory_ = 0;
+};
+
+TEST_F(PreloadedBucket, ThousandsOfNamesAskedForOneByOneCostFewRequests) {
+  const std::size_t before = requests();
+  // 7 and 2500 have no common divisor: all names once, in no order.
+  for (int i = 0; i < kFiles; ++i) EXPECT_EQ(look_up(i * 7 % kFiles), "");
+  EXPECT_LT(requests() - before, 200U) << "without listings 5,000";
+}
+
+TEST_F(PreloadedBucket, WhatWasListedAheadIsBelievedNoLongerThanAnyName) {
+  for (int i = 0; i < kFiles; ++i) look_up(i);
+  store.remove(path(2000));
+  EXPECT_EQ(look_up(2000), "") << "as after a listing by hand";
+  clock.advance(kTtl);
+  EXPECT_EQ(look_up(2000), "NotFound");
+}
+
+TEST_F(PreloadedBucket, NamesThatAreNotThereCauseNoListing) {
+  const std::size_t before = store.count(Operation::kList);
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(error_of(lookup(directory_, "no" + std::to_string(i))), "NotFound");
+  EXPECT_EQ(store.count(Operation::kList) - before, 100U) << "one a probe";
+}
+
+TEST_F(PreloadedBucket, AFailedListingIsNobodysErrorAndIsTriedAgain) {
+  std::size_t failed = 0;
+  store.fail_if([&](const fakes::FakeObjectStore::Call& call) -> std::optional<s3::GetFailure> {
+    if (call.operation != Operation::kList || call.key != "d/") return std::nullopt;
+    ++failed;
+    return s3::GetFailure{.error = {ErrorCode::kUnreachable, "down"}};
+  });
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(look_up(i), "");
+  EXPECT_EQ(failed, 100 / kNamesAPage);
+  store.fail_if({});
+  for (int i = 100; i < kFiles; ++i) EXPECT_EQ(look_up(i), "");
+  EXPECT_LT(requests(), 500U);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::vfs
