@@ -42,8 +42,7 @@ class QueryExchange final : public Exchange {
   }
 
   Next on_outcome(HttpOutcome outcome) override {
-    using Step = Next::Step;
-    if (!outcome) return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
+    if (!outcome) return {.step = Next::Step::kFailed, .error = std::move(outcome.error().error)};
     const OperationName name{.verb = query_.verb,
                              .key = query_.subject,
                              .bucket = builder_->bucket(),
@@ -52,12 +51,12 @@ class QueryExchange final : public Exchange {
       const S3Error error = parse_error(outcome->text);
       const bool is_gone = outcome->status == 404 && error.code != "NoSuchBucket";
       if (is_gone && query_.is_gone_fine) return finished(std::move(*outcome));
-      return {.step = Step::kFailed,
+      return {.step = Next::Step::kFailed,
               .error = map_s3_error(name, outcome->status, error),
               .retry_after = outcome->headers.retry_after};
     }
     if (outcome->body_is_too_long) {
-      return {.step = Step::kFailed,
+      return {.step = Next::Step::kFailed,
               .error = {ErrorCode::kProtocol, "the answer is longer than any can be"}};
     }
     return finished(std::move(*outcome));

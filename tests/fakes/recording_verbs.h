@@ -27,6 +27,9 @@ struct FakeGid {
   std::uint32_t interface_index = 0;
 };
 
+/// What every RoCE port has at index 0.
+inline const FakeGid kLinkLocal{.raw = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
+
 struct FakePort {
   ibv_port_state state = IBV_PORT_ACTIVE;
   ibv_mtu active_mtu = IBV_MTU_4096;

@@ -32,6 +32,13 @@ struct ScriptedAnswer {
   bool hold = false;
 };
 
+/// S3's answer to a request that it refuses.
+inline ScriptedAnswer error_answer(unsigned status, const std::string& code,
+                                   const std::string& message = "") {
+  return {.status = status,
+          .body = "<Error><Code>" + code + "</Code><Message>" + message + "</Message></Error>"};
+}
+
 struct SeenRequest {
   std::string method;
   std::string url;                             ///< path only, as it was sent

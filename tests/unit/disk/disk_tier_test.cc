@@ -20,8 +20,6 @@
 namespace s3rdmafs::disk {
 namespace {
 
-constexpr std::size_t kUnit = kUnitBytes;
-
 std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -78,12 +76,12 @@ TEST_F(DiskTierTest, AnyRangeOfWhatIsThereIsServedIntoMemoryOfAnyAlignment) {
     for (const auto& [begin, stop] : std::vector<std::pair<std::size_t, std::size_t>>{
              {0, end},
              {1, 2},
-             {kUnit - 1, kUnit + 1},
-             {kUnit, 3 * kUnit},
-             {5, 5 * kUnit},
-             {kChunkBytes - kUnit, kChunkBytes + kUnit},
+             {kUnitBytes - 1, kUnitBytes + 1},
+             {kUnitBytes, 3 * kUnitBytes},
+             {5, 5 * kUnitBytes},
+             {kChunkBytes - kUnitBytes, kChunkBytes + kUnitBytes},
              {end - 1, end},
-             {end - kUnit, end - 5}}) {
+             {end - kUnitBytes, end - 5}}) {
       EXPECT_EQ(rig_.read("k", etag, begin, stop - begin, into), bytes.substr(begin, stop - begin))
           << begin << " to " << stop << " at " << into;
     }
@@ -92,7 +90,7 @@ TEST_F(DiskTierTest, AnyRangeOfWhatIsThereIsServedIntoMemoryOfAnyAlignment) {
 }
 
 TEST_F(DiskTierTest, NothingIsWrittenOutsideOfTheWindow) {
-  const std::string bytes = content(3, kUnit + 100);
+  const std::string bytes = content(3, kUnitBytes + 100);
   const std::string etag = put_and_read("k", bytes);
   ASSERT_EQ(rig_.read("k", etag, 0, bytes.size(), kDiskBlockBytes), bytes);
   EXPECT_EQ(rig_.region.bytes()[kDiskBlockBytes - 1], std::byte{0xEE});
@@ -100,9 +98,10 @@ TEST_F(DiskTierTest, NothingIsWrittenOutsideOfTheWindow) {
 }
 
 TEST_F(DiskTierTest, PiecesThatWereReadApartServeALongerRead) {
-  const std::string bytes = content(4, 3 * kUnit);
+  const std::string bytes = content(4, 3 * kUnitBytes);
   const std::string etag = rig_.store.put("k", bytes);
-  for (const std::size_t unit : {2, 0, 1}) ASSERT_TRUE(rig_.get("k", etag, unit * kUnit, kUnit));
+  for (const std::size_t unit : {2, 0, 1})
+    ASSERT_TRUE(rig_.get("k", etag, unit * kUnitBytes, kUnitBytes));
   ASSERT_TRUE(rig_.wait());
   rig_.store.forget_calls();
   EXPECT_EQ(rig_.read("k", etag, 0, bytes.size()), bytes);
@@ -143,7 +142,7 @@ TEST_F(DiskTierTest, AnotherBucketIsNeverServed) {
 TEST_F(DiskTierTest, AFlippedByteIsNotServed) {
   const std::string bytes = content(9, kMiB);
   const std::string etag = put_and_read("k", bytes);
-  flip_byte(rig_.files(".data").front(), 5 * kUnit + 3);
+  flip_byte(rig_.files(".data").front(), 5 * kUnitBytes + 3);
 
   EXPECT_EQ(rig_.read("k", etag, 0, bytes.size()), bytes);
   EXPECT_EQ(rig_.gets(), 1U);
@@ -161,7 +160,7 @@ TEST_F(DiskTierTest, AFlippedByteWouldBeServedIfItsChecksumWereMadeToFit) {
   const std::string bytes = content(9, kMiB);
   const std::string etag = put_and_read("k", bytes);
   rig_.stop();
-  flip_byte(rig_.files(".data").front(), 5 * kUnit + 3);
+  flip_byte(rig_.files(".data").front(), 5 * kUnitBytes + 3);
   const std::string data = read_file(rig_.files(".data").front());
   const std::string index = read_file(rig_.files(".index").front());
   auto rest = std::as_bytes(std::span(index));
@@ -182,15 +181,15 @@ TEST_F(DiskTierTest, AFlippedByteWouldBeServedIfItsChecksumWereMadeToFit) {
 TEST_F(DiskTierTest, AFlippedByteHurtsOnlyReadsThatTouchItsUnit) {
   const std::string bytes = content(10, kMiB);
   const std::string etag = put_and_read("k", bytes);
-  flip_byte(rig_.files(".data").front(), 5 * kUnit + 3);
-  EXPECT_EQ(rig_.read("k", etag, 0, kUnit), bytes.substr(0, kUnit));
+  flip_byte(rig_.files(".data").front(), 5 * kUnitBytes + 3);
+  EXPECT_EQ(rig_.read("k", etag, 0, kUnitBytes), bytes.substr(0, kUnitBytes));
   EXPECT_EQ(rig_.gets(), 0U);
 }
 
 TEST_F(DiskTierTest, ATruncatedFileIsNotServed) {
   const std::string bytes = content(11, kMiB);
   const std::string etag = put_and_read("k", bytes);
-  std::filesystem::resize_file(rig_.files(".data").front(), 3 * kUnit + 17);
+  std::filesystem::resize_file(rig_.files(".data").front(), 3 * kUnitBytes + 17);
   EXPECT_EQ(rig_.read("k", etag, 0, bytes.size()), bytes);
   EXPECT_EQ(rig_.gets(), 1U);
   ASSERT_TRUE(rig_.restart());

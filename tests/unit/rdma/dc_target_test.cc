@@ -14,12 +14,12 @@ namespace {
 
 using fakes::FakeGid;
 using fakes::FakePort;
+using fakes::kLinkLocal;
 using fakes::RecordingVerbs;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::uint64_t kDcKey = 0xffeeddcc;
-const FakeGid kLinkLocal{.raw = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
 const FakeGid kIpv4{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 7}};
 const FakePort kRocePort{.active_mtu = IBV_MTU_1024, .lid = 0, .gids = {kLinkLocal, kIpv4}};
 const FakePort kInfiniBandPort{.active_mtu = IBV_MTU_4096,

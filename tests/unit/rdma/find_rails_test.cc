@@ -11,9 +11,9 @@ namespace {
 
 using fakes::FakeGid;
 using fakes::FakePort;
+using fakes::kLinkLocal;
 using testing::HasSubstr;
 
-const FakeGid kLinkLocal{.raw = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
 const FakeGid kIpv6{.raw = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}};
 
 FakeGid ipv4(std::uint8_t last, ibv_gid_type type = IBV_GID_TYPE_ROCE_V2) {

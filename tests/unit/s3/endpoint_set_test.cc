@@ -11,7 +11,6 @@ namespace s3rdmafs::s3 {
 namespace {
 
 using Outcome = EndpointSet::Outcome;
-using State = EndpointSet::State;
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kMiBytes = 1024ULL * 1024;
@@ -27,7 +26,7 @@ class EndpointSetTest : public ::testing::Test {
     const std::size_t chosen = set_.begin(0, {.preferred = endpoint});
     ASSERT_EQ(chosen, endpoint);
     set_.end(endpoint, 0, Outcome::kNotReached);
-    ASSERT_EQ(set_.state(endpoint), State::kDead);
+    ASSERT_EQ(set_.state(endpoint), EndpointSet::State::kDead);
   }
   std::set<std::size_t> chosen_in(unsigned requests) {
     std::set<std::size_t> chosen;
@@ -92,9 +91,9 @@ TEST_F(EndpointSetTest, ProbesADeadOneWithOneRequestAfterAPause) {
   kill(0);
   clock_.advance(EndpointSet::kPauseFirst);
   EXPECT_EQ(set_.begin(0, {}), 0U) << "the probe";
-  EXPECT_EQ(set_.state(0), State::kProbing);
+  EXPECT_EQ(set_.state(0), EndpointSet::State::kProbing);
   EXPECT_FALSE(chosen_in(12).contains(0)) << "while the probe is under way";
-  EXPECT_EQ(set_.end(0, 0, Outcome::kAnswered), State::kAlive);
+  EXPECT_EQ(set_.end(0, 0, Outcome::kAnswered), EndpointSet::State::kAlive);
   EXPECT_TRUE(chosen_in(6).contains(0));
 }
 
@@ -122,7 +121,7 @@ TEST_F(EndpointSetTest, TakesASlowProbeForAFailedOne) {
   kill(0);
   clock_.advance(EndpointSet::kPauseFirst);
   EXPECT_EQ(ask(Outcome::kGivenUp), 0U);
-  EXPECT_EQ(set_.state(0), State::kDead);
+  EXPECT_EQ(set_.state(0), EndpointSet::State::kDead);
   EXPECT_NE(ask(), 0U) << "not before the next pause is over";
 }
 
@@ -131,9 +130,9 @@ TEST_F(EndpointSetTest, NeedsSeveralFailuresInARowIfARequestReachedTheServer) {
     for (unsigned i = 0; i + 1 < EndpointSet::kFailuresMax; ++i) ask(outcome, {.preferred = 1});
     ask(Outcome::kAnswered, {.preferred = 1});
     for (unsigned i = 0; i + 1 < EndpointSet::kFailuresMax; ++i) ask(outcome, {.preferred = 1});
-    EXPECT_EQ(set_.state(1), State::kAlive) << "an answer came between";
+    EXPECT_EQ(set_.state(1), EndpointSet::State::kAlive) << "an answer came between";
     ask(outcome, {.preferred = 1});
-    EXPECT_EQ(set_.state(1), State::kDead);
+    EXPECT_EQ(set_.state(1), EndpointSet::State::kDead);
     clock_.advance(EndpointSet::kPauseFirst);
     EXPECT_EQ(ask(), 1U);
   }
@@ -161,7 +160,7 @@ TEST_F(EndpointSetTest, TriesTheLeastRecentlyFailedIfAllAreDead) {
 TEST_F(EndpointSetTest, CountsWhatWasGivenUpForAWhile) {
   const std::size_t slow = set_.begin(8 * kMiBytes, {});
   EXPECT_FALSE(set_.end(slow, 8 * kMiBytes, Outcome::kGivenUp));
-  EXPECT_EQ(set_.state(slow), State::kAlive);
+  EXPECT_EQ(set_.state(slow), EndpointSet::State::kAlive);
   EXPECT_FALSE(chosen_in(12).contains(slow));
   clock_.advance(EndpointSet::kGivenUpTime);
   EXPECT_TRUE(chosen_in(12).contains(slow)) << "the control";
@@ -171,9 +170,9 @@ TEST(OneEndpoint, IsAlwaysChosenAndItsStateKnown) {
   fakes::FakeClock clock;
   EndpointSet set(1, clock);
   EXPECT_EQ(set.begin(1, {.avoided = 0}), 0U);
-  EXPECT_EQ(set.end(0, 1, Outcome::kNotReached), State::kDead);
+  EXPECT_EQ(set.end(0, 1, Outcome::kNotReached), EndpointSet::State::kDead);
   EXPECT_EQ(set.begin(1, {}), 0U);
-  EXPECT_EQ(set.end(0, 1, Outcome::kAnswered), State::kAlive);
+  EXPECT_EQ(set.end(0, 1, Outcome::kAnswered), EndpointSet::State::kAlive);
   EXPECT_FALSE(set.has_other_alive(0));
 }
 

@@ -15,15 +15,16 @@
 #include "fakes/fake_region.h"
 #include "fakes/scripted_http_server.h"
 #include "s3/check_bucket.h"
+#include "window.h"
 
 namespace s3rdmafs::s3 {
 namespace {
 
 using namespace std::chrono_literals;
+using fakes::error_answer;
 using fakes::ScriptedAnswer;
 using ::testing::HasSubstr;
 
-constexpr std::size_t kWindowBytes = 4096;
 constexpr const char* kEtag = "\"v1\"";
 const std::string kRange = "bytes 100-4195/100000";
 
@@ -45,10 +46,6 @@ ScriptedAnswer rdma_answer(const std::string& reply = "206", const std::string& 
                       {"Content-Range", kRange},
                       {"x-amz-rdma-reply", reply},
                       {"x-amz-rdma-bytes-transferred", count}}};
-}
-
-ScriptedAnswer error_answer(unsigned status, const std::string& code) {
-  return {.status = status, .body = "<Error><Code>" + code + "</Code></Error>"};
 }
 
 /// An operation's result, when it comes.

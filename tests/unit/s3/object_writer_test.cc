@@ -14,18 +14,19 @@
 #include "s3/complete_upload_exchange.h"
 #include "s3/http_object_store.h"
 #include "s3rdmafs/base/checksum.h"
+#include "window.h"
 
 namespace s3rdmafs::s3 {
 namespace {
 
 using namespace std::chrono_literals;
+using fakes::error_answer;
 using fakes::ScriptedAnswer;
 using fakes::SeenRequest;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::size_t kWindowBytes = 4096;
 constexpr std::size_t kOffset = 64;
 const std::string kPartEtag = "\"p1\"";
 
@@ -35,12 +36,6 @@ ScriptedAnswer rdma_ok(const std::string& count = "4096", const std::string& eta
   return {.headers = {{"ETag", etag},
                       {"x-amz-rdma-reply", "200"},
                       {"x-amz-rdma-bytes-transferred", count}}};
-}
-
-ScriptedAnswer error_answer(unsigned status, const std::string& code,
-                            const std::string& message = "") {
-  return {.status = status,
-          .body = "<Error><Code>" + code + "</Code><Message>" + message + "</Message></Error>"};
 }
 
 ScriptedAnswer upload_created() {

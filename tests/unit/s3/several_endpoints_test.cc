@@ -10,6 +10,7 @@
 #include "rdma/null_fabric.h"
 #include "s3/http_object_store.h"
 #include "s3rdmafs/base/checksum.h"
+#include "window.h"
 
 namespace s3rdmafs::s3 {
 namespace {
@@ -19,7 +20,6 @@ using fakes::ScriptedAnswer;
 using fakes::ScriptedHttpServer;
 using Ended = std::expected<Path, GetFailure>;
 
-constexpr std::size_t kWindowBytes = 4096;
 constexpr const char* kEtag = "\"v1\"";
 // Enough to learn a bound from, and to have saved up a share for one read.
 constexpr int kManyReads = 100;

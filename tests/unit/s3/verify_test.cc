@@ -11,14 +11,13 @@
 #include "fakes/scripted_http_server.h"
 #include "s3/http_object_store.h"
 #include "s3rdmafs/base/checksum.h"
+#include "window.h"
 
 namespace s3rdmafs::s3 {
 namespace {
 
 using namespace std::chrono_literals;
 using fakes::ScriptedAnswer;
-
-constexpr std::size_t kWindowBytes = 4096;
 
 class VerifyTest : public ::testing::Test {
  protected:

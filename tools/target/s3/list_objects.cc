@@ -5,6 +5,7 @@
 #include "s3rdmafs/s3/uri.h"
 #include "target/digest/digests.h"
 #include "target/s3/dates.h"
+#include "target/s3/operation.h"
 #include "target/s3/operations.h"
 #include "target/s3/xml.h"
 #include "target/store/key_path.h"
@@ -12,8 +13,6 @@
 
 namespace s3rdmafs::target {
 namespace {
-
-constexpr std::size_t kPageMax = 1000;  // S3's
 
 /// A listing's parameters as both versions have them.
 struct ListCall {
@@ -41,7 +40,7 @@ S3Result<ListCall> parse_list_call(const Request& request) {
     if (error != std::errc() || end != text.data() + text.size()) {
       return refuse(kInvalidArgument, "max-keys must be a number from 0.");
     }
-    list.query.max_keys = std::min<std::size_t>(wanted, kPageMax);
+    list.query.max_keys = std::min<std::size_t>(wanted, kPageEntriesMax);
   }
   return list;
 }

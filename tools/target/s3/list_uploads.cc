@@ -4,17 +4,16 @@
 #include "s3rdmafs/s3/uri.h"
 #include "target/s3/dates.h"
 #include "target/s3/multipart.h"
+#include "target/s3/operation.h"
 #include "target/s3/operations.h"
 #include "target/s3/xml.h"
 
 namespace s3rdmafs::target {
 namespace {
 
-constexpr std::uint64_t kPageMax = 1000;  // S3's
-
 struct UploadQuery {
   std::string prefix, delimiter, key_marker, id_marker;
-  std::uint64_t max = kPageMax;
+  std::uint64_t max = kPageEntriesMax;
   bool url_encoded = false;
 
   /// Whether an upload stands on an earlier page.
@@ -99,13 +98,13 @@ S3Result<Response> list_multipart_uploads(const Services& services, const Call& 
   auto bucket = services.store.open_bucket(call.bucket);
   if (!bucket) return pass_on(bucket);
   const auto text = [&](const char* name) { return call.request.parameter(name).value_or(""); };
-  auto max = number_parameter(call.request, "max-uploads", kPageMax);
+  auto max = number_parameter(call.request, "max-uploads", kPageEntriesMax);
   if (!max) return pass_on(max);
   const UploadQuery query{.prefix = text("prefix"),
                           .delimiter = text("delimiter"),
                           .key_marker = text("key-marker"),
                           .id_marker = text("upload-id-marker"),
-                          .max = std::min(*max, kPageMax),
+                          .max = std::min(*max, kPageEntriesMax),
                           .url_encoded = text("encoding-type") == "url"};
   pugi::xml_document document;
   pugi::xml_node root = start_xml(document, "ListMultipartUploadsResult");
@@ -125,12 +124,12 @@ S3Result<Response> list_parts(const Services& services, const Call& call) {
   if (!upload) return pass_on(upload);
   auto parts = upload->parts();
   if (!parts) return pass_on(parts);
-  auto max = number_parameter(call.request, "max-parts", kPageMax);
+  auto max = number_parameter(call.request, "max-parts", kPageEntriesMax);
   if (!max) return pass_on(max);
   auto marker = number_parameter(call.request, "part-number-marker", 0);
   if (!marker) return pass_on(marker);
   std::erase_if(*parts, [&](const StoredPart& part) { return part.number <= *marker; });
-  const std::size_t page = std::min<std::uint64_t>({*max, kPageMax, parts->size()});
+  const std::size_t page = std::min<std::uint64_t>({*max, kPageEntriesMax, parts->size()});
 
   pugi::xml_document document;
   pugi::xml_node root = start_xml(document, "ListPartsResult");
@@ -141,7 +140,7 @@ S3Result<Response> list_parts(const Services& services, const Call& call) {
   add_owner(root, "Owner");
   add_text(root, "StorageClass", "STANDARD");
   add_number(root, "PartNumberMarker", *marker);
-  add_number(root, "MaxParts", std::min(*max, kPageMax));
+  add_number(root, "MaxParts", std::min(*max, kPageEntriesMax));
   add_bool(root, "IsTruncated", page < parts->size());
   if (page > 0) add_number(root, "NextPartNumberMarker", (*parts)[page - 1].number);
   const auto& checksum = upload->plan().checksum;

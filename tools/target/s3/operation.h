@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,9 @@ enum class Operation {
   kCompleteMultipartUpload,
   kAbortMultipartUpload,
 };
+
+/// The most entries that one page of any listing has (ListObjectsV2, "max-keys", and its like).
+inline constexpr std::size_t kPageEntriesMax = 1000;
 
 [[nodiscard]] std::string_view operation_name(Operation operation);
 

@@ -13,7 +13,6 @@ namespace s3rdmafs::target {
 namespace {
 
 constexpr mode_t kFolderMode = 0777;  // less the user's umask
-constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY;
 
 // A DELETE may remove a parent between its making and the rename into it; each lost race means that
 // somebody else's request succeeded, so a few tries are plenty.

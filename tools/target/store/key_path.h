@@ -4,6 +4,7 @@
 // leads out.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/types.h>
 
 #include <string>
@@ -36,6 +37,9 @@ struct SplitKey {
 
 /// S3's rules for new general-purpose buckets.
 [[nodiscard]] bool is_new_bucket_name(std::string_view name);
+
+/// The flags of open_beneath() for a folder.
+inline constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY;
 
 /// openat2 with RESOLVE_BENEATH, no symbolic links and no magic links; O_CLOEXEC is added.
 /// An empty path means the folder itself. Empty with errno set if it fails.

@@ -16,7 +16,6 @@
 namespace s3rdmafs::target {
 namespace {
 
-constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY;
 // Uploads and half-written objects are nobody's business but the server's.
 constexpr mode_t kPrivateMode = 0700;
 constexpr mode_t kBucketMode = 0777;  // less the user's umask

@@ -18,8 +18,6 @@
 namespace s3rdmafs::target {
 namespace {
 
-constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY;
-
 unsigned char type_of(int folder, const char* name) {
   struct stat status{};
   if (::fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return DT_UNKNOWN;

@@ -25,7 +25,6 @@
 namespace s3rdmafs::target {
 namespace {
 
-constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY;
 constexpr const char* kPlanFile = "plan";
 constexpr mode_t kPrivateMode = 0700;
 constexpr std::size_t kIdDigits = 32;
