@@ -27,11 +27,29 @@ Result<sockaddr_un> address_of(const std::string& path) {
   return address;
 }
 
+/// Under /tmp anybody may have made the folder first, or a symbolic link in its place.
+Result<void> check_folder(const std::string& folder) {
+  struct stat found{};
+  if (::lstat(folder.c_str(), &found) != 0) {
+    return errno == ENOENT ? fail(ErrorCode::kNotFound, "no daemon answers: there is no " + folder)
+                           : fail_errno("folder " + folder, errno);
+  }
+  const bool is_ours = found.st_uid == ::geteuid() || found.st_uid == 0;
+  if (S_ISDIR(found.st_mode) && is_ours && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
+  return fail(ErrorCode::kSystem,
+              folder +
+                  " is not a folder that only this user may change: remove it, or set "
+                  "XDG_RUNTIME_DIR to one that is yours");
+}
+
 }  // namespace
 
 Result<UniqueFd> listen_on_unix_socket(const std::string& path) {
-  std::error_code ignored;  // bind below says what is wrong
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code ignored;  // the check says what is wrong
+  std::filesystem::create_directories(folder.parent_path(), ignored);
+  ::mkdir(folder.c_str(), S_IRWXU);
+  if (auto safe = check_folder(folder); !safe) return std::unexpected(safe.error());
   const auto address = address_of(path);
   if (!address) return std::unexpected(address.error());
   UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -56,6 +74,9 @@ UniqueFd accept_within(int listener, std::chrono::milliseconds time) {
 }
 
 Result<UniqueFd> connect_to_unix_socket(const std::string& path) {
+  if (auto safe = check_folder(std::filesystem::path(path).parent_path()); !safe) {
+    return std::unexpected(safe.error());
+  }
   const auto address = address_of(path);
   if (!address) return std::unexpected(address.error());
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

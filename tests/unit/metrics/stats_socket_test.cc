@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fakes/temporary_folder.h"
+
 namespace s3rdmafs::metrics {
 namespace {
 
@@ -14,8 +16,8 @@ constexpr std::chrono::seconds kTimeout{10};
 
 class StatsSocketTest : public testing::Test {
  protected:
-  const std::string path_ =
-      testing::TempDir() + "s3rdmafs-stats-" + std::to_string(::getpid()) + ".sock";
+  const fakes::TemporaryFolder folder_;
+  const std::string path_ = folder_.path() / "stats.sock";
   Registry registry_;
 };
 

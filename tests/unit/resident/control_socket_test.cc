@@ -4,13 +4,13 @@
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "fakes/temporary_folder.h"
 #include "s3rdmafs/base/unix_socket.h"
 
 namespace s3rdmafs::daemon {
@@ -46,8 +46,8 @@ class ControlSocketTest : public testing::Test {
     return false;
   }
 
-  const std::string path_ =
-      testing::TempDir() + "s3rdmafs-socket-" + std::to_string(::getpid()) + ".sock";
+  const fakes::TemporaryFolder folder_;
+  const std::string path_ = folder_.path() / "control.sock";
   std::unique_ptr<ControlSocket> control_;
 };
 

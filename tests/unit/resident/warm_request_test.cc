@@ -3,7 +3,6 @@
 #include "daemon/resident/warm_request.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "fakes/fake_clock.h"
 #include "fakes/fake_fabric.h"
 #include "fakes/fake_object_store.h"
+#include "fakes/temporary_folder.h"
 #include "fakes/tmpfs_file.h"
 
 namespace s3rdmafs::daemon {
@@ -87,8 +87,8 @@ class WarmRequestTest : public testing::Test {
     return false;
   }
 
-  const std::string path_ =
-      testing::TempDir() + "s3rdmafs-control-" + std::to_string(::getpid()) + ".sock";
+  const fakes::TemporaryFolder folder_;
+  const std::string path_ = folder_.path() / "control.sock";
   std::size_t objects_max_ = kObjectsMax;
   fakes::FakeClock clock_;
   metrics::Registry metrics_;
@@ -201,7 +201,8 @@ TEST_F(WarmRequestTest, AnUnknownRequestIsRefused) {
 }
 
 TEST(ControlSocket, WithoutADaemonThereIsNoAnswer) {
-  EXPECT_EQ(send_request(testing::TempDir() + "nobody.sock", {"warm"}).error().code,
+  const fakes::TemporaryFolder folder;
+  EXPECT_EQ(send_request(folder.path() / "nobody.sock", {"warm"}).error().code,
             ErrorCode::kNotFound);
 }
 

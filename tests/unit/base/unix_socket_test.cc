@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3rdmafs/base/unix_socket.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fakes/temporary_folder.h"
+
+namespace s3rdmafs {
+namespace {
+
+using testing::HasSubstr;
+
+class UnixSocketTest : public testing::Test {
+ protected:
+  std::string socket() const { return folder_ / "s"; }
+  /// "" if it can be listened at and connected to.
+  std::string trouble() const {
+    const auto listener = listen_on_unix_socket(socket());
+    if (!listener) return listener.error().detail;
+    const auto client = connect_to_unix_socket(socket());
+    return client ? "" : client.error().detail;
+  }
+
+  fakes::TemporaryFolder parent_;
+  const std::filesystem::path folder_ = parent_.path() / "s3rdmafs-1000";
+};
+
+TEST_F(UnixSocketTest, MakesAFolderThatOnlyThisUserMayEnter) {
+  EXPECT_EQ(trouble(), "");
+  struct stat made{};
+  ASSERT_EQ(::stat(folder_.c_str(), &made), 0);
+  EXPECT_EQ(made.st_mode & 0777, 0700U);
+}
+
+TEST_F(UnixSocketTest, TakesOverWhatADeadDaemonLeft) {
+  ASSERT_TRUE(listen_on_unix_socket(socket()));  // closed at once, and its name is still there
+  ASSERT_TRUE(std::filesystem::exists(socket()));
+  EXPECT_EQ(connect_to_unix_socket(socket()).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(trouble(), "");
+}
+
+TEST_F(UnixSocketTest, NobodyListensWhereNoMountEverWas) {
+  EXPECT_EQ(connect_to_unix_socket(socket()).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(UnixSocketTest, RefusesAFolderThatOthersMayChange) {
+  std::filesystem::create_directory(folder_);
+  ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);
+  EXPECT_THAT(trouble(), HasSubstr("XDG_RUNTIME_DIR"));
+  ASSERT_EQ(::chmod(folder_.c_str(), 0755), 0);
+  EXPECT_EQ(trouble(), "") << "the control";
+}
+
+TEST_F(UnixSocketTest, RefusesAFolderOfSomebodyElseAlsoWhereHeListens) {
+  constexpr uid_t kSomebody = 12345;
+  const auto listener = listen_on_unix_socket(socket());
+  ASSERT_TRUE(listener);
+  ASSERT_TRUE(connect_to_unix_socket(socket())) << "the control";
+  if (::chown(folder_.c_str(), kSomebody, kSomebody) != 0) GTEST_SKIP() << "not root";
+  EXPECT_FALSE(connect_to_unix_socket(socket()));
+  EXPECT_FALSE(listen_on_unix_socket(socket()));
+}
+
+TEST_F(UnixSocketTest, RefusesALinkInTheFoldersPlace) {
+  const std::filesystem::path elsewhere = parent_.path() / "elsewhere";
+  std::filesystem::create_directory(elsewhere);
+  std::filesystem::create_directory_symlink(elsewhere, folder_);
+  EXPECT_THAT(trouble(), HasSubstr("XDG_RUNTIME_DIR"));
+}
+
+}  // namespace
+}  // namespace s3rdmafs
