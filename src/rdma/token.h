@@ -13,6 +13,7 @@ enum class TokenFate {
   kAnswered,        ///< a complete answer: the server is done with the window
   kTransferFailed,  ///< a complete answer, and it says that the transfer failed
   kUnanswered,      ///< no complete answer: the server may still touch the window
+  kGivenUp,         ///< not waited for: it may as well, but nothing is known to have failed
 };
 
 /// The value of x-amz-rdma-token for one request, and what that value holds on to: an RC session

@@ -51,8 +51,8 @@ void TokenPolicy::on_unsent() { end_token(rdma::TokenFate::kUnsent); }
 
 void TokenPolicy::on_no_answer(const HttpFailure& failure) {
   if (!failure.may_have_reached_server) return end_token(rdma::TokenFate::kUnsent);
+  if (failure.was_given_up) return end_token(rdma::TokenFate::kGivenUp);
   end_token(rdma::TokenFate::kUnanswered);
-  if (failure.was_given_up) return;
   // A server that loses the answers to tokens alone is seen by nothing else. With "require" there
   // is no other way to go, and to stop asking would make an outage longer.
   if (!is_required()) endpoint_->capabilities.of(kind_).on_transfer_failed();

@@ -29,9 +29,11 @@ class RailHealth {
   }
 
   /// A transfer is over. One success clears the rail; everything else counts against it, also what
-  /// was never sent: its connection was to come from this rail's address.
+  /// was never sent: its connection was to come from this rail's address. But not what nobody
+  /// waited for: another server was asked because this one was slow.
   /// @return  whether this has just made the rail suspect
   bool on_end(TokenFate fate, TimePoint now) noexcept {
+    if (fate == TokenFate::kGivenUp) return false;
     if (fate == TokenFate::kAnswered) {
       if (failures_.load(std::memory_order_relaxed) != 0) failures_.store(0);
       return false;

@@ -75,11 +75,13 @@ void SessionPool::acquire(Deadline deadline, Done<Lease> done) {
 
 void SessionPool::give_back(Lease lease, TokenFate fate) {
   const bool is_good = fate == TokenFate::kAnswered || fate == TokenFate::kUnsent;
+  // A server that is slow has forgotten no session; only this one may not be used again.
+  const bool has_failed = !is_good && fate != TokenFate::kGivenUp;
   Done<Lease> next;
   {
     const MutexLock lock(mutex_);
     if (!is_good || shut_down_ || lease.generation != generation_) {
-      if (!is_good) {
+      if (has_failed) {
         broken_.add();
         if (lease.generation == generation_) retire_idle();
       }

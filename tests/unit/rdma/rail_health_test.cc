@@ -26,6 +26,11 @@ TEST_F(RailHealthTest, BecomesSuspectAfterThreeFailuresInARow) {
   EXPECT_FALSE(health_.on_end(TokenFate::kUnanswered, now_)) << "said once";
 }
 
+TEST_F(RailHealthTest, DoesNotCountWhatNobodyWaitedFor) {
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(health_.on_end(TokenFate::kGivenUp, now_));
+  EXPECT_TRUE(health_.may_take(now_));
+}
+
 TEST_F(RailHealthTest, CountsOnlyFailuresInARow) {
   fail(2);
   health_.on_end(TokenFate::kAnswered, now_);

@@ -133,6 +133,20 @@ TEST_F(SessionPoolTest, DestroysWhatBrokeAndTheIdleOnesWithIt) {
   EXPECT_EQ(metrics_.counter("rdma_rc_sessions_broken_total", "").value(), 2U);
 }
 
+// The control is the one above.
+TEST_F(SessionPoolTest, DestroysOnlyTheOneThatNobodyWaitedFor) {
+  Lease slow = take();
+  Lease other = take();
+  const std::string other_id = other.session->id();
+  pool().give_back(std::move(other), TokenFate::kAnswered);
+  pool().give_back(std::move(slow), TokenFate::kGivenUp);
+  EXPECT_TRUE(has_alive(1));
+  Lease next = take();
+  EXPECT_EQ(next.session->id(), other_id);
+  pool().give_back(std::move(next), TokenFate::kAnswered);
+  EXPECT_EQ(metrics_.counter("rdma_rc_sessions_broken_total", "").value(), 0U);
+}
+
 TEST_F(SessionPoolTest, BoundsAWait) {
   Lease only = (pool(1), take());
   Wait wait;

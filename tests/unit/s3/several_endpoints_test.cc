@@ -304,6 +304,7 @@ TEST_F(SeveralEndpointsTest, NeverUseMemoryAgainThatASlowOneMayStillWriteTo) {
     ++slow;
     EXPECT_TRUE(ended.error().late_write_possible);
     EXPECT_TRUE(ended.error().was_given_up);
+    EXPECT_EQ(region_.last_fate(), rdma::TokenFate::kGivenUp);
   }
   EXPECT_EQ(slow, 1) << "it is the caller who reads again, elsewhere";
   EXPECT_EQ(given_up(), 1U);
