@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -36,7 +37,7 @@ class DirectoryPreload {
   /// comes of it is told by on_page() or on_failure().
   [[nodiscard]] std::optional<s3::ListRequest> on_asked(const std::string& key) EXCLUDES(mutex_);
   /// A lookup was answered without the store.
-  void on_known() EXCLUDES(mutex_);
+  void on_known() noexcept { known_.fetch_add(1, std::memory_order_relaxed); }
 
   /// Names of a directory, as DirectoryOrder::on_listed takes them.
   struct Listed {
@@ -64,7 +65,7 @@ class DirectoryPreload {
   Mutex mutex_;                                                                // leaf
   std::unordered_map<std::string, Directory> directories_ GUARDED_BY(mutex_);  // by prefix
   std::uint64_t pages_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t known_ GUARDED_BY(mutex_) = 0;
+  std::atomic<std::uint64_t> known_ = 0;  // lookups
 };
 
 }  // namespace s3rdmafs::vfs
