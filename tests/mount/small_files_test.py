@@ -4,6 +4,7 @@ open, so that no read of it asks the daemon. Each shown by counts, with a contro
 
 import mmap
 import os
+import random
 
 import pytest
 from harness import content
@@ -51,6 +52,10 @@ def check(path, number, size=SIZE):
     assert not wrong, wrong
 
 
+def shuffled(count):
+    return random.Random(1).sample(range(count), count)
+
+
 def test_what_was_listed_is_not_looked_up(site, server):
     mounted = mount(site, server)
     names = sorted(os.listdir(mounted / "many"))
@@ -76,9 +81,21 @@ def test_where_files_may_change_each_use_of_a_name_is_a_lookup_but_none_asks_the
     assert requests(mounted, "head") == heads
 
 
+def test_names_taken_from_a_manifest_are_soon_known_without_asking(site, server):
+    def heads_of_stats(**sections):
+        mounted = mount(site, server, **sections)
+        for number in shuffled(FILES):
+            assert os.stat(mounted / f"many/{number:05}").st_size == SIZE
+        return requests(mounted, "head")
+
+    assert heads_of_stats(metadata={"ttl": "1h"}) < FILES / 10
+    # Control: where no name is believed, nobody lists.
+    assert heads_of_stats(metadata={"ttl": "0s"}) >= FILES
+
+
 def test_a_small_file_comes_with_its_open_and_reads_ask_nobody(site, server):
     mounted = mount(site, server)
-    for number in range(100):
+    for number in shuffled(100):  # in order, those that come next would be got as well
         check(mounted / f"many/{number:05}", number)
     assert cache_reads(mounted) == 100, "one for each open"
     assert requests(mounted, "get") == 100
