@@ -177,3 +177,11 @@ def readme_commands(root):
         if not (root / link).exists():
             violations.append(f"README.md links to {link}, which is not there")
     return violations
+
+
+def mount_tests_told_of(root):
+    """What tests/mount proves stands in tests/README.md, file by file."""
+    readme = root / "tests/README.md"
+    told = text_of(readme) if readme.exists() else ""
+    return [f"tests/README.md does not tell of {path.relative_to(root)}"
+            for path in sorted((root / "tests/mount").glob("*_test.py")) if f"`{path.name}`" not in told]

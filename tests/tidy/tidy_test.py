@@ -49,6 +49,8 @@ RULES = {
         rules.readme_commands, {"README.md": "    ./tools/plain.sh --gone\n", "tools/plain.sh": "--here\n"}),
     "README's links lead somewhere": (
         rules.readme_commands, {"README.md": "See [the map](src/gone.md).\n"}),
+    "the tests' README tells of every file of mount tests": (
+        rules.mount_tests_told_of, {"tests/mount/new_test.py": '"""Proves what nobody reads of."""\n'}),
 }
 
 SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
