@@ -46,9 +46,11 @@ Result<void> check_folder(const std::string& folder) {
 
 Result<UniqueFd> listen_on_unix_socket(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code ignored;  // the check says what is wrong
+  std::error_code ignored;  // mkdir below says what is wrong
   std::filesystem::create_directories(folder.parent_path(), ignored);
-  ::mkdir(folder.c_str(), S_IRWXU);
+  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    return fail_errno("folder " + folder.string(), errno);
+  }
   if (auto safe = check_folder(folder); !safe) return std::unexpected(safe.error());
   const auto address = address_of(path);
   if (!address) return std::unexpected(address.error());

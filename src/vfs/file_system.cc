@@ -4,9 +4,8 @@
 //   lookup   inode table (parent) -> name resolver -> inode table (child); many names of one
 //            directory, each asked of the store -> its listing -> name cache
 //   readdir  inode table -> directory handle -> name cache (fed) -> inode table (numbers)
-//   open     inode table -> HeadObject if what is known is old -> open files -> read cache, which
-//   is
-//            asked for all of a small file at its first open
+//   open     inode table -> HeadObject if what is known is old -> open files -> read cache,
+//            which is asked for all of a small file at its first open
 //
 // Lifetime. The Impl is shared: every continuation in flight holds it, so the FileSystem may go
 // while requests are under way (what it borrows may not: shut the store down first).

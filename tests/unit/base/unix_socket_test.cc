@@ -49,6 +49,12 @@ TEST_F(UnixSocketTest, NobodyListensWhereNoMountEverWas) {
   EXPECT_EQ(connect_to_unix_socket(socket()).error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(UnixSocketTest, SaysThatTheFolderCannotBeMadeWhereADaemonWouldListen) {
+  const std::string nowhere = "/proc/nothing-is-made-here/s3rdmafs/s";
+  EXPECT_EQ(listen_on_unix_socket(nowhere).error().code, ErrorCode::kSystem);
+  EXPECT_EQ(connect_to_unix_socket(nowhere).error().code, ErrorCode::kNotFound) << "the control";
+}
+
 TEST_F(UnixSocketTest, RefusesAFolderThatOthersMayChange) {
   std::filesystem::create_directory(folder_);
   ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);
