@@ -121,16 +121,22 @@ void ObjectCache::open(ObjectVersion version, Deadline deadline, Opened done) {
       }
     } else if (!is_for_open) {
       no = {ErrorCode::kUnsupported, "the object's size is not for a file of its own"};
-    } else if (!is_shut_down_) {
+    } else if (is_shut_down_) {
+      no = {ErrorCode::kCancelled, "the mount ends"};
+    } else if (auto room = take_room(version)) {
       preparation =
-          begin(std::move(version),
+          begin(*room, std::move(version),
                 {.part_deadline = [end = fetch_deadline(clock_.now(), deadline)] { return end; }});
-      if (preparation) {
-        preparation->entry->is_for_open = true;
-        preparation->entry->waiters.push_back(std::exchange(done, nullptr));
-      } else {
-        no_room_.add();
-      }
+      preparation->entry->is_for_open = true;
+      preparation->entry->waiters.push_back(std::exchange(done, nullptr));
+    } else if (is_spare_in_the_making_) {
+      after_spare_.push_back(
+          [this, version = std::move(version), deadline, done = std::move(done)]() mutable {
+            open(std::move(version), deadline, std::move(done));
+          });
+      return;
+    } else {
+      no_room_.add();
     }
   }
   if (resident) return done(std::make_shared<Handle>(*this, std::move(resident), fd));
@@ -144,26 +150,28 @@ void ObjectCache::start(std::shared_ptr<Preparation> preparation) {
   thread_.post([this, preparation = std::move(preparation)] { prepare(preparation); });
 }
 
-std::shared_ptr<ObjectCache::Preparation> ObjectCache::begin(ObjectVersion version,
-                                                             FetchTerms terms) {
-  const std::uint64_t capacity = file_bytes(version.size_bytes);
-  auto room = pool_.take(capacity, [this](ObjectPool::FileId id) REQUIRES(mutex_) {
+std::optional<ObjectPool::Room> ObjectCache::take_room(const ObjectVersion& version) {
+  return pool_.take(file_bytes(version.size_bytes), [this](ObjectPool::FileId id) REQUIRES(mutex_) {
     return slots_.at(id).file->is_held_elsewhere();
   });
-  if (!room) return nullptr;
+}
+
+std::shared_ptr<ObjectCache::Preparation> ObjectCache::begin(const ObjectPool::Room& room,
+                                                             ObjectVersion version,
+                                                             FetchTerms terms) {
   auto made = std::make_shared<Preparation>();
   made->terms = std::move(terms);
-  made->dropped_bytes = room->dropped_bytes;
-  for (const ObjectPool::FileId id : room->dropped) made->dropped.push_back(forget(id));
+  made->dropped_bytes = room.dropped_bytes;
+  for (const ObjectPool::FileId id : room.dropped) made->dropped.push_back(forget(id));
   Slot slot;
-  if (room->reused) slot.file = forget(room->file);
+  if (room.reused) slot.file = forget(room.file);
   made->file = slot.file.get();
   made->entry = std::make_shared<Entry>();
   made->entry->version = std::move(version);
-  made->entry->file_id = room->file;
+  made->entry->file_id = room.file;
   slot.entry = made->entry;
   entries_.emplace(index_key(made->entry->version), made->entry);
-  slots_.emplace(room->file, std::move(slot));
+  slots_.emplace(room.file, std::move(slot));
   update_gauges();
   return made;
 }

@@ -6,6 +6,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -106,7 +107,10 @@ class ObjectCache final : public ResidentObjects {
     FetchTerms terms;
   };
 
-  [[nodiscard]] std::shared_ptr<Preparation> begin(ObjectVersion version, FetchTerms terms)
+  [[nodiscard]] std::optional<ObjectPool::Room> take_room(const ObjectVersion& version)
+      REQUIRES(mutex_);
+  [[nodiscard]] std::shared_ptr<Preparation> begin(const ObjectPool::Room& room,
+                                                   ObjectVersion version, FetchTerms terms)
       REQUIRES(mutex_);
   [[nodiscard]] std::unique_ptr<ObjectFile> forget(ObjectPool::FileId id) REQUIRES(mutex_);
   void start(std::shared_ptr<Preparation> preparation) EXCLUDES(mutex_);
@@ -137,6 +141,7 @@ class ObjectCache final : public ResidentObjects {
   // In object_cache_spares.cc.
   void want_spares(std::uint64_t capacity_bytes) EXCLUDES(mutex_);
   void make_spare() EXCLUDES(mutex_);
+  void end_spare() EXCLUDES(mutex_);
 
   void update_gauges() REQUIRES(mutex_);
 
@@ -168,6 +173,9 @@ class ObjectCache final : public ResidentObjects {
   std::unordered_map<std::string, std::shared_ptr<Entry>> kept_ GUARDED_BY(mutex_);
   std::uint64_t spare_capacity_ GUARDED_BY(mutex_) = 0;  // of the file that was needed last
   bool is_making_spares_ GUARDED_BY(mutex_) = false;
+  bool is_spare_in_the_making_ GUARDED_BY(mutex_) = false;  // and has taken its room
+  /// Who found no room while one was: asked again when it is made.
+  std::vector<JobThread::Job> after_spare_ GUARDED_BY(mutex_);
 
   /// Files that a server may still write to; the thread's own.
   std::unordered_map<ObjectPool::FileId, ObjectFile*> unfenced_;

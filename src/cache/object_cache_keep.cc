@@ -29,17 +29,20 @@ void ObjectCache::keep(ObjectVersion version, KeepTerms terms, Keeping done) {
       return;
     } else if (is_shut_down_) {
       answer = fail(ErrorCode::kCancelled, "the mount ends");
-    } else {
-      const std::uint64_t size_bytes = version.size_bytes;
+    } else if (auto room = take_room(version)) {
       preparation = begin(
-          std::move(version),
+          *room, std::move(version),
           {.part_deadline = [this, after = terms.part_timeout] { return clock_.now() + after; },
            .on_part = std::move(terms.on_part)});
-      if (preparation) {
-        preparation->entry->keepers.push_back(std::exchange(done, nullptr));
-      } else {
-        answer = std::unexpected(no_room_for(size_bytes));
-      }
+      preparation->entry->keepers.push_back(std::exchange(done, nullptr));
+    } else if (is_spare_in_the_making_) {
+      after_spare_.push_back([this, version = std::move(version), terms = std::move(terms),
+                              done = std::move(done)]() mutable {
+        keep(std::move(version), std::move(terms), std::move(done));
+      });
+      return;
+    } else {
+      answer = std::unexpected(no_room_for(version.size_bytes));
     }
   }
   if (!preparation) return done(std::move(answer));

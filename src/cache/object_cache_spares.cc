@@ -8,7 +8,12 @@
 // from before they are made, only where nothing has to go for them, and are the first to go when
 // room is needed. Once the budget is full there are none: then files are used again, with their
 // pages.
+//
+// A file that is still being made cannot be dropped. Whoever finds no room meanwhile has it asked
+// for again when the file is made, before the next one takes room: a file that nobody asked for
+// turns nobody away.
 #include <utility>
+#include <vector>
 
 #include "cache/object_cache.h"
 #include "s3rdmafs/base/log.h"
@@ -39,17 +44,20 @@ void ObjectCache::make_spare() {
       return;
     }
     slots_.emplace(*id, Slot{});
+    is_spare_in_the_making_ = true;
   }
   auto file = make_file(capacity_bytes);
   Result<void> made = file ? (*file)->take_pages() : std::unexpected(file.error());
   if (!made) {
     spdlog::debug("cache: no spare file: {}", made.error().detail);
     if (file) file->reset();  // before its room is given to others
-    const MutexLock lock(mutex_);
-    slots_.erase(*id);
-    pool_.remove(*id);
-    is_making_spares_ = false;
-    return;
+    {
+      const MutexLock lock(mutex_);
+      slots_.erase(*id);
+      pool_.remove(*id);
+      is_making_spares_ = false;
+    }
+    return end_spare();
   }
   {
     const MutexLock lock(mutex_);
@@ -58,7 +66,19 @@ void ObjectCache::make_spare() {
     update_gauges();
   }
   spares_made_.add();
+  end_spare();
   makers_.post([this] { make_spare(); });
+}
+
+// Only the thread makes spares, so none is in the making while these are asked again.
+void ObjectCache::end_spare() {
+  std::vector<JobThread::Job> waiting;
+  {
+    const MutexLock lock(mutex_);
+    is_spare_in_the_making_ = false;
+    waiting = std::exchange(after_spare_, {});
+  }
+  for (JobThread::Job& ask : waiting) ask();
 }
 
 }  // namespace s3rdmafs::cache

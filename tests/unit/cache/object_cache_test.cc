@@ -38,7 +38,13 @@ class ObjectCacheTest : public testing::Test {
                              .lock = MemoryLock::kOff});
   }
 
+  void let_files_be_made() {
+    files_wait_ = false;
+    files_wait_.notify_all();
+  }
+
   void TearDown() override {
+    let_files_be_made();
     store_.release_all();
     store_.shut_down();
     if (cache_) cache_->shut_down();
@@ -46,7 +52,9 @@ class ObjectCacheTest : public testing::Test {
 
   Result<UniqueFd> make_file() {
     if (no_files_) return fail(ErrorCode::kSystem, "the test says no");
-    ++files_made_;
+    ++files_begun_;
+    files_wait_.wait(true);
+    if (no_files_) return fail(ErrorCode::kSystem, "the test says no");
     return fakes::make_tmpfs_file();
   }
 
@@ -108,7 +116,8 @@ class ObjectCacheTest : public testing::Test {
   fakes::FakeFabric fabric_;
   FakeObjectStore store_{clock_};
   std::atomic<bool> no_files_{false};
-  std::atomic<int> files_made_{0};
+  std::atomic<bool> files_wait_{false};
+  std::atomic<int> files_begun_{0};
   std::unique_ptr<ObjectCache> cache_;
 };
 
@@ -164,7 +173,7 @@ TEST_F(ObjectCacheTest, TheLeastRecentlyOpenedMakesRoom) {
   const auto b = put("b");
   for (const auto& version : {a, b, a, put("c"), a}) ASSERT_TRUE(open(version));
   EXPECT_EQ(gets(), 3U) << "a was opened after b, so b went";
-  EXPECT_EQ(files_made_, 2) << "its file was used again";
+  EXPECT_EQ(files_begun_, 2) << "its file was used again";
 }
 
 TEST_F(ObjectCacheTest, WhatIsOpenIsNotEvicted) {
@@ -209,7 +218,7 @@ TEST_F(ObjectCacheTest, AFetchThatFailsFailsAllWhoWaitAndLeavesTheFileToOthers) 
   EXPECT_EQ(failed.error().code, ErrorCode::kServerError);
   EXPECT_EQ(declined("fetch_failed"), 1U);
   EXPECT_TRUE(open(version)) << "nothing of it is remembered";
-  EXPECT_EQ(files_made_, 1);
+  EXPECT_EQ(files_begun_, 1);
 }
 
 TEST_F(ObjectCacheTest, AfterAPossibleLateWriteTheFileRestsUntilItsRegionIsRenewed) {
@@ -385,6 +394,51 @@ TEST_F(ObjectCacheTest, SparesStayWithinTheBudgetAndMakeRoomForAll) {
   ASSERT_TRUE(eventually([&] { return gauge("cache_object_files") == 3; }));
   ASSERT_TRUE(open(put("b", 8 * kMiB)));
   EXPECT_LE(gauge("cache_object_bytes"), static_cast<std::int64_t>(12 * kMiB));
+}
+
+TEST_F(ObjectCacheTest, ASpareInTheMakingTurnsNobodyAway) {
+  start(2, 4 * kMiB);
+  files_wait_ = true;
+  auto a = open_later(put("a"));
+  ASSERT_TRUE(eventually([&] { return files_begun_ == 2; })) << "its own, and a spare";
+  auto b = open_later(put("b"));
+  auto c = keep_later(put("c"));
+  EXPECT_EQ(b.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  let_files_be_made();
+  const auto opened_a = a.get();
+  ASSERT_TRUE(opened_a);
+  const auto opened_b = b.get();
+  ASSERT_TRUE(opened_b);
+  EXPECT_EQ(content(*opened_b), std::string(kSize, 'b'));
+  EXPECT_EQ(c.get().error().code, ErrorCode::kNoMemory) << "the control: two are all there is";
+  EXPECT_EQ(declined("no_room"), 0);
+}
+
+TEST_F(ObjectCacheTest, ASpareThatCouldNotBeMadeTurnsNobodyAwayEither) {
+  start(2, 4 * kMiB);
+  files_wait_ = true;
+  auto a = open_later(put("a"));
+  ASSERT_TRUE(eventually([&] { return files_begun_ == 2; }));
+  no_files_ = true;  // asked before the wait and after it
+  auto b = keep_later(put("b"));
+  let_files_be_made();
+  EXPECT_FALSE(a.get());
+  const auto kept = b.get();
+  EXPECT_EQ(kept.error().code, ErrorCode::kSystem) << "there was room, and no file";
+}
+
+TEST_F(ObjectCacheTest, WhoWaitsForASpareIsAnsweredWhenItEnds) {
+  start(2, 4 * kMiB);
+  files_wait_ = true;
+  auto a = open_later(put("a"));
+  ASSERT_TRUE(eventually([&] { return files_begun_ == 2; }));
+  auto b = open_later(put("b"));
+  store_.shut_down();
+  std::thread ending([&] { cache_->shut_down(); });
+  // Whether shut_down() has begun or not, b is answered.
+  let_files_be_made();
+  ending.join();
+  EXPECT_FALSE(b.get());
 }
 
 TEST_F(ObjectCacheTest, WhoIsKeepingIsAnsweredWhenItEnds) {
