@@ -11,6 +11,10 @@
 // readers wait equally long from their own start, so nobody's deadline is passed by waiting for
 // those before him.
 //
+// One page ahead. Server and program would else take turns: the farther the server, the more of an
+// `ls` is waiting. Only who comes back for more is read ahead for, so that a look at a directory
+// costs one request; and one page only, which holds a thousand names.
+//
 // A store that answers on the caller's thread makes fetch_page() and on_page() recurse, once a page
 // without a name for the first reader. Only the store's shutdown and tests do that.
 #include "vfs/directory_handle.h"
@@ -40,6 +44,10 @@ bool DirectoryHandle::can_serve(std::uint64_t offset) const {
   return finished_ || names_.size() > std::max<std::uint64_t>(offset, kDots);
 }
 
+bool DirectoryHandle::wants_next_page(std::uint64_t offset) const {
+  return !finished_ && offset > kDots && offset >= newest_page_;
+}
+
 DirectoryHandle::Names DirectoryHandle::slice(std::uint64_t offset, std::size_t names_max) const {
   const std::size_t begin = std::min<std::uint64_t>(offset, names_.size());
   const std::size_t count = std::min(names_max, names_.size() - begin);
@@ -50,17 +58,19 @@ DirectoryHandle::Names DirectoryHandle::slice(std::uint64_t offset, std::size_t 
 void DirectoryHandle::read(std::uint64_t offset, std::size_t names_max, Deadline deadline,
                            Done<Names> done) {
   Names names;
+  bool fetches = false;
   {
     const MutexLock lock(mutex_);
     if (!can_serve(offset)) {
       waiting_.push_back({offset, names_max, deadline, std::exchange(done, nullptr)});
-      if (std::exchange(fetching_, true)) return;
+      fetches = !std::exchange(fetching_, true);
     } else {
       names = slice(offset, names_max);
+      fetches = wants_next_page(offset) && !std::exchange(fetching_, true);
     }
   }
-  if (done) return done(std::move(names));
-  fetch_page(deadline);
+  if (fetches) fetch_page(deadline);
+  if (done) done(std::move(names));
 }
 
 void DirectoryHandle::fetch_page(Deadline deadline) {
@@ -91,19 +101,21 @@ void DirectoryHandle::on_page(SeenAt seen_at, s3::ListPage page) {
     added = listing_.add(std::move(page), seen_at);
     hidden = listing_.hidden() - hidden_before;
     position = names_.size() - kDots;
+    newest_page_ = names_.size();
     names_.insert(names_.end(), added.begin(), added.end());
 
     std::deque<Reader> still_waiting;
     for (Reader& reader : waiting_) {
       if (can_serve(reader.offset)) {
+        if (wants_next_page(reader.offset)) next_deadline = reader.deadline;
         served.emplace_back(std::move(reader.done), slice(reader.offset, reader.names_max));
       } else {
         still_waiting.push_back(std::move(reader));
       }
     }
     waiting_ = std::move(still_waiting);
-    fetching_ = !waiting_.empty();
-    if (fetching_) next_deadline = waiting_.front().deadline;
+    if (!waiting_.empty()) next_deadline = waiting_.front().deadline;
+    fetching_ = next_deadline.has_value();
   }
   context_.hidden_keys.add(hidden);
   // Before the readers hear of a name, since they look it up next.

@@ -21,7 +21,8 @@
 namespace s3rdmafs::vfs {
 
 /// An open directory: a snapshot that grows by a page of the listing when somebody reads beyond its
-/// end. Offsets are places in the snapshot: 0 is ".", 1 is "..". Thread-safe.
+/// end, and a page ahead of who reads on from the first. Offsets are places in the snapshot: 0 is
+/// ".", 1 is "..". Thread-safe.
 class DirectoryHandle : public std::enable_shared_from_this<DirectoryHandle> {
  public:
   /// What a handle needs of its mount; borrowed.
@@ -54,6 +55,7 @@ class DirectoryHandle : public std::enable_shared_from_this<DirectoryHandle> {
   };
 
   [[nodiscard]] bool can_serve(std::uint64_t offset) const REQUIRES(mutex_);
+  [[nodiscard]] bool wants_next_page(std::uint64_t offset) const REQUIRES(mutex_);
   [[nodiscard]] Names slice(std::uint64_t offset, std::size_t names_max) const REQUIRES(mutex_);
   void fetch_page(Deadline deadline);
   void on_page(SeenAt seen_at, s3::ListPage page);
@@ -64,6 +66,7 @@ class DirectoryHandle : public std::enable_shared_from_this<DirectoryHandle> {
 
   mutable Mutex mutex_;  // lock order 2
   Names names_ GUARDED_BY(mutex_);
+  std::size_t newest_page_ GUARDED_BY(mutex_) = 0;  ///< where in names_ it begins
   DirectoryListing listing_ GUARDED_BY(mutex_);
   std::string next_token_ GUARDED_BY(mutex_);
   bool finished_ GUARDED_BY(mutex_) = false;

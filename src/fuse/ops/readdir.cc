@@ -11,8 +11,10 @@
 namespace s3rdmafs::fuse::ops {
 namespace {
 
-// fuse_add_direntry pads each entry to 24 bytes and its name: more than this never fit.
-constexpr std::size_t kSmallestEntryBytes = 24;
+// A fuse_dirent and a name, padded to 8 bytes; in a plus a fuse_entry_out before it. More entries
+// than this never fit, and each that does not fit was copied for nothing.
+constexpr std::size_t kSmallestEntryBytes = 24 + 8;
+constexpr std::size_t kSmallestPlusEntryBytes = 128 + kSmallestEntryBytes;
 
 // Of one listing the kernel is given so many inodes: as many as the name cache holds, at about
 // 1.5 KiB each here and there. A directory of millions that is only looked through does not take
@@ -54,7 +56,8 @@ void read_directory(fuse_req_t request, std::size_t size, off_t offset, std::uin
                     bool plus) {
   MountContext& mount = context_of(request);
   mount.file_system.read_directory(
-      handle, static_cast<std::uint64_t>(offset), size / kSmallestEntryBytes, mount.deadline(),
+      handle, static_cast<std::uint64_t>(offset),
+      size / (plus ? kSmallestPlusEntryBytes : kSmallestEntryBytes), mount.deadline(),
       [&mount, reply = Reply(request), size, handle,
        plus](const Result<std::vector<vfs::DirectoryEntry>>& entries) mutable {
         if (!entries) {

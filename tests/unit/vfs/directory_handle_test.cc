@@ -51,15 +51,46 @@ TEST_F(DirectoryHandleTest, BeginsWithDotAndDotDotAndEndsWithNothing) {
   EXPECT_FALSE(handle->at(4));
 }
 
-TEST_F(DirectoryHandleTest, ListsNoFurtherThanIsRead) {
+TEST_F(DirectoryHandleTest, ALookAtADirectoryListsOnePage) {
   store_.set_page_keys_max(2);
   for (const char* key : {"1", "2", "3", "4", "5", "6"}) store_.put(key, "");
   const auto handle = open("");
   EXPECT_EQ(lists(), 0U);
   EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ") << "2 is undecided until the next page";
+  EXPECT_EQ(text(read(*handle, 1)), ".. 1 ");
   EXPECT_EQ(lists(), 1U);
-  EXPECT_EQ(text(read(*handle, 3)), "2 3 ");
+}
+
+TEST_F(DirectoryHandleTest, WhoReadsOnHasTheNextPageListedAhead) {
+  store_.set_page_keys_max(2);
+  for (const char* key : {"1", "2", "3", "4", "5", "6", "7", "8"}) store_.put(key, "");
+  const auto handle = open("");
+  (void)read(*handle, 0, 2);
+  store_.hold();
+  const auto on = read(*handle, 3);
   EXPECT_EQ(lists(), 2U);
+  store_.release();
+  EXPECT_EQ(text(on), "2 3 ");
+  EXPECT_EQ(lists(), 3U) << "before anybody asks for it";
+  EXPECT_EQ(text(read(*handle, 4)), "3 ") << "what is there is not kept back";
+  const auto next = read(*handle, 5);
+  EXPECT_EQ(lists(), 3U) << "one page at a time, whoever wants it";
+  store_.release();
+  EXPECT_EQ(text(next), "4 5 ");
+}
+
+TEST_F(DirectoryHandleTest, APageAheadThatFailedIsAskedForAgainByWhoNeedsIt) {
+  store_.set_page_keys_max(2);
+  for (const char* key : {"1", "2", "3", "4", "5", "6"}) store_.put(key, "");
+  const auto handle = open("");
+  (void)read(*handle, 0);
+  store_.hold();
+  const auto on = read(*handle, 3);
+  store_.release();
+  EXPECT_EQ(text(on), "2 3 ");
+  store_.fail_held(0, {.error = {ErrorCode::kUnreachable, "failed by the test"}});
+  store_.release_all();
+  EXPECT_EQ(text(read(*handle, 5)), "4 5 6 ");
 }
 
 TEST_F(DirectoryHandleTest, GoingBackGivesTheSameAlthoughTheBucketChanged) {
