@@ -215,7 +215,7 @@ int serve(NullFs& fs, const std::string& mount_options, const std::string& mount
   }
   const std::unique_ptr<fuse_loop_config, void (*)(fuse_loop_config*)> config(
       fuse_loop_cfg_create(), fuse_loop_cfg_destroy);
-  const unsigned threads = std::clamp(2 * std::thread::hardware_concurrency(), 2U, 16U);
+  const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 2U, 16U);
   fuse_loop_cfg_set_clone_fd(config.get(), 1);
   fuse_loop_cfg_set_max_threads(config.get(), threads);
   fuse_loop_cfg_set_idle_threads(config.get(), threads);
