@@ -101,6 +101,12 @@ struct Block {
     return is_again && !is_next && now - first_read >= kPassTime;
   }
 
+  /// Somebody has read each unit of it that the object has. Under the object's lock.
+  [[nodiscard]] bool is_read_through() const {
+    const std::uint64_t end = std::min(object_offset() + size_bytes(), object->version.size_bytes);
+    return (units_of({.begin = object_offset(), .end = end}) & ~read) == 0;
+  }
+
   /// The units that `range` of the object touches.
   [[nodiscard]] UnitMask units_of(ByteRange range) const {
     const std::uint64_t begin = std::max(range.begin, object_offset()) - object_offset();

@@ -235,6 +235,7 @@ bool BlockCache::pin_if_there(const CachedObject& object, BlockClass block_class
     lookup.is_again |= block->note_read(range, lookup.now) && !users_.is_kept(slab);
     lookup.slabs.at(i) = slab;
     users_.add(slab);
+    if (has_passed(*block)) users_.mark_passed(slab);
     pins_.add(1);
     lookup.bytes.add(bytes_in(*block, range), std::make_unique<BlockPin>(*this, block));
   }
@@ -255,8 +256,16 @@ void BlockCache::note_read(Block& block, ByteRange range) {
   {
     const MutexLock lock(block.object->mutex);
     is_again = block.note_read(range, clock_.now());
+    if (has_passed(block)) users_.mark_passed(block.place.slab);
   }
   if (is_again) pool_.keep(block.place.slab);
+}
+
+// Of several readers the others may still be on their way here.
+bool BlockCache::has_passed(const Block& block) const {
+  const CachedObject& object = *block.object;
+  return object.version.size_bytes > arena_.slab_count() * Arena::kSlabBytes &&
+         block.size_bytes() == Arena::kSlabBytes && object.readers == 1 && block.is_read_through();
 }
 
 BlockClass BlockCache::class_for(const PendingRead& read) {

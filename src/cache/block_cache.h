@@ -93,6 +93,8 @@ class BlockCache final : public ReadCache {
                                   ByteRange range, Lookup& lookup) REQUIRES(object.mutex);
   static void fail_as_shut_down(const std::shared_ptr<PendingRead>& read, Actions& actions);
   void note_read(Block& block, ByteRange range) REQUIRES(mutex_);
+  /// Under the object's lock.
+  [[nodiscard]] bool has_passed(const Block& block) const;
 
   /// Of which blocks the read is to be served.
   [[nodiscard]] static BlockClass class_for(const PendingRead& read);

@@ -2,6 +2,7 @@
 #include "cache/block_pool.h"
 
 #include <cassert>
+#include <utility>
 
 namespace s3rdmafs::cache {
 
@@ -48,11 +49,25 @@ std::optional<BlockPlace> BlockPool::take(BlockClass block_class) {
 std::optional<std::uint32_t> BlockPool::victim() const {
   std::optional<std::uint32_t> oldest;
   std::optional<std::uint32_t> oldest_kept;
+  // The very last is spared: a reader may go back a little.
+  std::optional<std::uint32_t> passed_last;
+  std::optional<std::uint32_t> passed_before;
+  const auto is_later = [this](std::uint32_t a, std::optional<std::uint32_t> b) {
+    return !b || users_.last_use(a) > users_.last_use(*b);
+  };
   for (std::uint32_t number = 0; number < slabs_.size(); ++number) {
     if (slabs_[number].state != State::kInUse || users_.any(number)) continue;
-    auto& candidate = is_kept(number) ? oldest_kept : oldest;
+    const bool is_kept_one = is_kept(number);
+    auto& candidate = is_kept_one ? oldest_kept : oldest;
     if (!candidate || users_.last_use(number) < users_.last_use(*candidate)) candidate = number;
+    if (is_kept_one || !users_.has_passed(number)) continue;
+    if (is_later(number, passed_last)) {
+      passed_before = std::exchange(passed_last, number);
+    } else if (is_later(number, passed_before)) {
+      passed_before = number;
+    }
   }
+  if (passed_before) return passed_before;
   return oldest ? oldest : oldest_kept;
 }
 

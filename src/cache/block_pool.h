@@ -49,6 +49,10 @@ struct BlockPlace {
 /// What goes first is what was read once only, least recently used first: data that streams by once
 /// makes room for itself. Slabs that were read again are *kept*, up to three quarters of the cache,
 /// until four times the cache's size has come in without their being read.
+///
+/// Of an object that is larger than the cache, what its one reader has read goes before all else,
+/// the latest of it first: the object makes room for itself, and who reads it again finds its
+/// beginning. Least recently used first would leave him nothing of it, and others nothing at all.
 class BlockPool {
  public:
   /// Borrows the users, of as many slabs as there are.

@@ -45,9 +45,17 @@ class SlabUsers {
   void reset(std::uint32_t slab) {
     slabs_.at(slab).is_withdrawn.store(false);
     slabs_.at(slab).is_kept.store(false);
+    slabs_.at(slab).has_passed.store(false);
   }
 
   [[nodiscard]] bool is_kept(std::uint32_t slab) const { return slabs_.at(slab).is_kept.load(); }
+
+  /// All of it was read by the one reader of an object that the cache cannot hold. Only by one of
+  /// its users, so not of a slab that began anew since.
+  void mark_passed(std::uint32_t slab) { slabs_.at(slab).has_passed.store(true); }
+  [[nodiscard]] bool has_passed(std::uint32_t slab) const {
+    return slabs_.at(slab).has_passed.load();
+  }
 
   /// Of a clock that each user and each taken slab brings forward.
   [[nodiscard]] std::uint64_t last_use(std::uint32_t slab) const {
@@ -70,6 +78,7 @@ class SlabUsers {
     std::atomic<std::uint32_t> count{0};
     std::atomic<bool> is_withdrawn{false};
     std::atomic<bool> is_kept{false};
+    std::atomic<bool> has_passed{false};
     std::atomic<std::uint64_t> last_use{0};
     std::atomic<std::uint64_t> last_use_taken{0};
   };

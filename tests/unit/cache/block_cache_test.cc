@@ -77,6 +77,20 @@ class BlockCacheTest : public testing::Test {
     return text_of(**outcome);
   }
 
+  std::size_t gets() const { return store_.count(FakeObjectStore::Operation::kGet); }
+  std::size_t gets_of_reading(ObjectReader& reader, std::uint64_t size) {
+    const std::size_t before = gets();
+    for (std::uint64_t at = 0; at < size; at += kMiB) std::ignore = read_now(reader, at, kMiB);
+    return gets() - before;
+  }
+  // Twelve slabs of objects that the cache could hold, one after the other.
+  void stream_by() {
+    for (int i = 0; i < 12; ++i) {
+      const auto shard = put_and_open("shard" + std::to_string(i), pattern(8 * kMiB));
+      EXPECT_EQ(gets_of_reading(*shard, 8 * kMiB), 8U);
+    }
+  }
+
   std::int64_t gauge(std::string_view name, std::string_view labels = {}) {
     return metrics_.gauge(name, "", labels).value();
   }
@@ -303,26 +317,42 @@ TEST_F(BlockCacheTest, DoesNotStartOverWhatWasCancelledAlthoughItMayBeWrittenLat
   EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), 1U);
 }
 
-// A training set that is read every epoch, and a checkpoint that passes by once.
-TEST_F(BlockCacheTest, KeepsWhatIsReadEveryEpochWhileALargerObjectStreamsBy) {
+// A training set that is read every epoch, and a checkpoint in shards that passes by once.
+TEST_F(BlockCacheTest, KeepsWhatIsReadEveryEpochWhileMoreThanTheCacheHoldsStreamsBy) {
   start(/*slabs=*/4);
   const auto epoch = put_and_open("set", pattern(8 * kMiB));
-  const auto passing = put_and_open("passing", pattern(96 * kMiB));
-  const auto read_all = [&](ObjectReader& reader, std::uint64_t size) {
-    for (std::uint64_t at = 0; at < size; at += kMiB) std::ignore = read_now(reader, at, kMiB);
-  };
-  const auto gets_of_an_epoch = [&] {
-    const std::size_t before = store_.count(FakeObjectStore::Operation::kGet);
-    read_all(*epoch, 8 * kMiB);
-    return store_.count(FakeObjectStore::Operation::kGet) - before;
-  };
-  EXPECT_GT(gets_of_an_epoch(), 0U);
-  read_all(*passing, 96 * kMiB);
-  EXPECT_GT(gets_of_an_epoch(), 0U) << "the control: read once, it went with the stream";
+  EXPECT_EQ(gets_of_reading(*epoch, 8 * kMiB), 8U);
+  stream_by();
+  EXPECT_EQ(gets_of_reading(*epoch, 8 * kMiB), 8U) << "the control: read once, it went";
   clock_.advance(seconds(60));
-  EXPECT_EQ(gets_of_an_epoch(), 0U);
-  read_all(*passing, 96 * kMiB);
-  EXPECT_EQ(gets_of_an_epoch(), 0U);
+  EXPECT_EQ(gets_of_reading(*epoch, 8 * kMiB), 0U);
+  stream_by();
+  EXPECT_EQ(gets_of_reading(*epoch, 8 * kMiB), 0U);
+}
+
+TEST_F(BlockCacheTest, AnObjectLargerThanTheCacheMakesRoomForItself) {
+  start(/*slabs=*/4);
+  const auto other = put_and_open("other", pattern(8 * kMiB));
+  EXPECT_EQ(gets_of_reading(*other, 8 * kMiB), 8U);
+  const auto large = put_and_open("large", pattern(48 * kMiB));
+  EXPECT_EQ(gets_of_reading(*large, 48 * kMiB), 48U);
+  EXPECT_EQ(gets_of_reading(*other, 8 * kMiB), 0U) << "although it was read once only, before";
+  EXPECT_EQ(gets_of_reading(*large, 8 * kMiB), 0U) << "and its own beginning is there";
+}
+
+TEST_F(BlockCacheTest, AnObjectWithSeveralReadersIsKeptForThoseBehind) {
+  start(/*slabs=*/4);
+  const std::string etag = store_.put("large", pattern(48 * kMiB));
+  const ObjectVersion version{.key = "large", .etag = etag, .size_bytes = 48 * kMiB};
+  const auto large = cache_->open(version);
+  const auto behind = cache_->open(version);
+  for (std::uint64_t at = 0; at < 48 * kMiB; at += kMiB) {
+    std::ignore = read_now(*large, at, kMiB);
+    if (at < 8 * kMiB) continue;
+    const std::size_t before = gets();
+    std::ignore = read_now(*behind, at - 8 * kMiB, kMiB);
+    EXPECT_EQ(gets(), before) << at;
+  }
 }
 
 TEST_F(BlockCacheTest, DoesNotTakeOnePassInSmallStepsOrByManyAtOnceForUseAgain) {
@@ -332,11 +362,8 @@ TEST_F(BlockCacheTest, DoesNotTakeOnePassInSmallStepsOrByManyAtOnceForUseAgain) 
     for (int process = 0; process < 2; ++process) std::ignore = read_now(*passing, at, 16 * kKiB);
     clock_.advance(std::chrono::milliseconds(1));
   }
-  const auto next = put_and_open("next", pattern(96 * kMiB));
-  for (std::uint64_t at = 0; at < 96 * kMiB; at += kMiB) std::ignore = read_now(*next, at, kMiB);
-  const std::size_t before = store_.count(FakeObjectStore::Operation::kGet);
-  std::ignore = read_now(*passing, 0, 1000);
-  EXPECT_GT(store_.count(FakeObjectStore::Operation::kGet), before);
+  stream_by();
+  EXPECT_GT(gets_of_reading(*passing, kMiB), 0U);
 }
 
 TEST_F(BlockCacheTest, PrefetchesAWholeObjectOnceForWhoeverOpensItNext) {

@@ -92,6 +92,25 @@ TEST(BlockPool, HasAQuarantinedSlabRenewedOnceAndWithoutUsers) {
   EXPECT_EQ(pool.quarantined_count(), 0U);
 }
 
+TEST(BlockPool, EvictsOfWhatHasPassedTheLatestButOne) {
+  SlabUsers users(4);
+  BlockPool pool(users);
+  std::vector<std::uint32_t> slabs;
+  for (int i = 0; i < 4; ++i) slabs.push_back(pool.take(BlockClass::k8MiB)->slab);
+  EXPECT_EQ(pool.victim(), slabs[0]) << "the control";
+  users.mark_passed(slabs[1]);
+  EXPECT_EQ(pool.victim(), slabs[0]) << "the reader may go back to it";
+  users.mark_passed(slabs[2]);
+  EXPECT_EQ(pool.victim(), slabs[1]);
+  users.mark_passed(slabs[3]);
+  EXPECT_EQ(pool.victim(), slabs[2]);
+  pool.keep(slabs[2]);
+  EXPECT_EQ(pool.victim(), slabs[1]) << "what was read again stays";
+  pool.release(slabs[1]);
+  EXPECT_EQ(pool.take(BlockClass::k8MiB)->slab, slabs[1]);
+  EXPECT_EQ(pool.victim(), slabs[0]) << "a slab begins anew";
+}
+
 // --- What is read again outlives what streams by ---
 
 class BlockPoolKeepTest : public ::testing::Test {
