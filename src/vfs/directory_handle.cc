@@ -9,7 +9,8 @@
 // Waiting. At most one page is being fetched. Who reads beyond the snapshot queues; each page
 // serves whom it can, and the first of those left over pays for the next with his deadline. All
 // readers wait equally long from their own start, so nobody's deadline is passed by waiting for
-// those before him.
+// those before him. A page ahead has the deadline of a read that is over; where it fails, who came
+// to wait for it asks again with his own.
 //
 // One page ahead. Server and program would else take turns: the farther the server, the more of an
 // `ls` is waiting. Only who comes back for more is read ahead for, so that a look at a directory
@@ -33,7 +34,7 @@ constexpr std::size_t kDots = 2;  // "." and ".."
 
 DirectoryHandle::DirectoryHandle(Context context, std::string prefix,
                                  const std::string& root_prefix)
-    : context_(context), prefix_(std::move(prefix)), listing_(prefix_) {
+    : context_(std::move(context)), prefix_(std::move(prefix)), listing_(prefix_) {
   const SeenAt now = context_.clock.now();
   const MutexLock lock(mutex_);
   names_.push_back({".", Node::directory(prefix_), now});
@@ -67,6 +68,7 @@ void DirectoryHandle::read(std::uint64_t offset, std::size_t names_max, Deadline
     } else {
       names = slice(offset, names_max);
       fetches = wants_next_page(offset) && !std::exchange(fetching_, true);
+      if (fetches) is_ahead_ = true;
     }
   }
   if (fetches) fetch_page(deadline);
@@ -79,12 +81,12 @@ void DirectoryHandle::fetch_page(Deadline deadline) {
     const MutexLock lock(mutex_);
     request.continuation_token = next_token_;
   }
-  context_.store.list(
-      std::move(request), deadline,
-      [self = shared_from_this(), seen_at = context_.clock.now()](Result<s3::ListPage> page) {
-        if (!page) return self->on_failure(page.error());
-        self->on_page(seen_at, std::move(*page));
-      });
+  context_.store.list(std::move(request), deadline,
+                      [self = shared_from_this(), owner = context_.owner.lock(),
+                       seen_at = context_.clock.now()](Result<s3::ListPage> page) {
+                        if (!page) return self->on_failure(page.error());
+                        self->on_page(seen_at, std::move(*page));
+                      });
 }
 
 void DirectoryHandle::on_page(SeenAt seen_at, s3::ListPage page) {
@@ -114,7 +116,8 @@ void DirectoryHandle::on_page(SeenAt seen_at, s3::ListPage page) {
       }
     }
     waiting_ = std::move(still_waiting);
-    if (!waiting_.empty()) next_deadline = waiting_.front().deadline;
+    is_ahead_ = waiting_.empty();
+    if (!is_ahead_) next_deadline = waiting_.front().deadline;
     fetching_ = next_deadline.has_value();
   }
   context_.hidden_keys.add(hidden);
@@ -127,11 +130,19 @@ void DirectoryHandle::on_page(SeenAt seen_at, s3::ListPage page) {
 
 void DirectoryHandle::on_failure(const Error& error) {
   std::deque<Reader> failed;
+  std::optional<Deadline> next_deadline;
   {
     const MutexLock lock(mutex_);
-    fetching_ = false;
-    failed = std::exchange(waiting_, {});
+    // Who came to wait for a page ahead has more time than it had.
+    if (std::exchange(is_ahead_, false) && !waiting_.empty() &&
+        error.code != ErrorCode::kCancelled) {
+      next_deadline = waiting_.front().deadline;
+    } else {
+      fetching_ = false;
+      failed = std::exchange(waiting_, {});
+    }
   }
+  if (next_deadline) return fetch_page(*next_deadline);
   for (Reader& reader : failed) reader.done(std::unexpected(error));
 }
 

@@ -153,7 +153,7 @@ Result<std::uint64_t> FileSystem::Impl::open_directory(Ino ino) {
     return fail(ErrorCode::kNotDirectory, "'" + key + "' is a file");
   }
   return directories_.add(std::make_shared<DirectoryHandle>(
-      DirectoryHandle::Context{store_, clock_, names_, order_, hidden_keys_}, key,
+      DirectoryHandle::Context{store_, clock_, names_, order_, hidden_keys_, weak_from_this()}, key,
       options_.prefix));
 }
 

@@ -89,8 +89,25 @@ TEST_F(DirectoryHandleTest, APageAheadThatFailedIsAskedForAgainByWhoNeedsIt) {
   store_.release();
   EXPECT_EQ(text(on), "2 3 ");
   store_.fail_held(0, {.error = {ErrorCode::kUnreachable, "failed by the test"}});
-  store_.release_all();
-  EXPECT_EQ(text(read(*handle, 5)), "4 5 6 ");
+  const auto next = read(*handle, 5);
+  store_.release();
+  EXPECT_EQ(text(next), "4 5 6 ");
+}
+
+TEST_F(DirectoryHandleTest, WhoWaitsForAPageAheadThatFailsAsksOnceMore) {
+  store_.set_page_keys_max(2);
+  for (const char* key : {"1", "2", "3", "4", "5", "6"}) store_.put(key, "");
+  const auto handle = open("");
+  (void)read(*handle, 0);
+  store_.hold();
+  (void)read(*handle, 3);
+  store_.release();
+  const auto next = read(*handle, 5);
+  store_.fail_held(0, {.error = {ErrorCode::kTimedOut, "failed by the test"}});
+  EXPECT_EQ(text(next), "pending") << "the deadline was another read's";
+  EXPECT_EQ(lists(), 4U);
+  store_.fail_held(0, {.error = {ErrorCode::kTimedOut, "failed by the test"}});
+  EXPECT_EQ(text(next), "TimedOut") << "the control: this one was its own";
 }
 
 TEST_F(DirectoryHandleTest, GoingBackGivesTheSameAlthoughTheBucketChanged) {
