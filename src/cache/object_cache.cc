@@ -129,9 +129,12 @@ void ObjectCache::open(ObjectVersion version, Deadline deadline, Opened done) {
                 {.part_deadline = [end = fetch_deadline(clock_.now(), deadline)] { return end; }});
       preparation->entry->is_for_open = true;
       preparation->entry->waiters.push_back(std::exchange(done, nullptr));
-    } else if (is_spare_in_the_making_) {
+    } else if (may_fit_after_spare(version)) {
       after_spare_.push_back(
           [this, version = std::move(version), deadline, done = std::move(done)]() mutable {
+            if (clock_.now() >= deadline) {
+              return done(fail(ErrorCode::kTimedOut, "no room for a file of its own in time"));
+            }
             open(std::move(version), deadline, std::move(done));
           });
       return;

@@ -37,7 +37,7 @@ class ObjectCache final : public ResidentObjects {
     std::uint64_t spare_bytes_max = 0;
     MemoryLock lock = MemoryLock::kTry;
   };
-  /// An empty file without a name on a tmpfs. Called on the thread of the cache.
+  /// An empty file without a name on a tmpfs. Called on either thread of the cache.
   using MakeFile = std::function<Result<UniqueFd>()>;
 
   /// Borrows the store, the fabric, the clock and the registry.
@@ -139,6 +139,7 @@ class ObjectCache final : public ResidentObjects {
   [[nodiscard]] Result<std::unique_ptr<ObjectFile>> make_file(std::uint64_t capacity_bytes) const;
 
   // In object_cache_spares.cc.
+  [[nodiscard]] bool may_fit_after_spare(const ObjectVersion& version) const REQUIRES(mutex_);
   void want_spares(std::uint64_t capacity_bytes) EXCLUDES(mutex_);
   void make_spare() EXCLUDES(mutex_);
   void end_spare() EXCLUDES(mutex_);
@@ -173,8 +174,8 @@ class ObjectCache final : public ResidentObjects {
   std::unordered_map<std::string, std::shared_ptr<Entry>> kept_ GUARDED_BY(mutex_);
   std::uint64_t spare_capacity_ GUARDED_BY(mutex_) = 0;  // of the file that was needed last
   bool is_making_spares_ GUARDED_BY(mutex_) = false;
-  bool is_spare_in_the_making_ GUARDED_BY(mutex_) = false;  // and has taken its room
-  /// Who found no room while one was: asked again when it is made.
+  std::uint64_t spare_in_the_making_ GUARDED_BY(mutex_) = 0;  // bytes of room that it has taken
+  /// Who found no room for that: asked again when it is made, or could not be.
   std::vector<JobThread::Job> after_spare_ GUARDED_BY(mutex_);
 
   /// Files that a server may still write to; the thread's own.

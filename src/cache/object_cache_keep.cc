@@ -35,7 +35,7 @@ void ObjectCache::keep(ObjectVersion version, KeepTerms terms, Keeping done) {
           {.part_deadline = [this, after = terms.part_timeout] { return clock_.now() + after; },
            .on_part = std::move(terms.on_part)});
       preparation->entry->keepers.push_back(std::exchange(done, nullptr));
-    } else if (is_spare_in_the_making_) {
+    } else if (may_fit_after_spare(version)) {
       after_spare_.push_back([this, version = std::move(version), terms = std::move(terms),
                               done = std::move(done)]() mutable {
         keep(std::move(version), std::move(terms), std::move(done));

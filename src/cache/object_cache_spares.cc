@@ -20,6 +20,12 @@
 
 namespace s3rdmafs::cache {
 
+// Whether its room is what is missing: the rest is there, or can be evicted.
+bool ObjectCache::may_fit_after_spare(const ObjectVersion& version) const {
+  const std::uint64_t busy_then = pool_.busy_bytes() - spare_in_the_making_;
+  return spare_in_the_making_ != 0 && busy_then + file_bytes(version.size_bytes) <= bytes_max();
+}
+
 void ObjectCache::want_spares(std::uint64_t capacity_bytes) {
   {
     const MutexLock lock(mutex_);
@@ -44,7 +50,7 @@ void ObjectCache::make_spare() {
       return;
     }
     slots_.emplace(*id, Slot{});
-    is_spare_in_the_making_ = true;
+    spare_in_the_making_ = capacity_bytes;
   }
   auto file = make_file(capacity_bytes);
   Result<void> made = file ? (*file)->take_pages() : std::unexpected(file.error());
@@ -75,7 +81,7 @@ void ObjectCache::end_spare() {
   std::vector<JobThread::Job> waiting;
   {
     const MutexLock lock(mutex_);
-    is_spare_in_the_making_ = false;
+    spare_in_the_making_ = 0;
     waiting = std::exchange(after_spare_, {});
   }
   for (JobThread::Job& ask : waiting) ask();

@@ -435,10 +435,11 @@ TEST_F(ObjectCacheTest, WhoWaitsForASpareIsAnsweredWhenItEnds) {
   auto b = open_later(put("b"));
   store_.shut_down();
   std::thread ending([&] { cache_->shut_down(); });
-  // Whether shut_down() has begun or not, b is answered.
+  const ObjectVersion other = put("other", 5 * kMiB);  // two slabs, so it cannot wait for one
+  EXPECT_TRUE(eventually([&] { return open(other).error().code == ErrorCode::kCancelled; }));
   let_files_be_made();
   ending.join();
-  EXPECT_FALSE(b.get());
+  EXPECT_EQ(b.get().error().code, ErrorCode::kCancelled);
 }
 
 TEST_F(ObjectCacheTest, WhoIsKeepingIsAnsweredWhenItEnds) {
