@@ -261,11 +261,10 @@ void BlockCache::note_read(Block& block, ByteRange range) {
   if (is_again) pool_.keep(block.place.slab);
 }
 
-// Of several readers the others may still be on their way here.
 bool BlockCache::has_passed(const Block& block) const {
-  const CachedObject& object = *block.object;
-  return object.version.size_bytes > arena_.slab_count() * Arena::kSlabBytes &&
-         block.size_bytes() == Arena::kSlabBytes && object.readers == 1 && block.is_read_through();
+  return block.size_bytes() == Arena::kSlabBytes &&
+         block.object->version.size_bytes > arena_.slab_count() * Arena::kSlabBytes &&
+         block.is_read_through();
 }
 
 BlockClass BlockCache::class_for(const PendingRead& read) {

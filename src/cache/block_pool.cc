@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/block_pool.h"
 
+#include <algorithm>
 #include <cassert>
+#include <functional>
 #include <utility>
 
 namespace s3rdmafs::cache {
@@ -13,7 +15,9 @@ constexpr std::size_t kKeptMaxNumerator = 3;
 constexpr std::size_t kKeptMaxDenominator = 4;
 // In sizes of the cache that came in since: an epoch that reads a few times as much as the cache
 // holds still finds in its next turn what was kept in the last.
-constexpr std::uint64_t kKeptForTurns = 4;
+constexpr std::uint64_t kOldAfterTurns = 4;
+// Of what has passed: as far behind each other may readers be.
+constexpr std::size_t kPassedSparedPart = 2;
 
 }  // namespace
 
@@ -49,26 +53,29 @@ std::optional<BlockPlace> BlockPool::take(BlockClass block_class) {
 std::optional<std::uint32_t> BlockPool::victim() const {
   std::optional<std::uint32_t> oldest;
   std::optional<std::uint32_t> oldest_kept;
-  // The very last is spared: a reader may go back a little.
-  std::optional<std::uint32_t> passed_last;
-  std::optional<std::uint32_t> passed_before;
-  const auto is_later = [this](std::uint32_t a, std::optional<std::uint32_t> b) {
-    return !b || users_.last_use(a) > users_.last_use(*b);
-  };
   for (std::uint32_t number = 0; number < slabs_.size(); ++number) {
-    if (slabs_[number].state != State::kInUse || users_.any(number)) continue;
-    const bool is_kept_one = is_kept(number);
-    auto& candidate = is_kept_one ? oldest_kept : oldest;
+    if (!is_evictable(number)) continue;
+    auto& candidate = is_kept(number) ? oldest_kept : oldest;
     if (!candidate || users_.last_use(number) < users_.last_use(*candidate)) candidate = number;
-    if (is_kept_one || !users_.has_passed(number)) continue;
-    if (is_later(number, passed_last)) {
-      passed_before = std::exchange(passed_last, number);
-    } else if (is_later(number, passed_before)) {
-      passed_before = number;
+  }
+  if (!oldest) return oldest_kept;
+  if (is_old(*oldest)) return oldest;  // nobody came back for it in all that time
+  const auto passed = victim_of_passed();
+  return passed ? passed : oldest;
+}
+
+std::optional<std::uint32_t> BlockPool::victim_of_passed() const {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> passed;  // by last use
+  for (std::uint32_t number = 0; number < slabs_.size(); ++number) {
+    if (users_.has_passed(number) && !is_kept(number) && is_evictable(number)) {
+      passed.emplace_back(users_.last_use(number), number);
     }
   }
-  if (passed_before) return passed_before;
-  return oldest ? oldest : oldest_kept;
+  const std::size_t spared = slabs_.size() / kPassedSparedPart;
+  if (passed.size() <= spared) return std::nullopt;
+  std::ranges::nth_element(passed, passed.begin() + static_cast<std::ptrdiff_t>(spared),
+                           std::ranges::greater{});
+  return passed[spared].second;
 }
 
 void BlockPool::keep(std::uint32_t slab) {
@@ -87,8 +94,10 @@ void BlockPool::keep(std::uint32_t slab) {
   ++kept_count_;
 }
 
-bool BlockPool::is_kept(std::uint32_t slab) const {
-  return users_.is_kept(slab) && users_.taken_since(slab) < kKeptForTurns * slabs_.size();
+bool BlockPool::is_kept(std::uint32_t slab) const { return users_.is_kept(slab) && !is_old(slab); }
+
+bool BlockPool::is_old(std::uint32_t slab) const {
+  return users_.taken_since(slab) >= kOldAfterTurns * slabs_.size();
 }
 
 void BlockPool::withdraw(std::uint32_t slab, State state) {

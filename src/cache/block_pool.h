@@ -50,9 +50,10 @@ struct BlockPlace {
 /// makes room for itself. Slabs that were read again are *kept*, up to three quarters of the cache,
 /// until four times the cache's size has come in without their being read.
 ///
-/// Of an object that is larger than the cache, what its one reader has read goes before all else,
-/// the latest of it first: the object makes room for itself, and who reads it again finds its
-/// beginning. Least recently used first would leave him nothing of it, and others nothing at all.
+/// What was read of objects larger than the cache (*passed*) goes before all else where it is more
+/// than half of the slabs: of it the latest that are not of that half, so that the beginning stays
+/// for who reads it again, and readers behind the first find what is near. Least recently used
+/// first would leave nothing of the object, and nothing of what others have read once.
 class BlockPool {
  public:
   /// Borrows the users, of as many slabs as there are.
@@ -99,6 +100,11 @@ class BlockPool {
     std::uint32_t next_slot = 0;  // slots are handed out in order and come back all at once
   };
 
+  [[nodiscard]] bool is_evictable(std::uint32_t slab) const {
+    return slabs_[slab].state == State::kInUse && !users_.any(slab);
+  }
+  [[nodiscard]] bool is_old(std::uint32_t slab) const;
+  [[nodiscard]] std::optional<std::uint32_t> victim_of_passed() const;
   void withdraw(std::uint32_t slab, State state);
 
   SlabUsers& users_;

@@ -50,8 +50,8 @@ class SlabUsers {
 
   [[nodiscard]] bool is_kept(std::uint32_t slab) const { return slabs_.at(slab).is_kept.load(); }
 
-  /// All of it was read by the one reader of an object that the cache cannot hold. Only by one of
-  /// its users, so not of a slab that began anew since.
+  /// All of it was read, and its object is one that the cache cannot hold. Only by one of its
+  /// users, so not of a slab that began anew since.
   void mark_passed(std::uint32_t slab) { slabs_.at(slab).has_passed.store(true); }
   [[nodiscard]] bool has_passed(std::uint32_t slab) const {
     return slabs_.at(slab).has_passed.load();
