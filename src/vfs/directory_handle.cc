@@ -68,7 +68,7 @@ void DirectoryHandle::read(std::uint64_t offset, std::size_t names_max, Deadline
     } else {
       names = slice(offset, names_max);
       fetches = wants_next_page(offset) && !std::exchange(fetching_, true);
-      if (fetches) is_ahead_ = true;
+      is_ahead_ |= fetches;
     }
   }
   if (fetches) fetch_page(deadline);
@@ -116,9 +116,9 @@ void DirectoryHandle::on_page(SeenAt seen_at, s3::ListPage page) {
       }
     }
     waiting_ = std::move(still_waiting);
-    is_ahead_ = waiting_.empty();
-    if (!is_ahead_) next_deadline = waiting_.front().deadline;
+    if (!waiting_.empty()) next_deadline = waiting_.front().deadline;
     fetching_ = next_deadline.has_value();
+    is_ahead_ = fetching_ && waiting_.empty();
   }
   context_.hidden_keys.add(hidden);
   // Before the readers hear of a name, since they look it up next.

@@ -32,7 +32,7 @@ class DirectoryHandle : public std::enable_shared_from_this<DirectoryHandle> {
     NameCache& names;       ///< is fed with every name listed
     DirectoryOrder& order;  ///< and so is this
     metrics::Counter& hidden_keys;
-    std::weak_ptr<const void> owner = {};  ///< of what is borrowed but for the store
+    std::weak_ptr<const void> owner = {};  ///< of the names and the order
   };
 
   DirectoryHandle(Context context, std::string prefix, const std::string& root_prefix);
@@ -72,7 +72,7 @@ class DirectoryHandle : public std::enable_shared_from_this<DirectoryHandle> {
   std::string next_token_ GUARDED_BY(mutex_);
   bool finished_ GUARDED_BY(mutex_) = false;
   bool fetching_ GUARDED_BY(mutex_) = false;
-  bool is_ahead_ GUARDED_BY(mutex_) = false;       ///< nobody waited when the page was asked for
+  bool is_ahead_ GUARDED_BY(mutex_) = false;       ///< fetching, and nobody waited when it began
   std::deque<Reader> waiting_ GUARDED_BY(mutex_);  ///< not empty only while fetching
 };
 

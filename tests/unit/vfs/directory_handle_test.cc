@@ -110,6 +110,18 @@ TEST_F(DirectoryHandleTest, WhoWaitsForAPageAheadThatFailsAsksOnceMore) {
   EXPECT_EQ(text(next), "TimedOut") << "the control: this one was its own";
 }
 
+TEST_F(DirectoryHandleTest, APageThatIsNotAheadAndFailsIsNotAskedForTwice) {
+  store_.set_page_keys_max(2);
+  for (const char* key : {"1", "2", "3", "4", "5", "6"}) store_.put(key, "");
+  const auto handle = open("");
+  (void)read(*handle, 0);
+  store_.hold();
+  const auto on = read(*handle, 3);
+  store_.fail_held(0, {.error = {ErrorCode::kUnreachable, "failed by the test"}});
+  EXPECT_EQ(text(on), "Unreachable");
+  EXPECT_EQ(lists(), 2U);
+}
+
 TEST_F(DirectoryHandleTest, GoingBackGivesTheSameAlthoughTheBucketChanged) {
   store_.set_page_keys_max(2);
   for (const char* key : {"1", "2", "3", "4"}) store_.put(key, "");
