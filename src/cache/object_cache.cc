@@ -133,6 +133,7 @@ void ObjectCache::open(ObjectVersion version, Deadline deadline, Opened done) {
       after_spare_.push_back(
           [this, version = std::move(version), deadline, done = std::move(done)]() mutable {
             if (clock_.now() >= deadline) {
+              no_room_.add();
               return done(fail(ErrorCode::kTimedOut, "no room for a file of its own in time"));
             }
             open(std::move(version), deadline, std::move(done));

@@ -9,9 +9,10 @@
 // room is needed. Once the budget is full there are none: then files are used again, with their
 // pages.
 //
-// A file that is still being made cannot be dropped. Whoever finds no room meanwhile has it asked
-// for again when the file is made, before the next one takes room: a file that nobody asked for
-// turns nobody away.
+// A file that is still being made cannot be dropped. For whom its room is what is missing, room is
+// asked for again when the file is made, before the next one takes any: a file that nobody asked
+// for turns nobody away. That may be late, where the machine has to find the memory first; it is
+// one file at most.
 #include <utility>
 #include <vector>
 
@@ -22,8 +23,9 @@ namespace s3rdmafs::cache {
 
 // Whether its room is what is missing: the rest is there, or can be evicted.
 bool ObjectCache::may_fit_after_spare(const ObjectVersion& version) const {
+  if (spare_in_the_making_ == 0) return false;
   const std::uint64_t busy_then = pool_.busy_bytes() - spare_in_the_making_;
-  return spare_in_the_making_ != 0 && busy_then + file_bytes(version.size_bytes) <= bytes_max();
+  return busy_then + file_bytes(version.size_bytes) <= bytes_max();
 }
 
 void ObjectCache::want_spares(std::uint64_t capacity_bytes) {
@@ -61,6 +63,7 @@ void ObjectCache::make_spare() {
       const MutexLock lock(mutex_);
       slots_.erase(*id);
       pool_.remove(*id);
+      spare_in_the_making_ = 0;
       is_making_spares_ = false;
     }
     return end_spare();
@@ -69,6 +72,7 @@ void ObjectCache::make_spare() {
     const MutexLock lock(mutex_);
     slots_.at(*id).file = std::move(*file);
     pool_.set_empty(*id);
+    spare_in_the_making_ = 0;
     update_gauges();
   }
   spares_made_.add();
@@ -81,7 +85,6 @@ void ObjectCache::end_spare() {
   std::vector<JobThread::Job> waiting;
   {
     const MutexLock lock(mutex_);
-    spare_in_the_making_ = 0;
     waiting = std::exchange(after_spare_, {});
   }
   for (JobThread::Job& ask : waiting) ask();

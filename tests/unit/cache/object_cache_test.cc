@@ -427,6 +427,19 @@ TEST_F(ObjectCacheTest, ASpareThatCouldNotBeMadeTurnsNobodyAwayEither) {
   EXPECT_EQ(kept.error().code, ErrorCode::kSystem) << "there was room, and no file";
 }
 
+TEST_F(ObjectCacheTest, WhoWaitsForASpareTooLongIsOpenedWithoutOne) {
+  start(2, 4 * kMiB);
+  files_wait_ = true;
+  auto a = open_later(put("a"));
+  ASSERT_TRUE(eventually([&] { return files_begun_ == 2; }));
+  auto b = open_later(put("b"));
+  clock_.advance(std::chrono::seconds(31));
+  let_files_be_made();
+  EXPECT_EQ(b.get().error().code, ErrorCode::kTimedOut);
+  EXPECT_EQ(declined("no_room"), 1);
+  EXPECT_TRUE(open(put("c"))) << "the control: there is room";
+}
+
 TEST_F(ObjectCacheTest, WhoWaitsForASpareIsAnsweredWhenItEnds) {
   start(2, 4 * kMiB);
   files_wait_ = true;
@@ -435,7 +448,7 @@ TEST_F(ObjectCacheTest, WhoWaitsForASpareIsAnsweredWhenItEnds) {
   auto b = open_later(put("b"));
   store_.shut_down();
   std::thread ending([&] { cache_->shut_down(); });
-  const ObjectVersion other = put("other", 5 * kMiB);  // two slabs, so it cannot wait for one
+  const ObjectVersion other = put("other", 5 * kMiB);  // which the spare's room is too small for
   EXPECT_TRUE(eventually([&] { return open(other).error().code == ErrorCode::kCancelled; }));
   let_files_be_made();
   ending.join();
