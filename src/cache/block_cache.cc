@@ -232,7 +232,7 @@ bool BlockCache::pin_if_there(const CachedObject& object, BlockClass block_class
   for (std::size_t i = 0; i < count; ++i) {
     const std::shared_ptr<Block>& block = *blocks.at(i);
     const std::uint32_t slab = block->place.slab;
-    lookup.is_again |= block->note_read(range, lookup.now) && !users_.is_kept(slab);
+    lookup.is_again |= block->note_read(range, lookup.now) && may_be_kept(slab);
     lookup.slabs.at(i) = slab;
     users_.add(slab);
     if (has_passed(*block)) users_.mark_passed(slab);
@@ -255,10 +255,15 @@ void BlockCache::note_read(Block& block, ByteRange range) {
   bool is_again = false;
   {
     const MutexLock lock(block.object->mutex);
-    is_again = block.note_read(range, clock_.now());
+    is_again = block.note_read(range, clock_.now()) && may_be_kept(block.place.slab);
     if (has_passed(block)) users_.mark_passed(block.place.slab);
   }
   if (is_again) pool_.keep(block.place.slab);
+}
+
+// What has passed is read again by readers behind, who would keep what they leave behind them.
+bool BlockCache::may_be_kept(std::uint32_t slab) const {
+  return !users_.is_kept(slab) && !users_.has_passed(slab);
 }
 
 bool BlockCache::has_passed(const Block& block) const {

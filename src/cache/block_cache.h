@@ -93,6 +93,7 @@ class BlockCache final : public ReadCache {
                                   ByteRange range, Lookup& lookup) REQUIRES(object.mutex);
   static void fail_as_shut_down(const std::shared_ptr<PendingRead>& read, Actions& actions);
   void note_read(Block& block, ByteRange range) REQUIRES(mutex_);
+  [[nodiscard]] bool may_be_kept(std::uint32_t slab) const;
   /// Under the object's lock.
   [[nodiscard]] bool has_passed(const Block& block) const;
 

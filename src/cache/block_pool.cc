@@ -53,29 +53,28 @@ std::optional<BlockPlace> BlockPool::take(BlockClass block_class) {
 std::optional<std::uint32_t> BlockPool::victim() const {
   std::optional<std::uint32_t> oldest;
   std::optional<std::uint32_t> oldest_kept;
+  std::vector<std::uint32_t> passed;
   for (std::uint32_t number = 0; number < slabs_.size(); ++number) {
-    if (!is_evictable(number)) continue;
-    auto& candidate = is_kept(number) ? oldest_kept : oldest;
+    if (slabs_[number].state != State::kInUse || users_.any(number)) continue;
+    const bool is_one_kept = is_kept(number);
+    auto& candidate = is_one_kept ? oldest_kept : oldest;
     if (!candidate || users_.last_use(number) < users_.last_use(*candidate)) candidate = number;
+    if (!is_one_kept && users_.has_passed(number)) passed.push_back(number);
   }
   if (!oldest) return oldest_kept;
   if (is_old(*oldest)) return oldest;  // nobody came back for it in all that time
-  const auto passed = victim_of_passed();
-  return passed ? passed : oldest;
+  const auto one = victim_of(std::move(passed));
+  return one ? one : oldest;
 }
 
-std::optional<std::uint32_t> BlockPool::victim_of_passed() const {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> passed;  // by last use
-  for (std::uint32_t number = 0; number < slabs_.size(); ++number) {
-    if (users_.has_passed(number) && !is_kept(number) && is_evictable(number)) {
-      passed.emplace_back(users_.last_use(number), number);
-    }
-  }
+// By when they came, not by use: readers behind use what the first has long passed.
+std::optional<std::uint32_t> BlockPool::victim_of(std::vector<std::uint32_t> passed) const {
   const std::size_t spared = slabs_.size() / kPassedSparedPart;
   if (passed.size() <= spared) return std::nullopt;
-  std::ranges::nth_element(passed, passed.begin() + static_cast<std::ptrdiff_t>(spared),
-                           std::ranges::greater{});
-  return passed[spared].second;
+  const auto at = passed.begin() + static_cast<std::ptrdiff_t>(spared);
+  std::ranges::nth_element(passed, at, std::ranges::greater{},
+                           [this](std::uint32_t slab) { return users_.came(slab); });
+  return *at;
 }
 
 void BlockPool::keep(std::uint32_t slab) {

@@ -50,10 +50,11 @@ struct BlockPlace {
 /// makes room for itself. Slabs that were read again are *kept*, up to three quarters of the cache,
 /// until four times the cache's size has come in without their being read.
 ///
-/// What was read of objects larger than the cache (*passed*) goes before all else where it is more
-/// than half of the slabs: of it the latest that are not of that half, so that the beginning stays
+/// What was read of objects larger than the cache (*passed*) goes first where it is more than half
+/// of the slabs: of it the latest to come that are not of that half, so that the beginning stays
 /// for who reads it again, and readers behind the first find what is near. Least recently used
-/// first would leave nothing of the object, and nothing of what others have read once.
+/// first would leave nothing of the object, nor of what others have read once. That goes before it
+/// only when four times the cache's size has come in without its being read.
 class BlockPool {
  public:
   /// Borrows the users, of as many slabs as there are.
@@ -104,7 +105,7 @@ class BlockPool {
     return slabs_[slab].state == State::kInUse && !users_.any(slab);
   }
   [[nodiscard]] bool is_old(std::uint32_t slab) const;
-  [[nodiscard]] std::optional<std::uint32_t> victim_of_passed() const;
+  [[nodiscard]] std::optional<std::uint32_t> victim_of(std::vector<std::uint32_t> passed) const;
   void withdraw(std::uint32_t slab, State state);
 
   SlabUsers& users_;

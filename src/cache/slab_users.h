@@ -67,8 +67,12 @@ class SlabUsers {
   }
   /// Something new came in: the slab is taken and used.
   void take(std::uint32_t slab) {
-    taken_.fetch_add(1);
+    slabs_.at(slab).came.store(taken_.fetch_add(1), std::memory_order_relaxed);
     touch(slabs_.at(slab));
+  }
+  /// Which of all the slabs taken so far it was when it was taken last.
+  [[nodiscard]] std::uint64_t came(std::uint32_t slab) const {
+    return slabs_.at(slab).came.load(std::memory_order_relaxed);
   }
   void touch(std::uint32_t slab) { touch(slabs_.at(slab)); }
 
@@ -81,6 +85,7 @@ class SlabUsers {
     std::atomic<bool> has_passed{false};
     std::atomic<std::uint64_t> last_use{0};
     std::atomic<std::uint64_t> last_use_taken{0};
+    std::atomic<std::uint64_t> came{0};
   };
 
   void touch(Slab& slab) {

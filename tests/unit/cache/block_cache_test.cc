@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <random>
@@ -344,20 +345,37 @@ TEST_F(BlockCacheTest, AnObjectLargerThanTheCacheMakesRoomForItself) {
 }
 
 TEST_F(BlockCacheTest, OfAnObjectLargerThanTheCacheReadersFindWhatIsHalfACacheBehind) {
-  start(/*slabs=*/8);
-  const auto large = put_and_open("large", pattern(96 * kMiB));
-  const auto gets_of_who_is_behind = [&](std::uint64_t distance) {
+  const std::string bytes(96 * kMiB, 'x');
+  const ObjectVersion version{
+      .key = "large", .etag = store_.put("large", bytes), .size_bytes = bytes.size()};
+  const auto gets_of_those_behind = [&](std::size_t slabs, std::vector<std::uint64_t> behind,
+                                        std::chrono::milliseconds step) {
+    start(slabs);
     std::size_t more = 0;
-    for (std::uint64_t at = 0; at < 96 * kMiB; at += kMiB) {
+    const auto large = cache_->open(version);
+    for (std::uint64_t at = 0; at < version.size_bytes; at += kMiB) {
       std::ignore = read_now(*large, at, kMiB);
       const std::size_t before = gets();
-      if (at >= distance) std::ignore = read_now(*large, at - distance, kMiB);
+      for (const std::uint64_t distance : behind) {
+        if (at >= distance) std::ignore = read_now(*large, at - distance, kMiB);
+      }
       more += gets() - before;
+      clock_.advance(step);
     }
     return more;
   };
-  EXPECT_EQ(gets_of_who_is_behind(24 * kMiB), 0U);
-  EXPECT_GT(gets_of_who_is_behind(80 * kMiB), 0U) << "the control: farther than all of it";
+  for (const std::size_t slabs : {8, 9, 10}) {
+    for (const int step_ms : {1, 500}) {
+      const std::chrono::milliseconds step(step_ms);
+      // The slab that each of them is in is neither passed nor to be evicted.
+      const std::uint64_t half = (slabs / 2 - 1) * Arena::kSlabBytes;
+      EXPECT_EQ(gets_of_those_behind(slabs, {half}, step), 0U) << slabs << " " << step_ms;
+      EXPECT_EQ(gets_of_those_behind(slabs, {kMiB, half / 2, half}, step), 0U)
+          << slabs << " " << step_ms;
+      EXPECT_GT(gets_of_those_behind(slabs, {half + 2 * Arena::kSlabBytes}, step), 0U)
+          << "the control";
+    }
+  }
 }
 
 TEST_F(BlockCacheTest, DoesNotTakeOnePassInSmallStepsOrByManyAtOnceForUseAgain) {
