@@ -38,6 +38,14 @@ class ObjectCacheTest : public testing::Test {
                              .lock = MemoryLock::kOff});
   }
 
+  // Room for two files: that of "a", and a spare. Neither is made until let_files_be_made().
+  std::future<Result<Object>> open_beside_a_spare() {
+    start(2, 4 * kMiB);
+    files_wait_ = true;
+    auto opened = open_later(put("a"));
+    EXPECT_TRUE(eventually([&] { return files_begun_ == 2; }));
+    return opened;
+  }
   void let_files_be_made() {
     files_wait_ = false;
     files_wait_.notify_all();
@@ -397,10 +405,7 @@ TEST_F(ObjectCacheTest, SparesStayWithinTheBudgetAndMakeRoomForAll) {
 }
 
 TEST_F(ObjectCacheTest, ASpareInTheMakingTurnsNobodyAway) {
-  start(2, 4 * kMiB);
-  files_wait_ = true;
-  auto a = open_later(put("a"));
-  ASSERT_TRUE(eventually([&] { return files_begun_ == 2; })) << "its own, and a spare";
+  auto a = open_beside_a_spare();
   auto b = open_later(put("b"));
   auto c = keep_later(put("c"));
   EXPECT_EQ(b.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
@@ -415,10 +420,7 @@ TEST_F(ObjectCacheTest, ASpareInTheMakingTurnsNobodyAway) {
 }
 
 TEST_F(ObjectCacheTest, ASpareThatCouldNotBeMadeTurnsNobodyAwayEither) {
-  start(2, 4 * kMiB);
-  files_wait_ = true;
-  auto a = open_later(put("a"));
-  ASSERT_TRUE(eventually([&] { return files_begun_ == 2; }));
+  auto a = open_beside_a_spare();
   no_files_ = true;  // asked before the wait and after it
   auto b = keep_later(put("b"));
   let_files_be_made();
@@ -428,10 +430,7 @@ TEST_F(ObjectCacheTest, ASpareThatCouldNotBeMadeTurnsNobodyAwayEither) {
 }
 
 TEST_F(ObjectCacheTest, WhoWaitsForASpareTooLongIsOpenedWithoutOne) {
-  start(2, 4 * kMiB);
-  files_wait_ = true;
-  auto a = open_later(put("a"));
-  ASSERT_TRUE(eventually([&] { return files_begun_ == 2; }));
+  auto a = open_beside_a_spare();
   auto b = open_later(put("b"));
   clock_.advance(std::chrono::seconds(31));
   let_files_be_made();
@@ -441,10 +440,7 @@ TEST_F(ObjectCacheTest, WhoWaitsForASpareTooLongIsOpenedWithoutOne) {
 }
 
 TEST_F(ObjectCacheTest, WhoWaitsForASpareIsAnsweredWhenItEnds) {
-  start(2, 4 * kMiB);
-  files_wait_ = true;
-  auto a = open_later(put("a"));
-  ASSERT_TRUE(eventually([&] { return files_begun_ == 2; }));
+  auto a = open_beside_a_spare();
   auto b = open_later(put("b"));
   store_.shut_down();
   std::thread ending([&] { cache_->shut_down(); });
