@@ -101,9 +101,6 @@ class BlockPool {
     std::uint32_t next_slot = 0;  // slots are handed out in order and come back all at once
   };
 
-  [[nodiscard]] bool is_evictable(std::uint32_t slab) const {
-    return slabs_[slab].state == State::kInUse && !users_.any(slab);
-  }
   [[nodiscard]] bool is_old(std::uint32_t slab) const;
   [[nodiscard]] std::optional<std::uint32_t> victim_of(std::vector<std::uint32_t> passed) const;
   void withdraw(std::uint32_t slab, State state);

@@ -117,7 +117,7 @@ TEST(BlockPool, EvictsWhatNobodyCameBackForInLongBeforeWhatHasPassed) {
   BlockPool pool(users);
   std::vector<std::uint32_t> slabs;
   for (int i = 0; i < 4; ++i) slabs.push_back(pool.take(BlockClass::k8MiB)->slab);
-  // A large object passes through two slabs, and then two more of them each time.
+  // A large object passes by and by through the other three.
   for (int i = 1; i < 4; ++i) users.mark_passed(slabs.at(i));
   int turns = 0;
   while (pool.victim() != slabs[0]) {

@@ -59,7 +59,6 @@ class ObjectCacheTest : public testing::Test {
   }
 
   Result<UniqueFd> make_file() {
-    if (no_files_) return fail(ErrorCode::kSystem, "the test says no");
     ++files_begun_;
     files_wait_.wait(true);
     if (no_files_) return fail(ErrorCode::kSystem, "the test says no");
@@ -421,7 +420,7 @@ TEST_F(ObjectCacheTest, ASpareInTheMakingTurnsNobodyAway) {
 
 TEST_F(ObjectCacheTest, ASpareThatCouldNotBeMadeTurnsNobodyAwayEither) {
   auto a = open_beside_a_spare();
-  no_files_ = true;  // asked before the wait and after it
+  no_files_ = true;
   auto b = keep_later(put("b"));
   let_files_be_made();
   EXPECT_FALSE(a.get());
