@@ -18,6 +18,18 @@ class DirectoryHandleTest : public testing::Test {
     return std::make_shared<DirectoryHandle>(
         DirectoryHandle::Context{store_, clock_, names_, order_, hidden_}, std::move(prefix), "");
   }
+  // The names "1" to `count`, two keys a page.
+  std::shared_ptr<DirectoryHandle> open_in_pages_of_two(int count) {
+    store_.set_page_keys_max(2);
+    for (int i = 1; i <= count; ++i) store_.put(std::to_string(i), "");
+    return open("");
+  }
+  // It was looked at; who then reads on waits for the page that is held.
+  Answer<Names> read_on(DirectoryHandle& handle) {
+    (void)read(handle, 0);
+    store_.hold();
+    return read(handle, 3);
+  }
   static Answer<Names> read(DirectoryHandle& handle, std::uint64_t offset, std::size_t max = 100) {
     Answer<Names> answer;
     handle.read(offset, max, {}, answer.done());
@@ -52,9 +64,7 @@ TEST_F(DirectoryHandleTest, BeginsWithDotAndDotDotAndEndsWithNothing) {
 }
 
 TEST_F(DirectoryHandleTest, ALookAtADirectoryListsOnePage) {
-  store_.set_page_keys_max(2);
-  for (const char* key : {"1", "2", "3", "4", "5", "6"}) store_.put(key, "");
-  const auto handle = open("");
+  const auto handle = open_in_pages_of_two(6);
   EXPECT_EQ(lists(), 0U);
   EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ") << "2 is undecided until the next page";
   EXPECT_EQ(text(read(*handle, 1)), ".. 1 ");
@@ -62,12 +72,8 @@ TEST_F(DirectoryHandleTest, ALookAtADirectoryListsOnePage) {
 }
 
 TEST_F(DirectoryHandleTest, WhoReadsOnHasTheNextPageListedAhead) {
-  store_.set_page_keys_max(2);
-  for (const char* key : {"1", "2", "3", "4", "5", "6", "7", "8"}) store_.put(key, "");
-  const auto handle = open("");
-  (void)read(*handle, 0, 2);
-  store_.hold();
-  const auto on = read(*handle, 3);
+  const auto handle = open_in_pages_of_two(8);
+  const auto on = read_on(*handle);
   EXPECT_EQ(lists(), 2U);
   store_.release();
   EXPECT_EQ(text(on), "2 3 ");
@@ -80,12 +86,8 @@ TEST_F(DirectoryHandleTest, WhoReadsOnHasTheNextPageListedAhead) {
 }
 
 TEST_F(DirectoryHandleTest, APageAheadThatFailedIsAskedForAgainByWhoNeedsIt) {
-  store_.set_page_keys_max(2);
-  for (const char* key : {"1", "2", "3", "4", "5", "6"}) store_.put(key, "");
-  const auto handle = open("");
-  (void)read(*handle, 0);
-  store_.hold();
-  const auto on = read(*handle, 3);
+  const auto handle = open_in_pages_of_two(6);
+  const auto on = read_on(*handle);
   store_.release();
   EXPECT_EQ(text(on), "2 3 ");
   store_.fail_held(0, {.error = {ErrorCode::kUnreachable, "failed by the test"}});
@@ -95,12 +97,8 @@ TEST_F(DirectoryHandleTest, APageAheadThatFailedIsAskedForAgainByWhoNeedsIt) {
 }
 
 TEST_F(DirectoryHandleTest, WhoWaitsForAPageAheadThatFailsAsksOnceMore) {
-  store_.set_page_keys_max(2);
-  for (const char* key : {"1", "2", "3", "4", "5", "6"}) store_.put(key, "");
-  const auto handle = open("");
-  (void)read(*handle, 0);
-  store_.hold();
-  (void)read(*handle, 3);
+  const auto handle = open_in_pages_of_two(6);
+  (void)read_on(*handle);
   store_.release();
   const auto next = read(*handle, 5);
   store_.fail_held(0, {.error = {ErrorCode::kTimedOut, "failed by the test"}});
@@ -111,21 +109,15 @@ TEST_F(DirectoryHandleTest, WhoWaitsForAPageAheadThatFailsAsksOnceMore) {
 }
 
 TEST_F(DirectoryHandleTest, APageThatIsNotAheadAndFailsIsNotAskedForTwice) {
-  store_.set_page_keys_max(2);
-  for (const char* key : {"1", "2", "3", "4", "5", "6"}) store_.put(key, "");
-  const auto handle = open("");
-  (void)read(*handle, 0);
-  store_.hold();
-  const auto on = read(*handle, 3);
+  const auto handle = open_in_pages_of_two(6);
+  const auto on = read_on(*handle);
   store_.fail_held(0, {.error = {ErrorCode::kUnreachable, "failed by the test"}});
   EXPECT_EQ(text(on), "Unreachable");
   EXPECT_EQ(lists(), 2U);
 }
 
 TEST_F(DirectoryHandleTest, GoingBackGivesTheSameAlthoughTheBucketChanged) {
-  store_.set_page_keys_max(2);
-  for (const char* key : {"1", "2", "3", "4"}) store_.put(key, "");
-  const auto handle = open("");
+  const auto handle = open_in_pages_of_two(4);
   EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ");
   store_.remove("1");
   store_.put("0", "");
@@ -136,9 +128,7 @@ TEST_F(DirectoryHandleTest, GoingBackGivesTheSameAlthoughTheBucketChanged) {
 }
 
 TEST_F(DirectoryHandleTest, ConcurrentReadsShareTheListing) {
-  store_.set_page_keys_max(2);
-  for (const char* key : {"1", "2", "3", "4"}) store_.put(key, "");
-  const auto handle = open("");
+  const auto handle = open_in_pages_of_two(4);
   store_.hold();
   const auto first = read(*handle, 0);
   const auto same = read(*handle, 2);
