@@ -92,9 +92,16 @@ def test_a_second_pass_through_the_page_cache_asks_nobody(site, read):
     assert how_opened(mounted, mounted / "a", read) == "cached"
     asked = total(mounted.stats(), "fuse_read_bytes_total")
     assert asked > 0
-    assert how_opened(mounted, mounted / "a", read) == "cached"
-    # But for pages that a kernel takes back ahead of need (DAMON).
-    assert total(mounted.stats(), "fuse_read_bytes_total") < 1.5 * asked
+
+    def asked_by_another_pass():
+        before = total(mounted.stats(), "fuse_read_bytes_total")
+        assert how_opened(mounted, mounted / "a", read) == "cached"
+        return total(mounted.stats(), "fuse_read_bytes_total") - before
+
+    # As in small_files_test.py: pages that a kernel takes back ahead of need (DAMON).
+    again = asked_by_another_pass()
+    assert again < asked / 2
+    assert again == 0 or 0 in (asked_by_another_pass() for _ in range(5))
 
 
 def test_a_second_pass_past_the_page_cache_asks_again(site):

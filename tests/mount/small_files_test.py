@@ -100,11 +100,19 @@ def test_a_small_file_comes_with_its_open_and_reads_ask_nobody(site, server):
     assert cache_reads(mounted) == 100, "one for each open"
     assert requests(mounted, "get") == 100
     assert total(mounted.stats(), "fuse_read_bytes_total") == 100 * SIZE
-    for number in range(100):
-        check(mounted / f"many/{number:05}", number)
-    # Most: a kernel that gives back idle memory ahead of need (DAMON) takes a page here and there.
+
+    def asked_by_another_pass():
+        before = cache_reads(mounted)
+        for number in range(100):
+            check(mounted / f"many/{number:05}", number)
+        return cache_reads(mounted) - before
+
+    # A kernel that gives back idle memory ahead of need (DAMON) takes a page here and there: few in
+    # any pass, and in one of some passes none.
+    asked = asked_by_another_pass()
+    assert asked < 50, "the kernel has them"
+    assert asked == 0 or 0 in (asked_by_another_pass() for _ in range(5))
     reads = cache_reads(mounted)
-    assert reads < 150, "the kernel has them"
     # Controls: a file that the kernel has given up is asked for, and so is a large one.
     with open(mounted / "many/00000", "rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
