@@ -2,6 +2,7 @@
 #include "fuse/session.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,13 +22,19 @@
 namespace s3rdmafs::fuse {
 namespace {
 
+// At the end of a session libfuse cancels its workers. Writing a line is a cancellation point, and
+// an unwinding that leaves a noexcept function ends the program: so cancellation waits for the
+// line.
 void log_for_libfuse(fuse_log_level level, const char* format, va_list arguments) noexcept {
   char line[512];
   std::vsnprintf(line, sizeof(line), format, arguments);
   std::string_view text(line);
   while (text.ends_with('\n')) text.remove_suffix(1);
+  int previous = PTHREAD_CANCEL_ENABLE;
+  ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &previous);
   spdlog::log(level <= FUSE_LOG_ERR ? spdlog::level::err : spdlog::level::debug, "libfuse: {}",
               text);
+  ::pthread_setcancelstate(previous, nullptr);
 }
 
 unsigned worker_count(unsigned wanted) {
