@@ -42,6 +42,13 @@ bool may_be_made_of(std::string_view object_etag, const std::vector<UploadedPart
          text.substr(dash + 1) == std::to_string(parts.size());
 }
 
+std::chrono::seconds assembly_time(const std::vector<UploadedPart>& parts) {
+  constexpr std::uint64_t kBytesASecond = 32ULL << 20;
+  std::uint64_t bytes = 0;
+  for (const UploadedPart& part : parts) bytes += part.bytes;
+  return std::chrono::seconds(bytes / kBytesASecond);
+}
+
 CompleteUploadExchange::CompleteUploadExchange(std::string key, std::string upload_id,
                                                std::vector<UploadedPart> parts,
                                                Done<std::string> done)
@@ -68,6 +75,7 @@ void CompleteUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<Htt
     request->body = std::as_bytes(std::span(document_));
     request->text_bytes_max = kErrorTextBytesMax;
     request->send_once = true;  // so that a first time is never overlooked
+    request->extra_time = assembly_time(parts_);
   }
   ready(std::move(request));
 }

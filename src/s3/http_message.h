@@ -55,6 +55,8 @@ struct HttpRequest {
   /// So long after it was begun may_give_up is asked whether to end it; zero: never.
   std::chrono::nanoseconds patience{};
   std::move_only_function<bool()> may_give_up = {};
+  /// Added to the time an attempt may take, for work that the server does before it answers.
+  std::chrono::nanoseconds extra_time{};
   Deadline deadline;
 };
 

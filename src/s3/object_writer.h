@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -34,7 +35,13 @@ struct UploadedPart {
   unsigned number = 0;  ///< 1..10000
   std::string etag;
   std::uint64_t crc64nvme = 0;
+  std::uint64_t bytes = 0;  ///< its size
 };
+
+/// How long a server may need, beyond the time of any request, to put `parts` together: a second
+/// for each 32 MiB, which is a server that copies them on a slow disk. A request that is given up
+/// before that is repeated, and then finds neither the upload nor the object.
+[[nodiscard]] std::chrono::seconds assembly_time(const std::vector<UploadedPart>& parts);
 
 /// One bucket, seen as the operations a writer needs. The real one is HttpObjectStore; tests use
 /// tests/fakes/fake_object_store.h. Asynchronous, retried, bounded and thread-safe as ObjectStore

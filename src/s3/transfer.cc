@@ -132,7 +132,8 @@ void Transfer::begin(HttpRequest request, HttpDone done,
   using Duration = std::chrono::steady_clock::duration;
   const Duration attempt =
       options_.connect_timeout +
-      (request_.has_rdma_token ? options_.rdma_timeout : options_.request_timeout);
+      (request_.has_rdma_token ? options_.rdma_timeout : options_.request_timeout) +
+      request_.extra_time;
   curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, to_timeout_ms(std::min<Duration>(attempt, left)));
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                    to_timeout_ms(std::min<Duration>(options_.connect_timeout, left)));

@@ -330,7 +330,8 @@ void Uploader::send_part(const std::shared_ptr<Part>& part) {
                                   if (outcome.etag) {
                                     self->sent_[part->number] = {.number = part->number,
                                                                  .etag = std::move(*outcome.etag),
-                                                                 .crc64nvme = part->crc64nvme};
+                                                                 .crc64nvme = part->crc64nvme,
+                                                                 .bytes = part->length};
                                   } else {
                                     self->fail_with(std::move(outcome.etag.error()));
                                   }
@@ -370,7 +371,8 @@ void Uploader::send_complete(std::vector<s3::UploadedPart> parts) {
     const MutexLock lock(mutex_);
     upload_id = upload_id_;
   }
-  context_.writer.complete_upload(key_, std::move(upload_id), std::move(parts), request_deadline(),
+  const Deadline deadline = request_deadline() + s3::assembly_time(parts);
+  context_.writer.complete_upload(key_, std::move(upload_id), std::move(parts), deadline,
                                   [self = shared_from_this()](const Result<std::string>& etag) {
                                     {
                                       const MutexLock lock(self->mutex_);

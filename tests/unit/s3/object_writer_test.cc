@@ -456,6 +456,16 @@ TEST_F(ObjectWriterTest, TellsThatAnUploadIsGoneIfNoCompletionWasLost) {
   EXPECT_EQ(server_.seen().size(), 1U);
 }
 
+TEST(CompletedUpload, IsGivenASecondMoreForEach32MiB) {
+  constexpr std::uint64_t kPartBytes = 16ULL << 20;
+  const auto parts = [](std::size_t count) {
+    return std::vector<UploadedPart>(count, {.number = 1, .etag = kPartEtag, .bytes = kPartBytes});
+  };
+  EXPECT_EQ(assembly_time(parts(1)), 0s);
+  EXPECT_EQ(assembly_time(parts(2)), 1s);
+  EXPECT_EQ(assembly_time(parts(128)), 64s);
+}
+
 TEST(CompletedUpload, IsToldFromAnotherObjectByTheFormOfItsEtag) {
   const std::string md5(32, 'a');
   const std::vector<UploadedPart> parts = {{1, "\"" + md5 + "\"", 0}, {2, md5, 0}};
