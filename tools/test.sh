@@ -81,17 +81,20 @@ count() {
   if [ $((p + f + s)) -eq 0 ]; then fail "no test was run at all"; fi
 }
 
-# configure FOLDER COMPILER [MESON OPTION...], once.
+# configure FOLDER COMPILER [MESON OPTION...], once. A warning is an error here, but not for users, whose
+# compiler may be one that has not been tried; the folder may be one that they configured.
 configure() {
   local folder=$1 compiler=$2
   shift 2
   if [ ! -e "$folder/build.ninja" ]; then
     rm -rf "$folder"
-    CXX=$compiler meson setup "$folder" "$@" > "$results/setup.log" || {
-      cat "$results/setup.log" >&2
-      return 1
-    }
-  fi
+    CXX=$compiler meson setup "$folder" -Dwerror=true "$@" > "$results/setup.log"
+  elif ! grep -q -e ' -Werror ' "$folder/build.ninja"; then
+    meson configure "$folder" -Dwerror=true > "$results/setup.log"
+  fi || {
+    cat "$results/setup.log" >&2
+    return 1
+  }
 }
 
 # build FOLDER COMPILER [MESON OPTION...]: what changed.
