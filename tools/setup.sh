@@ -37,6 +37,7 @@ tests=(
   fio systemd
   qemu-system-x86 busybox-static cpio kmod         # virtual machines with soft-RoCE (tools/vm/run.sh)
   rdma-core ibverbs-providers python3-pyverbs
+  debootstrap                                      # clean roots of other releases (tools/test.sh --release)
 )
 
 # The second compiler with its sanitizers, and lint. A plain build and its tests do without.
