@@ -54,23 +54,18 @@ private_apt() {
 
 # Lists the suites where new versions appear first, of the mirror that serves this machine's own release.
 write_private_list() {
-  local mirror origin suites keyring options suite
+  local mirror origin suites suite
   # The fields are apt's own names, for apt to fill in.
   # shellcheck disable=SC2016
   read -r mirror origin < <(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN)' |
     awk '$2 !~ /-/ && ($3 == "Debian" || $3 == "Ubuntu") {print $1, $3; exit}') || return 1
   case $origin in
-  Debian) suites=(sid testing) keyring=/usr/share/keyrings/debian-archive-keyring.gpg ;;
-  Ubuntu) suites=(devel) keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg ;;
+  Debian) suites=(sid testing) ;;
+  Ubuntu) suites=(devel) ;;
   esac
-  # A mirror that this machine trusts without a signature (a local snapshot) is trusted here too.
-  options="signed-by=$keyring"
-  # shellcheck disable=SC2016
-  if apt-get indextargets --format '$(REPO_URI) $(TRUSTED)' | grep -qxF "$mirror yes"; then
-    options+=" trusted=yes"
-  fi
+  # Without a signature, as local snapshots are: what comes counts by its hash alone.
   for suite in "${suites[@]}"; do
-    printf 'deb-src [%s] %s %s main\n' "$options" "$mirror" "$suite"
+    printf 'deb-src [trusted=yes] %s %s main\n' "$mirror" "$suite"
   done > "$work/sources.list"
 }
 
