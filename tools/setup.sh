@@ -11,6 +11,7 @@
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+readonly lock_wait_s=300
 
 # The build and the demo. Nothing works without these.
 build=(
@@ -36,6 +37,7 @@ tests=(
   fio systemd
   qemu-system-x86 busybox-static cpio kmod         # virtual machines with soft-RoCE (tools/vm/run.sh)
   rdma-core ibverbs-providers python3-pyverbs
+  debootstrap                                      # clean roots of other releases (tools/test.sh --release)
 )
 
 # The second compiler with its sanitizers, and lint. A plain build and its tests do without.
@@ -86,6 +88,20 @@ become_root() {
   exit 1
 }
 
+# root_apt ARGUMENT...: apt-get as root, quiet unless it fails. Another apt may be at work, as on a machine that has
+# just booted: it is waited for. apt's own timeout knows dpkg's lock, but not those of lists and archives.
+root_apt() {
+  local deadline=$((SECONDS + lock_wait_s)) output
+  until output=$("${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+    apt-get -q -o DPkg::Lock::Timeout=$lock_wait_s "$@" 2>&1); do
+    if [[ $output != *"Could not get lock"* ]] || [ $SECONDS -ge $deadline ]; then
+      printf '%s\n' "$output" >&2
+      return 1
+    fi
+    sleep 2
+  done
+}
+
 is_required() {
   local package
   for package in "${build[@]}"; do [ "$package" = "$1" ] && return 0; done
@@ -104,7 +120,7 @@ mapfile -t missing < <(missing_of "${wanted[@]}")
 if [ ${#missing[@]} -gt 0 ]; then
   become_root
   # A source of packages that is none of ours may be broken on this machine; what counts is the next step.
-  "${as_root[@]}" apt-get -q update > /dev/null || say "apt-get update complained; trying with what it got"
+  root_apt update || say "apt-get update complained; trying with what it got"
   has_new_libfuse && wanted+=(libfuse3-dev)  # a fresh machine had no lists to ask before
   mapfile -t missing < <(missing_of "${wanted[@]}")
   say "installing ${missing[*]}"
@@ -123,8 +139,7 @@ if [ ${#missing[@]} -gt 0 ]; then
     fi
   done
   if [ ${#installable[@]} -gt 0 ]; then
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
-      apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends "${installable[@]}" > /dev/null
+    root_apt -y -o Dpkg::Use-Pty=0 install --no-install-recommends "${installable[@]}"
   fi
   for package in "${lacking[@]}"; do
     say "this distribution has no package $package: the checks that need it are skipped"

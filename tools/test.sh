@@ -16,6 +16,9 @@
 #     asan      unit and property under AddressSanitizer and UndefinedBehaviorSanitizer; also the
 #               build by the second compiler, warnings and -Wthread-safety as errors
 #     tsan      unit and property under ThreadSanitizer
+#   tools/test.sh --release NAME
+#                 the build, warnings as errors, unit and the demo in a clean root of another release, e.g.
+#                 trixie for gcc 14; as root. Before a release of ours: trixie, beside CI with its g++ 12 and clang 19
 #
 # CI=true makes a skipped test of unit, property, fault, mount or rdma a failure.
 # Build folders: build, build-lint (never built: clang-tidy's compile commands), build-asan, build-tsan (all ignored by git).
@@ -34,7 +37,17 @@ finish() {
   [ $failed -eq 0 ] || exit 1
 }
 
-usage() { sed -n '3,21s/^# \{0,1\}//p' "$0" >&2; }
+usage() { sed -n '3,24s/^# \{0,1\}//p' "$0" >&2; }
+
+release=
+if [ "${1:-}" = --release ]; then
+  if [ $# -ne 2 ] || ! [[ $2 =~ ^[a-z]+$ ]]; then
+    usage
+    exit 2
+  fi
+  release=$2
+  shift 2
+fi
 
 for suite in "$@"; do
   case $suite in
@@ -81,17 +94,20 @@ count() {
   if [ $((p + f + s)) -eq 0 ]; then fail "no test was run at all"; fi
 }
 
-# configure FOLDER COMPILER [MESON OPTION...], once.
+# configure FOLDER COMPILER [MESON OPTION...], once. A warning is an error here, but not for users, whose
+# compiler may be one that has not been tried; the folder may be one that they configured.
 configure() {
   local folder=$1 compiler=$2
   shift 2
   if [ ! -e "$folder/build.ninja" ]; then
     rm -rf "$folder"
-    CXX=$compiler meson setup "$folder" "$@" > "$results/setup.log" || {
-      cat "$results/setup.log" >&2
-      return 1
-    }
-  fi
+    CXX=$compiler meson setup "$folder" -Dwerror=true "$@" > "$results/setup.log"
+  elif ! grep -q -e ' -Werror ' "$folder/build.ninja"; then
+    meson configure "$folder" -Dwerror=true > "$results/setup.log"
+  fi || {
+    cat "$results/setup.log" >&2
+    return 1
+  }
 }
 
 # build FOLDER COMPILER [MESON OPTION...]: what changed.
@@ -226,8 +242,26 @@ run_asan() { test_sanitized build-asan address,undefined; }
 
 run_tsan() { test_sanitized build-tsan thread; }
 
-[ $# -gt 0 ] || set -- tidy unit property fault mount rdma
+# The build and the demo in another release's root are one check beside the test cases that were counted in it.
+run_release() {
+  local status=0
+  tools/release/run.sh "$release" "$results" || status=$?
+  if [ $status -eq 77 ] && [ "${CI:-}" != true ]; then
+    skip "$release: this machine cannot make its root (see above)"
+    return
+  fi
+  if [ -e "$results/unit.xml" ]; then count 0 "$results/unit.xml"; else fail "$release: no unit test was run"; fi
+  check "$release: the build, the unit tests and the demo" [ $status -eq 0 ]
+}
+
 tools/setup.sh
+if [ -n "$release" ]; then
+  headline "$release"
+  run_release
+  exit
+fi
+
+[ $# -gt 0 ] || set -- tidy unit property fault mount rdma
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:strict_string_checks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}

@@ -12,7 +12,7 @@
 
 namespace s3rdmafs::cache {
 
-/// Renews the regions of slabs that a late transfer may still reach (design.md section 4), one
+/// Renews the regions of slabs that a late transfer may still reach (block_cache.cc), one
 /// after the other, on a thread of its own: renew() waits for the server, and completions must not
 /// wait. A slab whose region cannot be renewed now is tried again every second and stays out of
 /// use.

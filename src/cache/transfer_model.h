@@ -38,8 +38,7 @@ class TransferModel {
   static constexpr std::chrono::milliseconds kPartTime{4};
   /// So many round trips a part lasts at least, so that waiting for an answer is a small share.
   static constexpr int kPartRoundTrips = 4;
-  /// A round trip takes up to so many times the shortest (shared/fuse-performance.md, "x4 for
-  /// jitter").
+  /// A round trip takes up to so many times the shortest: the jitter of a busy network.
   static constexpr int kJitter = 4;
   /// How long a figure is believed: at least this, at most twice as long.
   static constexpr std::chrono::seconds kMemory{10};

@@ -58,7 +58,7 @@ std::string read_only_directories(const Environment&) { return "0555"; }
 // (uid_t)-1 means "no change" to chown(2), so nobody can have it.
 constexpr unsigned kIdMax = std::numeric_limits<unsigned>::max() - 1;
 
-// A slab of the cache, design.md section 3: what one memory region covers.
+// A slab of the cache: what one memory region covers.
 constexpr std::uint64_t kSlabBytes = 8 * kMiB;
 
 // Longer than a day is a typing error for every wait and lifetime in this file.
@@ -125,7 +125,7 @@ constexpr Key kKeys[] = {
      Text{[](MountConfig& c) -> auto& { return c.credentials.profile; }, any_text}, Default{""},
      "Section of the credentials file; empty: AWS_PROFILE, else \"default\"."},
 
-    // The promise of design.md: where RDMA cannot serve, the mount goes on over HTTP and says so.
+    // The promise of README.md: where RDMA cannot serve, the mount goes on over HTTP and says so.
     {"rdma", "mode",
      Choice<RdmaMode>{[](MountConfig& c) -> auto& { return c.rdma.mode; }, kRdmaModes},
      Default{"prefer"}, "Whether bulk bytes should, must or must not go by RDMA token."},
@@ -166,7 +166,7 @@ constexpr Key kKeys[] = {
      Text{[](MountConfig& c) -> auto& { return c.rdma.shm_socket; }, check_socket}, Default{"auto"},
      "The server's socket for the shm fabric; \"auto\" derives it from the endpoint."},
 
-    // What every server's library has where nobody says otherwise (protocol.md section 2.3).
+    // What every server's library has where nobody says otherwise (s3rdmafs-protocol(7)).
     // Whoever has the key and a token can reach the cache's memory, so another one is a secret.
     {"rdma", "dc_key", HexKey{[](MountConfig& c) -> auto& { return c.rdma.dc_key; }},
      Default{"0xffeeddcc"}, "Access key of the dc fabric; the servers must have the same.", true},
@@ -183,7 +183,7 @@ constexpr Key kKeys[] = {
      Text{[](MountConfig& c) -> auto& { return c.rdma.gid_index; }, check_gid_index},
      Default{"auto"}, "Entry of the port's GID table to use; \"auto\" chooses."},
     // As many as http.connections_max, since each request in flight needs one. Servers of this
-    // dialect have 1024 for all their clients (rc-dialects.md section 2.1).
+    // dialect have 1024 for all their clients (s3rdmafs-protocol(7)).
     {"rdma", "sessions_max",
      Integer{[](MountConfig& c) -> auto& { return c.rdma.sessions_max; }, 1, 1024}, Default{"64"},
      "Most sessions of the rc fabric, one for each transfer under way."},

@@ -58,7 +58,7 @@ bool is_privileged() {
 }
 
 // The kernel's own read-ahead decides how large its buffered reads are (128 KiB unless raised).
-// Only root may, and only after the mount; see fuse-performance on why 2 MiB.
+// Only root may, and only after the mount; src/README.md has why 2 MiB.
 void raise_kernel_read_ahead(const std::string& mount_point) {
   constexpr std::string_view kReadAheadKib = "2048";
   struct stat status{};

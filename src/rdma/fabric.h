@@ -15,7 +15,7 @@
 namespace s3rdmafs::rdma {
 
 /// What the server may do with a region: never more than one transfer direction needs
-/// (design.md section 4).
+/// (s3rdmafs-protocol(7), LATE TRANSFERS).
 enum class Access {
   kRemoteWrite,  ///< GET: the server writes into it
   kRemoteRead,   ///< PUT: the server reads out of it

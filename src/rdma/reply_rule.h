@@ -40,10 +40,10 @@ struct Decision {
   std::string_view reason;  ///< a fixed word, good as a metric's label: "declined"
 };
 
-/// The client's decision rule of protocol.md section 1.8; every peer's behaviour in its section 1.6
+/// The client's decision rule, told in s3rdmafs-protocol(7); every peer's behaviour there
 /// is a row of tests/unit/rdma/reply_rule_test.cc. Reentrant.
 ///
-/// Success takes the reply header *and* the byte count (design.md section 4), unless the mount file
+/// Success takes the reply header *and* the byte count, unless the mount file
 /// says otherwise: some servers never send a count. A reply's number need
 /// not equal the HTTP status: versitygw answers HTTP 206 with reply 200.
 [[nodiscard]] Decision judge_get(const ReplyFacts& facts);

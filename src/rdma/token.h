@@ -17,7 +17,7 @@ enum class TokenFate {
 };
 
 /// The value of x-amz-rdma-token for one request, and what that value holds on to: an RC session
-/// serves one request at a time (rc-dialects.md section 2.9). Movable; used by one thread at a
+/// serves one request at a time (s3rdmafs-protocol(7)). Movable; used by one thread at a
 /// time. Must be gone before its region.
 class Token {
  public:

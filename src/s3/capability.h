@@ -11,9 +11,9 @@
 
 namespace s3rdmafs::s3 {
 
-/// Whether one endpoint does RDMA, learned from its answers: nothing announces it (protocol.md
-/// section 0). A "no" is believed for a while, so that it is paid for once and not by every
-/// request; then one request tries again. Thread-safe.
+/// Whether one endpoint does RDMA, learned from its answers: nothing announces it
+/// (s3rdmafs-protocol(7)). A "no" is believed for a while, so that it is paid for once and not by
+/// every request; then one request tries again. Thread-safe.
 class Capability {
  public:
   enum class State { kUnknown, kWorks, kDeclines, kRejectsTokens };
@@ -63,7 +63,7 @@ class Capability {
 };
 
 /// The operations that move an object's bytes. A server may do one by RDMA and not another:
-/// versitygw has no UploadPart (protocol.md section 1.6).
+/// versitygw has no UploadPart (s3rdmafs-protocol(7)).
 enum class TransferKind { kGet, kPut, kUploadPart };
 
 /// What one endpoint can do, learned for each kind.

@@ -2,8 +2,8 @@
 //
 // Late writes. Once a request with a token may have reached the server, only a complete answer
 // proves that the server is done with the window. Without one the GET ends at once, says so, and is
-// never sent again from here: the next bytes must go to other memory (design.md section 4). After a
-// complete answer the same window may be used again, and the second attempt by HTTP does.
+// never sent again from here: the next bytes must go to other memory (s3rdmafs-protocol(7)). After
+// a complete answer the same window may be used again, and the second attempt by HTTP does.
 //
 // Hedging. Two servers must never write into the same memory while one may be late. So a read that
 // one is slow with is not asked for twice at a time: it is given up and asked for elsewhere. By

@@ -55,7 +55,7 @@ enum class Path { kRdma, kHttp, kDisk };
 struct GetFailure {
   Error error;
   /// The server may still write into the window: nothing may be put there until the window's region
-  /// has been renewed (rdma::MemoryRegion::renew). design.md section 4, "Late writes".
+  /// has been renewed (rdma::MemoryRegion::renew). See s3rdmafs-protocol(7), LATE TRANSFERS.
   bool late_write_possible = false;
   /// Only because the server was slow (GetRequest::can_restart): another one should do better.
   bool was_given_up = false;
@@ -82,7 +82,7 @@ class ObjectStore {
   virtual void list(ListRequest request, Deadline deadline, Done<ListPage> done) = 0;
 
   /// Fills the whole window with the object's bytes from offset_bytes on, or fails. By RDMA token
-  /// where the rule of protocol.md section 1.8 allows, by the HTTP body elsewhere.
+  /// where the rule of s3rdmafs-protocol(7) allows, by the HTTP body elsewhere.
   /// The caller keeps the window's memory alive and untouched until `done`.
   /// Errors: kStale (the version is gone, HTTP 412 or 404), kCorrupt.
   virtual void get(GetRequest request, Deadline deadline, GetDone done) = 0;

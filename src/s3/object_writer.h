@@ -52,7 +52,7 @@ class ObjectWriter {
 
   /// PutObject: the whole object, visible at once and complete or not at all. Never leaves an empty
   /// object where `body` is not empty: an RDMA PUT is sent only to a server known to read by RDMA,
-  /// anything else goes by HTTP or through a part first (protocol.md section 1.8).
+  /// anything else goes by HTTP or through a part first (s3rdmafs-protocol(7)).
   /// @param only_if_absent  If-None-Match: *; error kExists if the key is there
   virtual void put(std::string key, PutBody body, bool only_if_absent, Deadline deadline,
                    PutDone done) = 0;

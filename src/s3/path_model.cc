@@ -15,7 +15,7 @@ namespace {
 /// that a change of load shows within a second of a busy mount.
 constexpr double kNewWeight = 1.0 / 16;
 
-/// HTTP must be faster by more than this: RDMA also spares the processor (protocol.md section 6),
+/// HTTP must be faster by more than this: RDMA also spares the processor,
 /// which no latency shows.
 constexpr double kHttpMustBe = 0.9;
 

@@ -15,7 +15,7 @@ namespace s3rdmafs::s3 {
 /// rdma.threshold = "auto". One for each direction and endpoint. Thread-safe.
 class PathModel {
  public:
-  /// From here on RDMA always: no client known begins with more (protocol.md section 4), and what a
+  /// From here on RDMA always: no client known begins with more, and what a
   /// wrong choice costs, here or in looking for a better one, grows with the length.
   static constexpr std::size_t kAlwaysRdmaBytes = kMiB;
   /// What is done before anything is measured: below about this size the two requests differ by

@@ -20,7 +20,7 @@ struct RequestSpec {
   NameValues query = {};    ///< decoded
   NameValues headers = {};  ///< all of them are signed
   /// What the signature says of the body: empty for "there is none", kUnsignedPayload with a token
-  /// (protocol.md section 1.2) and for objects' bytes, whose signed checksum covers them.
+  /// (s3rdmafs-protocol(7)) and for objects' bytes, whose signed checksum covers them.
   std::string payload_hash = {};
 };
 

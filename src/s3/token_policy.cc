@@ -8,7 +8,7 @@ namespace s3rdmafs::s3 {
 namespace {
 
 /// The most that every server known transfers in one operation: libcuobjserver's limit
-/// (protocol.md section 4, "Sizes").
+/// (s3rdmafs-protocol(7)).
 constexpr std::size_t kRdmaTransferBytesMax = kGiB;
 
 /// By token, before HTTP: one more try finds a session that works, if the fabric does.
@@ -129,7 +129,7 @@ bool TokenPolicy::is_worth_a_token() {
 Result<bool> TokenPolicy::wants_token() {
   if (shared_.rdma.mode == config::RdmaMode::kOff || !may_use_token_) return false;
   if (without_rdma_at_ == endpoint_) return false;
-  if (window_.length == 0) return false;  // zero-length transfers: protocol.md section 4
+  if (window_.length == 0) return false;  // zero-length transfers: s3rdmafs-protocol(7)
   if (!is_worth_it_) is_worth_it_ = is_worth_a_token();
   if (!*is_worth_it_) return false;
   std::string_view reason;

@@ -8,7 +8,7 @@
 // Late reads. A buffer whose request was never answered may still be read by the server: bytes put
 // there now could end up in an older object. Its slab gives out nothing more; when the last buffer
 // of it has come back (a renewal would break their transfers) the region is renewed, and only then
-// is the slab used again. design.md section 4.
+// is the slab used again. See s3rdmafs-protocol(7), LATE TRANSFERS.
 //
 // Locks. mutex_ is a leaf: what it decides is handed out after it is let go.
 #include "upload/buffer_pool.h"

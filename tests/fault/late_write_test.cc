@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The late-write test (design.md section 4): servers that write after they were given up.
+// The late-write test (s3rdmafs-protocol(7)): servers that write after they were given up.
 //
 // The real cache reads over the real shm fabric while a third of its GETs are never answered and
 // their tokens are used later, at any time: while the memory rests in quarantine, while it is being

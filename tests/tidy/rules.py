@@ -137,16 +137,32 @@ def too_long(root):
 def no_remote_hosts(root):
     """What runs names no host but this one: packages come from wherever the machine is set up for.
 
-    XML name spaces and the reserved example domains are names, not places.
+    XML name spaces and the reserved example domains are names, not places. A wrap names its project: wraps_are_pinned.
     """
     allowed = re.compile(r"(127\.0\.0\.1|localhost|\[::1\]|\$.*|\{.*|%s|s3\.amazonaws\.com"
                          r"|(.*\.)?(example|invalid|test)(\.(com|org|net))?)")
     violations = []
-    for path in files(root, ".py", ".sh", "meson.build", ".wrap", ".ci/run", ".toml", ".service"):
+    for path in files(root, ".py", ".sh", "meson.build", ".ci/run", ".toml", ".service"):
         for number, line in enumerate(text_of(path).splitlines(), 1):
             for host in re.findall(r"\b(?:https?|ftp|git|ssh)://([^\s/'\"`:?#]+)", line):
                 if not allowed.fullmatch(host):
                     violations.append(f"{path.relative_to(root)}:{number}: {host}")
+    return violations
+
+
+def wraps_are_pinned(root):
+    """A subproject is one release, by its hash, from its own project; what is changed in it lies beside it."""
+    violations = []
+    for path in sorted((root / "subprojects").glob("*.wrap")):
+        values = dict(re.findall(r"^(\w+) *= *(\S.*?) *$", text_of(path), re.MULTILINE))
+        if not re.fullmatch(r"[0-9a-f]{64}", values.get("source_hash", "")):
+            violations.append(f"{path.relative_to(root)} has no source_hash")
+        urls = [value for key, value in values.items() if key.endswith("url")]
+        if not urls or not all(re.match(r"https:/" r"/github\.com/", url) for url in urls):
+            violations.append(f"{path.relative_to(root)} does not come from its own project alone")
+        violations += [f"{path.relative_to(root)} names {name}, which is not in packagefiles"
+                       for name in re.split(r",\s*", values.get("diff_files", ""))
+                       if name and not (root / "subprojects/packagefiles" / name).is_file()]
     return violations
 
 

@@ -9,6 +9,9 @@ import rules
 
 ROOT = Path(__file__).resolve().parents[2]
 
+PINNED_WRAP = ("[wrap-file]\nsource_url = https:/" "/github.com/x/x/x.tar.gz\nsource_hash = " + "0a" * 32 +
+               "\ndiff_files = x.patch\n")
+
 # Rule, what it promises of this tree, and a violation of it: {path: text} on top of SMALL_TREE.
 RULES = {
     "a layer includes only the layers below it": (
@@ -39,6 +42,12 @@ RULES = {
         rules.too_long, {"src/vfs/names.cc": "\n" * (rules.LINES_MAX + 1)}),
     "what runs names no other host": (
         rules.no_remote_hosts, {"tools/get.sh": "curl https://" + "files.host.io/x.tar.gz\n"}),
+    "a subproject is pinned by its hash": (
+        rules.wraps_are_pinned, {"subprojects/x.wrap": PINNED_WRAP.replace("source_hash", "# source_hash")}),
+    "a subproject comes from its own project": (
+        rules.wraps_are_pinned, {"subprojects/x.wrap": PINNED_WRAP.replace("github.com", "files.host.io")}),
+    "a subproject's patch lies beside it": (
+        rules.wraps_are_pinned, {"subprojects/x.wrap": PINNED_WRAP.replace("x.patch", "gone.patch")}),
     "nothing is left for later": (
         rules.no_leftovers, {"src/vfs/names.cc": "// TO" "DO: the rest\n"}),
     "README's scripts exist": (
@@ -66,6 +75,8 @@ SMALL_TREE = {
     "src/vfs/names.cc": SPDX + '// a std::mutex would be wrong here\nauto n = std::snprintf(b, 9, "printf(");\n',
     "tools/target/main.cc": SPDX + '#include "s3rdmafs/s3/uri.h"\n#include "own.h"\n',
     "tools/target/own.h": SPDX,
+    "subprojects/x.wrap": PINNED_WRAP,
+    "subprojects/packagefiles/x.patch": "",
     "tools/get.sh": "# SPDX-License-Identifier: Apache-2.0\ncurl http://127.0.0.1:80/\n",
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rc dialect writes into headers, both directions. Source: rc-dialects.md sections 1, 2.
+// What the rc dialect writes into headers, both directions. See s3rdmafs-protocol(7), RC SESSIONS.
 #pragma once
 
 #include <array>

@@ -21,7 +21,7 @@ namespace s3rdmafs::s3 {
 using NameValues = std::vector<std::pair<std::string, std::string>>;
 
 /// The payload hash that says "the body is not covered". Every RDMA request signs exactly this
-/// (protocol.md section 1.2).
+/// (s3rdmafs-protocol(7)).
 inline constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
 
 /// What one signature is valid for: one day, one region, one service.

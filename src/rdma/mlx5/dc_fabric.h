@@ -32,10 +32,10 @@ struct DcOptions {
   bool bind_source = true;
 };
 
-/// The fabric to servers with DC initiators: cuObject's tokens over ConnectX (protocol.md section
-/// 2.1). Memory is registered on every rail; tokens name one rail after the other, leaving out what
-/// is down or keeps failing. Devices that fail, and ports that go down or get another address, come
-/// back by themselves, within about a second.
+/// The fabric to servers with DC initiators: cuObject's tokens over ConnectX
+/// (s3rdmafs-protocol(7)). Memory is registered on every rail; tokens name one rail after the
+/// other, leaving out what is down or keeps failing. Devices that fail, and ports that go down or
+/// get another address, come back by themselves, within about a second.
 ///
 /// Rails whose port is down do not keep it from starting. Borrows the clock.
 /// Errors: kUnsupported where this build has no libmlx5 or a device no DC transport; kNotFound

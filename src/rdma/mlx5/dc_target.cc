@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attributes are those that every known client of the same servers uses (protocol.md section
-// 3.1). A target has no state "ready to send": it ends at "ready to receive", and the device gives
-// it its number only on the way there.
+// The attributes are those that every known client of the same servers uses
+// (s3rdmafs-protocol(7)). A target has no state "ready to send": it ends at "ready to receive", and
+// the device gives it its number only on the way there.
 //
 // Cost. One of each object a rail, for any number of servers and regions; none a transfer.
 #include "rdma/mlx5/dc_target.h"

@@ -22,7 +22,7 @@ using verbs::Registration;
 using verbs::SharedReceiveQueue;
 
 /// A DC target on one port, and what memory is registered with: everything a server's DC initiators
-/// need of us. Passive: nothing is ever posted and no completion ever comes (protocol.md 3.1).
+/// need of us. Passive: nothing is ever posted and no completion ever comes (s3rdmafs-protocol(7)).
 /// Thread-bound: to whoever holds the fabric's lock.
 class DcTarget {
  public:

@@ -17,7 +17,7 @@ using config::DcTokenForm;
 constexpr std::size_t kTokenBytes = 16 + 8 + 8 + 4 + 6 + 1 + 32 + 6;  // six colons
 constexpr std::size_t kOlderTokenBytes = kTokenBytes + 1 + 16 + 1 + 16;
 constexpr std::size_t kBase64Bytes = (kTokenBytes + 2) / 3 * 4;
-static_assert(kTokenBytes == 81 && kOlderTokenBytes == 115, "protocol.md section 2.1");
+static_assert(kTokenBytes == 81 && kOlderTokenBytes == 115, "s3rdmafs-protocol(7), TOKENS");
 static_assert(kTokenBytes % 3 == 0, "its base64 form has no padding");
 
 constexpr std::string_view kDigits = "0123456789abcdef";

@@ -22,7 +22,7 @@ struct DcAddress {
 };
 
 /// What a client tells a server about one window over dynamically connected transport: the
-/// 81-character token of cuObject (protocol.md section 2.1). Plain value.
+/// 81-character token of cuObject (s3rdmafs-protocol(7)). Plain value.
 ///
 ///     addr:size:rkey:lid:dctn:gidflag:gid     16:8:8:4:6:1:32 hexadecimal digits, lower case
 struct DcToken {

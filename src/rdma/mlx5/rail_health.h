@@ -15,7 +15,7 @@ class RailHealth {
   using TimePoint = std::chrono::steady_clock::time_point;
 
   /// So many failures in a row make a rail suspect: one or two may be a server's bad moment. As in
-  /// cuObject's configuration (protocol.md section 2.4).
+  /// cuObject's configuration (rdma_unhealthy_threshold).
   static constexpr int kFailuresMax = 3;
   /// A suspect rail gets one transfer in so long, to see whether it works again: what that costs is
   /// a slow read a second.

@@ -13,7 +13,7 @@
 
 namespace s3rdmafs::rdma::verbs {
 
-/// The HTTP side of making RC sessions (rc-dialects.md section 2.1): two POSTs without bodies, not
+/// The HTTP side of making RC sessions (s3rdmafs-protocol(7)): two POSTs without bodies, not
 /// signed. Used by one thread at a time, but for cancel().
 class RcControl {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attributes: those of the dialect's first server (rc-dialects.md section 2.3), as far as a side
+// Attributes: those of the dialect's first server (s3rdmafs-protocol(7)), as far as a side
 // that never sends has any. Its time-outs and retries are the server's business.
 //
 // Fork. The daemon forks before it opens a device, and nothing later does; registered memory is

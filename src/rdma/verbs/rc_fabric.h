@@ -21,8 +21,8 @@ struct RcOptions {
   unsigned sessions_max = 64;
 };
 
-/// The fabric to servers that speak the rc dialect, over any RDMA device (rc-dialects.md section
-/// 2). Ports that go down, addresses that change, devices that fail and servers that restart come
+/// The fabric to servers that speak the rc dialect, over any RDMA device (s3rdmafs-protocol(7)).
+/// Ports that go down, addresses that change, devices that fail and servers that restart come
 /// back by themselves, within about a second. Borrows clock and metrics.
 ///
 /// Errors: kNotFound where no port of a device leads to the server; kSystem. A server that cannot

@@ -2,7 +2,7 @@
 //
 // Why by the route. A server answers to the address a request came from, and separate rails seldom
 // route to each other: the port to use is the one whose address the kernel would send from
-// (protocol.md section 3.2). Everything else is a guess, and only made where it cannot matter.
+// (s3rdmafs-protocol(7)). Everything else is a guess, and only made where it cannot matter.
 #include "s3rdmafs/rdma/rdma_devices.h"
 
 #include <arpa/inet.h>

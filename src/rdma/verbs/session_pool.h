@@ -41,8 +41,8 @@ class SessionMaker {
   virtual void cancel() noexcept = 0;
 };
 
-/// The sessions with one server. A session serves one request at a time (rc-dialects.md section
-/// 2.9), so a request borrows one: an idle one at once, else the next to come free or to be made,
+/// The sessions with one server. A session serves one request at a time (s3rdmafs-protocol(7)),
+/// so a request borrows one: an idle one at once, else the next to come free or to be made,
 /// first come, first served. Thread-safe.
 class SessionPool {
  public:
@@ -50,7 +50,7 @@ class SessionPool {
   /// some milliseconds, but a handshake that loses its SYN and then the answer to it takes TCP 3 s
   /// more (RFC 6298 section 2); where that is not enough HTTP is faster.
   static constexpr std::chrono::milliseconds kPatience{4000};
-  /// Servers drop what was idle for 300 s (rc-dialects.md section 2.9): let go well before.
+  /// Servers drop what was idle for 300 s (s3rdmafs-protocol(7)): let go well before.
   static constexpr std::chrono::seconds kIdleMax{240};
   /// How soon a server that could not be reached is tried again...
   static constexpr std::chrono::milliseconds kRetryInterval{1000};

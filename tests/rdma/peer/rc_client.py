@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of the rc dialect, made from its description (rc-dialects.md section 2) and nothing of ours.
+"""A client of the rc dialect, made from its description (s3rdmafs-protocol(7)) and nothing of ours.
 
 It stops at RTR unless told otherwise: a client of this dialect only responds.
 """

@@ -515,7 +515,7 @@ TEST_F(BlockCacheTest, BringsAHeaderWithTheReadOfItsLength) {
   }
 }
 
-// The rule of design.md section 4. The late write is played by the test: it writes into the window
+// The rule of s3rdmafs-protocol(7). The late write is played by the test: it writes into the window
 // of a GET that timed out, as a server might.
 class LateWrite : public BlockCacheTest {
  protected:

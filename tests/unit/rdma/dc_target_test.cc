@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every attribute a DC target is made with, and in which order, against protocol.md section 3.1.
+// Every attribute a DC target is made with, and in which order, against s3rdmafs-protocol(7).
 #include "rdma/mlx5/dc_target.h"
 
 #include <vector>

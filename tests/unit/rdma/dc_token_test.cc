@@ -10,7 +10,7 @@ namespace {
 using config::DcTokenForm;
 using testing::HasSubstr;
 
-// The two published examples (protocol.md section 2.1).
+// The two published examples (s3rdmafs-protocol(7)).
 constexpr std::string_view kFormatExample =
     "0102030405060708:01020304:01020304:0102:010203:1:0102030405060708090a0b0c0d0e0f10";
 constexpr std::string_view kRealExample =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rc dialect's text, against what its first server and client were seen to send
-// (rc-dialects.md section 6).
+// (s3rdmafs-protocol(7)).
 #include "s3rdmafs/rdma/rc_wire.h"
 
 #include <gtest/gtest.h>

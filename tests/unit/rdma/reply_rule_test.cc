@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each row is one behaviour of one peer, from protocol.md sections 1.3 to 1.8. The window is 1000
+// Each row is one behaviour of one peer, from s3rdmafs-protocol(7). The window is 1000
 // bytes.
 #include "rdma/reply_rule.h"
 

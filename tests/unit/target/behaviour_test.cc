@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each line of protocol.md section 1.6, as a client sees it.
+// Each line of s3rdmafs-protocol(7), as a client sees it.
 #include "target/behaviour/behaviour.h"
 
 #include "rdma_requests.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The headers of protocol.md sections 1.2 to 1.4, with a service whose windows are strings.
+// The headers of s3rdmafs-protocol(7), with a service whose windows are strings.
 #include "rdma_requests.h"
 
 namespace s3rdmafs::target {

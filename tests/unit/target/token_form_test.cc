@@ -6,7 +6,7 @@
 namespace s3rdmafs::target {
 namespace {
 
-// The examples of protocol.md section 2.1 and rc-dialects.md section 2.4.
+// The examples of s3rdmafs-protocol(7).
 const std::string kExample =
     "0102030405060708:01020304:01020304:0102:010203:1:0102030405060708090a0b0c0d0e0f10";
 const std::string kRealistic =

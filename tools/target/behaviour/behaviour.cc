@@ -7,7 +7,7 @@
 namespace s3rdmafs::target {
 namespace {
 
-// NooBaa's own codes; source: protocol.md section 1.3.
+// NooBaa's own codes, as its source has them.
 constexpr S3Code kNoobaaInvalidToken{"S3InvalidRdmaToken", 400, kInvalidRdmaToken.message};
 constexpr S3Code kNoobaaNotSupported{"S3RdmaNotSupported", 501, kNotImplemented.message};
 constexpr S3Code kNoobaaIoError{"S3RdmaIoError", 500, kRdmaTransferFailed.message};

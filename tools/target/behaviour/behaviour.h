@@ -35,7 +35,7 @@ enum class Oversize {
 };
 
 /// How one real server differs from the others where the protocol leaves it open: one row of
-/// protocol.md section 1.6. Where nothing is known of a server, the row says what the draft
+/// s3rdmafs-protocol(7), SERVERS. Where nothing is known of a server, the row says what the draft
 /// specification says. Plain data; the code that consults it is s3/rdma.cc.
 struct Behaviour {
   std::string_view name;

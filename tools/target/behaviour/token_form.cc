@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kLowerHex = "0123456789abcdef";
 constexpr std::string_view kHex = "0123456789abcdefABCDEF";
 
-// address, size, rkey, LID, DCT number, "has a GID", GID: protocol.md section 2.1.
+// address, size, rkey, LID, DCT number, "has a GID", GID: s3rdmafs-protocol(7).
 constexpr std::array<std::size_t, 7> kFieldWidths{16, 8, 8, 4, 6, 1, 32};
 constexpr std::size_t kCuObjectLength = 81;
 static_assert(std::accumulate(kFieldWidths.begin(), kFieldWidths.end(), std::size_t{0}) +

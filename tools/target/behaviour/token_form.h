@@ -12,11 +12,11 @@ namespace s3rdmafs::target {
 enum class TokenKind {
   kOwn,        ///< of a fabric that this target has or may have: "shm:...", "rc:..."
   kCuObject,   ///< of a ConnectX: two or more hexadecimal fields. Cannot be served here
-  kHipObject,  ///< 88 hexadecimal digits (rc-dialects.md section 1). Cannot be served here
+  kHipObject,  ///< 88 hexadecimal digits (s3rdmafs-protocol(7)). Cannot be served here
   kUnknown,
 };
 
-/// In the order of rc-dialects.md section 2.5.
+/// In the order in which elbencho's test server tells them apart.
 [[nodiscard]] TokenKind token_kind(std::string_view token);
 
 /// Empty, or what a server that demands `form` finds wrong. Tokens of kind kOwn are not for it.

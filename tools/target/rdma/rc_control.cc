@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statuses and headers are those of the dialect's first server, to the byte: clients are written
-// against it (rc-dialects.md sections 2.1 and 2.9). Answers have no body.
+// against it (s3rdmafs-protocol(7)). Answers have no body.
 #include "target/rdma/rc_control.h"
 
 #include "s3rdmafs/base/log.h"

@@ -9,7 +9,7 @@
 namespace s3rdmafs::target {
 
 /// Serves POST /.s3rdma-rc/connect and /.s3rdma-rc/disconnect, and passes all else on.
-/// Requests there are not signed: the dialect has no authentication (rc-dialects.md section 2.1).
+/// Requests there are not signed: the dialect has no authentication (s3rdmafs-protocol(7)).
 class RcControl final : public Handler {
  public:
   /// @param rc    borrowed; nullptr: there is no device, and connecting is answered by 404

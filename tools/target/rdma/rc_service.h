@@ -14,7 +14,7 @@
 
 namespace s3rdmafs::target {
 
-/// The server side of the rc dialect (rc-dialects.md section 2): sessions are made by connect(),
+/// The server side of the rc dialect (s3rdmafs-protocol(7)): sessions are made by connect(),
 /// and tokens name a session and a window of the client's memory. Thread-safe.
 ///
 /// Where a transfer fails, nothing else does: bytes are moved to or from the file given, and what

@@ -15,7 +15,7 @@
 namespace s3rdmafs::target {
 
 /// The sessions of the rc dialect and whose turn it is: one request at a time holds a session's
-/// link. Thread-safe. Outlives its leases. Source of the rules: rc-dialects.md section 2.9.
+/// link. Thread-safe. Outlives its leases. Source of the rules: s3rdmafs-protocol(7).
 class RcSessions {
  public:
   static constexpr std::size_t kSessionsMax = 1024;

@@ -136,7 +136,7 @@ S3Result<Response> complete_multipart_upload(const Services& services, const Cal
   add_text(root, "Location", call.request.encoded_path);
   add_text(root, "Bucket", call.bucket);
   add_text(root, "Key", call.key);
-  add_text(root, "ETag", quoted(metadata->etag));
+  add_text(root, "ETag", quoted_etag(metadata->etag));
   if (const auto& plan = upload->plan().checksum; plan && !metadata->checksums.empty()) {
     add_text(root, checksum_element(plan->kind).c_str(), metadata->checksums.front().second);
     add_text(root, "ChecksumType", plan->is_composite ? "COMPOSITE" : "FULL_OBJECT");

@@ -43,7 +43,7 @@ S3Result<void> check_conditions(const Request& request, std::string_view header_
   if (!is_unchanged) return {};
   if (!header_prefix.empty()) return refuse(kPreconditionFailed);
   auto error = refuse(kNotModified);
-  error.error().headers = {{"ETag", quoted(etag)}, {"Last-Modified", http_date(modified)}};
+  error.error().headers = {{"ETag", quoted_etag(etag)}, {"Last-Modified", http_date(modified)}};
   return error;
 }
 

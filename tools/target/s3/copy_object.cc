@@ -93,7 +93,7 @@ Response copy_response(const char* root_name, const std::string& etag, const tim
   pugi::xml_document document;
   pugi::xml_node root = start_xml(document, root_name);
   add_text(root, "LastModified", iso_date(modified));
-  add_text(root, "ETag", quoted(etag));
+  add_text(root, "ETag", quoted_etag(etag));
   for (const auto& [name, value] : checksums) {
     if (const auto kind = checksum_of_header(name)) {
       add_text(root, checksum_element(*kind).c_str(), value);

@@ -89,7 +89,7 @@ void set_kept_headers(Response& response, const Call& call, const Metadata& meta
 Response describe(const Call& call, const OpenObject& object, const Selection& selection) {
   Response response;
   response.status = selection.is_partial ? 206 : 200;
-  response.set("ETag", quoted(object.metadata.etag));
+  response.set("ETag", quoted_etag(object.metadata.etag));
   response.set("Last-Modified", http_date(object.modified.tv_sec));
   response.set("Accept-Ranges", "bytes");
   if (selection.is_partial) {

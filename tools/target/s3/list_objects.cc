@@ -57,7 +57,7 @@ void write_page(pugi::xml_node root, const Call& call, const ListCall& list, con
     pugi::xml_node contents = root.append_child("Contents");
     add_text(contents, "Key", list.shown(object.key));
     add_text(contents, "LastModified", iso_date(object.modified));
-    add_text(contents, "ETag", quoted(object.etag));
+    add_text(contents, "ETag", quoted_etag(object.etag));
     add_number(contents, "Size", object.size_bytes);
     if (with_owner) add_owner(contents, "Owner");
     add_text(contents, "StorageClass", "STANDARD");

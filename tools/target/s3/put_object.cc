@@ -49,7 +49,7 @@ class PutObject final : public Upload {
         !stored)
       return pass_on(stored);
     Response response;
-    response.set("ETag", quoted(metadata.etag));
+    response.set("ETag", quoted_etag(metadata.etag));
     for (const auto& [name, value] : metadata.checksums) response.set(name, value);
     if (!metadata.checksums.empty()) response.set("x-amz-checksum-type", "FULL_OBJECT");
     if (proposal_) proposal_->mark_stored(response, summary->size_bytes);

@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kAgentHeader = "x-amz-rdma-agent";
 constexpr const char* kDeclined = "501";
 
-// An endpoint in hipObject's form that leads nowhere (rc-dialects.md section 1).
+// An endpoint in hipObject's form that leads nowhere (s3rdmafs-protocol(7)).
 const std::string kGarbage = "200:" + std::string(88, '7');
 
 /// A copy of part of a file with one wrong byte in the middle.

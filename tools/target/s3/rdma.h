@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's side of protocol.md sections 1.2 to 1.4: what the headers say, under the behaviour
+// The server's side of s3rdmafs-protocol(7): what the headers say, under the behaviour
 // of the server that is played and the faults that are switched on; the bytes are the
 // TransferService's.
 #pragma once

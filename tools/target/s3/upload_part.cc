@@ -36,7 +36,7 @@ class UploadPart final : public Upload {
       return pass_on(stored);
     }
     Response response;
-    response.set("ETag", quoted(summary->md5_hex));
+    response.set("ETag", quoted_etag(summary->md5_hex));
     for (const auto& [name, value] : summary->checksums) response.set(name, value);
     if (proposal_) proposal_->mark_stored(response, summary->size_bytes);
     return response;

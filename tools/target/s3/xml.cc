@@ -85,7 +85,7 @@ Response error_response(const S3Error& error, std::string_view resource) {
   return response;
 }
 
-std::string quoted(std::string_view etag) { return fmt::format("\"{}\"", etag); }
+std::string quoted_etag(std::string_view etag) { return fmt::format("\"{}\"", etag); }
 
 std::string_view unquoted(std::string_view etag) {
   if (etag.starts_with("W/")) etag.remove_prefix(2);

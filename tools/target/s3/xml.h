@@ -31,7 +31,7 @@ void add_owner(pugi::xml_node parent, const char* name);
 [[nodiscard]] Response error_response(const S3Error& error, std::string_view resource);
 
 /// `"etag"`, as headers and XML have it.
-[[nodiscard]] std::string quoted(std::string_view etag);
+[[nodiscard]] std::string quoted_etag(std::string_view etag);
 /// Without quotes and without a weak validator's "W/".
 [[nodiscard]] std::string_view unquoted(std::string_view etag);
 
