@@ -286,10 +286,11 @@ constexpr Key kKeys[] = {
               kTimeoutMax},
      Default{"20s"}, "How long one attempt may take, first byte sent to last received."},
 
-    // With the back-offs below, five attempts span most of a second of 503 answers.
+    // With the back-offs below, five attempts span most of a second of 503 answers. A server that
+    // cannot be reached is waited for until the deadline (s3/retry_policy.h).
     {"retry", "attempts_max",
      Integer{[](MountConfig& c) -> auto& { return c.retry.attempts_max; }, 1, 100}, Default{"5"},
-     "Attempts at one operation, the first included."},
+     "Attempts at one operation, the first included, that the server answers or keeps silent on."},
     // About the time in which a restarted connection or another server thread is there.
     {"retry", "backoff_first",
      Duration{[](MountConfig& c) -> auto& { return c.retry.backoff_first; }, 1ms, 60s},

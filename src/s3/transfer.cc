@@ -164,8 +164,9 @@ HttpOutcome Transfer::outcome(CURLcode code, std::chrono::steady_clock::time_poi
   HttpFailure failure{.error = {error_code_of(code), ""},
                       .may_have_reached_server = times_sent_ > 0};
   const char* text = error_text_.front() != '\0' ? error_text_.data() : curl_easy_strerror(code);
-  if (code == CURLE_OPERATION_TIMEDOUT && now >= request_.deadline) {
-    failure.error.code = ErrorCode::kTimedOut;
+  if (code == CURLE_OPERATION_TIMEDOUT) {
+    failure.was_silent = failure.may_have_reached_server;
+    if (now >= request_.deadline) failure.error.code = ErrorCode::kTimedOut;
   }
   // The query is left out: of a listing it is long and tells nothing.
   const std::string_view url = request_.url;
