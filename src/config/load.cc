@@ -245,6 +245,20 @@ class Loader {
     }
     check_resident_relations();
     check_write_relations();
+    warn_of_a_single_attempt();
+  }
+
+  // Right for who wants it so, but seldom meant.
+  void warn_of_a_single_attempt() {
+    const MountConfig& config = loaded_.config;
+    if (config.rdma.mode == RdmaMode::kOff ||
+        2 * config.rdma.transfer_timeout <= config.retry.deadline)
+      return;
+    const std::string& source = loaded_.sources[find_key("rdma", "transfer_timeout")];
+    loaded_.warnings.push_back(fmt::format(
+        "{}: rdma.transfer_timeout is longer than half of retry.deadline: a read whose transfer is "
+        "stuck has no time for a second attempt",
+        source == "default" ? std::string(name_) : source));
   }
 
   // Objects that are read by pieces need some memory too.

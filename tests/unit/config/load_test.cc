@@ -249,6 +249,25 @@ TEST(LoadMountConfig, WarnsOfAVariableThatSetsNothing) {
                                                   HasSubstr("did you mean S3RDMAFS_CACHE_SIZE?"))));
 }
 
+TEST(LoadMountConfig, LeavesTimeForASecondAttemptWhereATransferIsStuck) {
+  const MountConfig config = load_with("")->config;
+  EXPECT_LE(2 * (config.http.connect_timeout + config.rdma.transfer_timeout),
+            config.retry.deadline);
+}
+
+TEST(LoadMountConfig, WarnsOfATransferThatLeavesNoTimeForASecondAttempt) {
+  const auto warnings = [](const std::string& text) { return load_with(text)->warnings; };
+  EXPECT_THAT(warnings("[rdma]\ntransfer_timeout = \"16s\"\n"),
+              ElementsAre(AllOf(StartsWith("train.toml:7"), HasSubstr("rdma.transfer_timeout"),
+                                HasSubstr("retry.deadline"))));
+  EXPECT_THAT(warnings("[retry]\ndeadline = \"19s\"\n"),
+              ElementsAre(StartsWith("train.toml: rdma.transfer_timeout")));
+  EXPECT_THAT(warnings("[rdma]\ntransfer_timeout = \"15s\"\n"), IsEmpty());
+  EXPECT_THAT(warnings("[retry]\ndeadline = \"20s\"\n"), IsEmpty());
+  EXPECT_THAT(warnings("[retry]\ndeadline = \"19s\"\n[rdma]\nmode = \"off\"\n"), IsEmpty())
+      << "no transfer, no warning";
+}
+
 TEST(LoadMountConfig, WarnsOfASecretInAFileThatOthersMayRead) {
   const TemporaryFolder folder;
   const auto with_secret = folder.write(
