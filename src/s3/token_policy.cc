@@ -31,6 +31,7 @@ void TokenPolicy::prepare(Endpoint& endpoint, Deadline deadline, Done<void> read
   Result<bool> wanted = wants_token();
   if (!wanted) return ready(std::unexpected(std::move(wanted.error())));
   if (!*wanted) return ready({});
+  drop_stale_sessions();
   window_.region->towards(endpoint.number)
       .token(window_.offset, window_.length, deadline,
              [this, ready = std::move(ready)](Result<rdma::Token> token) mutable {
@@ -47,9 +48,18 @@ bool TokenPolicy::add_token(RequestSpec& spec) const {
   return true;
 }
 
+// Of a server that could not be reached: after a restart it knows none of them, and a request that
+// comes with one fails there, which may have truncated the object of a PUT first.
+void TokenPolicy::drop_stale_sessions() {
+  if (!endpoint_->may_have_restarted.load(std::memory_order_relaxed)) return;
+  if (window_.region == nullptr || !endpoint_->may_have_restarted.exchange(false)) return;
+  window_.region->towards(endpoint_->number).drop_sessions();
+}
+
 void TokenPolicy::on_unsent() { end_token(rdma::TokenFate::kUnsent); }
 
 void TokenPolicy::on_no_answer(const HttpFailure& failure) {
+  drop_stale_sessions();  // before the token gives back the one that it holds
   if (!failure.may_have_reached_server) return end_token(rdma::TokenFate::kUnsent);
   if (failure.was_given_up) return end_token(rdma::TokenFate::kGivenUp);
   end_token(rdma::TokenFate::kUnanswered);

@@ -78,6 +78,7 @@ class TokenPolicy {
   [[nodiscard]] bool is_required() const;
 
  private:
+  void drop_stale_sessions();
   [[nodiscard]] Result<bool> wants_token();
   [[nodiscard]] bool is_worth_a_token();
   [[nodiscard]] PathModel& paths();
