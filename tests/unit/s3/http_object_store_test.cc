@@ -618,6 +618,26 @@ TEST_F(HttpObjectStoreTest, RefusesHeadWithoutAVersion) {
   EXPECT_EQ(head().error().code, ErrorCode::kProtocol);
 }
 
+TEST_F(HttpObjectStoreTest, RefusesAnswersWhoseHeadersCouldNotBeSentBack) {
+  const std::string too_long = "\"" + std::string(1024, 'e') + "\"";
+  for (const std::string& etag : {std::string("\"a\x01z\""), too_long}) {
+    server_.then({.headers = {{"ETag", etag}}, .body = "x"});
+  }
+  server_.then({.headers = {{"ETag", too_long.substr(2)}}, .body = "x"});
+  for (int i = 0; i < 2; ++i) {
+    const Result<ObjectInfo> info = head();
+    ASSERT_FALSE(info);
+    EXPECT_EQ(info.error().code, ErrorCode::kProtocol);
+    EXPECT_THAT(info.error().detail, HasSubstr("'ETag'"));
+  }
+  EXPECT_TRUE(head()) << "the control: 1 KiB";
+}
+
+TEST_F(HttpObjectStoreTest, TakesAHeaderThatIsTooLongForAProtocolError) {
+  server_.then({.headers = {{"ETag", "\"v\""}, {"X-Long", std::string(400'000, 'x')}}});
+  EXPECT_EQ(head().error().code, ErrorCode::kProtocol) << "this process lacks no memory";
+}
+
 TEST_F(HttpObjectStoreTest, RefusesGarbageForAListing) {
   server_.then({.body = "<ListBucketResult><Contents>"});
   EXPECT_EQ(list().error().code, ErrorCode::kProtocol);
