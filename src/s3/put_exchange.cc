@@ -39,10 +39,15 @@ PutExchange::PutExchange(TransferShared& shared, Put put, EndedDone done)
       done_(std::move(done)),
       ended_{.outcome = {.etag = s3rdmafs::fail(ErrorCode::kCancelled, "")}, .spoiled_etag = {}} {
   if (put_.is_probe) policy_.ignore_threshold();
+  if (put_.is_probe && put_.upload_id.empty()) policy_.probe_whole_put();
   if (put_.is_by_http) policy_.use_http();
 }
 
 void PutExchange::next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) {
+  if (put_.only_at != nullptr && put_.only_at != &endpoint) {
+    return ready(s3rdmafs::fail(ErrorCode::kUnsupported,
+                                policy_.what() + ": the server that it was for is gone"));
+  }
   endpoint_ = &endpoint;
   ended_.unknown_endpoint = nullptr;
   if (is_asking_whose_) return ready(build_head());
@@ -56,6 +61,7 @@ void PutExchange::next_request(Endpoint& endpoint, Deadline deadline, Done<HttpR
     }
     Result<HttpRequest> request = build();
     if (!request) policy_.on_unsent();
+    if (request && has_token_) ended_.was_sent_by_token = true;
     ready(std::move(request));
   });
 }
@@ -132,6 +138,9 @@ Exchange::Next PutExchange::on_rdma_answer(const HttpResponse& response, const S
   rdma::Decision decision = rdma::judge_put(reply_facts(response, error, put_.body.window.length));
   if (is_checksum_mismatch(error)) decision = {rdma::Verdict::kTransferFailed, "checksum_mismatch"};
   policy_.on_answer(decision);
+  if (!put_.upload_id.empty() && response.status == 501) {
+    endpoint_->capabilities.on_parts_refused();
+  }
   if (decision.verdict == rdma::Verdict::kDoneByRdma) return finish_with(response, Path::kRdma);
   if (decision.verdict == rdma::Verdict::kS3Error) return s3_error(response, error);
   return fall_back(decision, response, error);

@@ -25,6 +25,8 @@ class PutExchange final : public Exchange {
     bool only_if_absent = false;
     /// Only to find out whether the server reads by RDMA: never by HTTP instead.
     bool is_probe = false;
+    /// The only endpoint that it may go to; nullptr: any.
+    const Endpoint* only_at = nullptr;
     /// There is no fabric, which has been counted.
     bool is_by_http = false;
   };
@@ -38,6 +40,7 @@ class PutExchange final : public Exchange {
     /// With rdma.mode "require": where the last attempt could not be sent, because it is not known
     /// to read.
     Endpoint* unknown_endpoint = nullptr;
+    bool was_sent_by_token = false;  ///< one attempt at least
   };
   using EndedDone = std::move_only_function<void(Ended)>;
 

@@ -65,13 +65,16 @@ void TokenPolicy::on_no_answer(const HttpFailure& failure) {
   end_token(rdma::TokenFate::kUnanswered);
   // A server that loses the answers to tokens alone is seen by nothing else. With "require" there
   // is no other way to go, and to stop asking would make an outage longer.
-  if (!is_required()) endpoint_->capabilities.of(kind_).on_transfer_failed();
+  if (!is_required() && !is_whole_put_probe_) {
+    endpoint_->capabilities.of(kind_).on_transfer_failed();
+  }
 }
 
 void TokenPolicy::on_answer(const rdma::Decision& decision) {
   using rdma::Verdict;
   end_token(decision.verdict == Verdict::kTransferFailed ? rdma::TokenFate::kTransferFailed
                                                          : rdma::TokenFate::kAnswered);
+  if (is_whole_put_probe_) return;
   Capability& capability = endpoint_->capabilities.of(kind_);
   switch (decision.verdict) {
     case Verdict::kDoneByRdma:
@@ -142,6 +145,7 @@ Result<bool> TokenPolicy::wants_token() {
   if (window_.length == 0) return false;  // zero-length transfers: protocol.md section 4
   if (!is_worth_it_) is_worth_it_ = is_worth_a_token();
   if (!*is_worth_it_) return false;
+  if (is_whole_put_probe_) return true;
   std::string_view reason;
   std::string_view why;
   Capability& capability = endpoint_->capabilities.of(kind_);
