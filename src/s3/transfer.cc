@@ -61,6 +61,13 @@ ErrorCode error_code_of(CURLcode code) {
   }
 }
 
+/// Whether an answer broke off at headers longer than libcurl takes (100 KiB one, 300 KiB all). It
+/// says so in many ways; before 8.6 as if memory were short.
+bool is_about_headers(CURLcode code, std::string_view text) {
+  return code == CURLE_OUT_OF_MEMORY ||
+         (code == CURLE_RECV_ERROR && text.starts_with("Too large response headers"));
+}
+
 std::string_view advice_for(CURLcode code) {
   if (code == CURLE_SSL_CACERT_BADFILE) return " (endpoint.ca_file cannot be used)";
   if (code == CURLE_PEER_FAILED_VERIFICATION) {
@@ -169,8 +176,7 @@ HttpOutcome Transfer::outcome(CURLcode code, std::chrono::steady_clock::time_poi
   HttpFailure failure{.error = {error_code_of(code), ""},
                       .may_have_reached_server = times_sent_ > 0};
   const char* text = error_text_.front() != '\0' ? error_text_.data() : curl_easy_strerror(code);
-  if (failure.error.code == ErrorCode::kNoMemory && times_sent_ > 0) {
-    // What libcurl before 8.6 says of a header longer than it takes (100 KiB), too.
+  if (times_sent_ > 0 && is_about_headers(code, text)) {
     failure.error.code = ErrorCode::kProtocol;
     text = "the answer has a header that is too long";
   }

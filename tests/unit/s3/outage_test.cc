@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client while its server is being restarted: what reaches no server is made again until its
 // deadline.
-#include <atomic>
-#include <chrono>
 #include <future>
+#include <memory>
 #include <optional>
-#include <thread>
 
 #include <gtest/gtest.h>
 
