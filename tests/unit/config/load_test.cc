@@ -86,6 +86,16 @@ TEST(LoadMountConfig, DefaultsOwnerAndAccessFromWhoMounts) {
   EXPECT_TRUE(root->config.mount.allow_other);
 }
 
+TEST(LoadMountConfig, SamplesTransfersWhereTheFabricTellsOfNoArrival) {
+  const auto verify_with = [](const std::string& rdma) {
+    return load_with("[rdma]\n" + rdma)->config.rdma.verify;
+  };
+  EXPECT_EQ(verify_with("fabric = \"dc\"\n"), Verify::kSample);
+  EXPECT_EQ(verify_with("fabric = \"dc\"\nverify = \"off\"\n"), Verify::kOff) << "if asked to";
+  EXPECT_EQ(verify_with("fabric = \"rc\"\n"), Verify::kOff);
+  EXPECT_EQ(verify_with("fabric = \"auto\"\n"), Verify::kOff);
+}
+
 TEST(LoadMountConfig, NamesFileLineColumnAndKeyOfAWrongValue) {
   EXPECT_THAT(error_of(load_with("[cache]\nsize = \"1GB\"\n")),
               StartsWith("train.toml:7:8: cache.size: '1GB' is not a size; write it like"));
