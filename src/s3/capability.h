@@ -101,12 +101,21 @@ class Capabilities {
   void on_spoiled() { has_spoiled_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool has_spoiled() const { return has_spoiled_.load(std::memory_order_relaxed); }
 
+  /// A whole object was stored with other bytes than those it was to be read from, and the server
+  /// said that all was well: nothing is stored by token any more, parts included.
+  void on_stored_wrong() {
+    on_spoiled();
+    stores_wrong_.store(true, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool stores_wrong() const { return stores_wrong_.load(std::memory_order_relaxed); }
+
  private:
   const Clock& clock_;
   Capability get_;
   Capability put_;
   Capability upload_part_;
   std::atomic<bool> has_spoiled_{false};
+  std::atomic<bool> stores_wrong_{false};
 
   mutable Mutex mutex_;  // leaf
   bool refuses_parts_ GUARDED_BY(mutex_) = false;

@@ -152,6 +152,9 @@ Result<bool> TokenPolicy::wants_token() {
   if (window_.length > kRdmaTransferBytesMax) {
     reason = "too_long";
     why = "the transfer is longer than servers do in one";
+  } else if (kind_ != TransferKind::kGet && endpoint_->capabilities.stores_wrong()) {
+    reason = "stored_wrong";
+    why = "the endpoint has stored other bytes than those it was to read by RDMA";
   } else if (kind_ == TransferKind::kPut && !endpoint_->capabilities.is_known_to_read()) {
     reason = "not_known_to_read";
     why = endpoint_->capabilities.has_spoiled()

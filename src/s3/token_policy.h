@@ -21,6 +21,7 @@ struct TransferShared {
   Endpoints& endpoints;
   StoreMetrics& metrics;
   VerifySampler& verify;
+  VerifySampler& verify_puts;
   HedgePolicy& hedges;
   bool may_hedge = false;  ///< there are several endpoints, and nobody forbids it
   const Clock& clock;

@@ -136,6 +136,17 @@ Result<std::string> parse_completed_etag(std::string_view xml) {
   return etag;
 }
 
+std::string parse_completed_crc64nvme(std::string_view xml) {
+  pugi::xml_document document;
+  static_cast<void>(document.load_buffer(xml.data(), xml.size()));
+  const pugi::xml_node root = document.child("CompleteMultipartUploadResult");
+  const std::string sum = root.child_value("ChecksumCRC64NVME");
+  // "-N" at its end: of N parts' checksums, whatever the type says or leaves out.
+  const bool is_of_parts = std::string_view(root.child_value("ChecksumType")) == "COMPOSITE" ||
+                           sum.find('-') != std::string::npos;
+  return is_of_parts ? "" : sum;
+}
+
 S3Error parse_error(std::string_view xml) {
   pugi::xml_document document;
   if (!document.load_buffer(xml.data(), xml.size())) return {};

@@ -32,6 +32,9 @@ inline constexpr std::size_t kErrorTextBytesMax = 64UL * 1024;
 /// The ETag out of a CompleteMultipartUploadResult. Errors: kProtocol.
 [[nodiscard]] Result<std::string> parse_completed_etag(std::string_view xml);
 
+/// The whole object's CRC64NVME out of the same document, in base64; empty where there is none.
+[[nodiscard]] std::string parse_completed_crc64nvme(std::string_view xml);
+
 /// What an Error document says; empty where it says nothing.
 struct S3Error {
   std::string code;

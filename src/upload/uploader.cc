@@ -330,7 +330,8 @@ void Uploader::send_part(const std::shared_ptr<Part>& part) {
                                   if (outcome.etag) {
                                     self->sent_[part->number] = {.number = part->number,
                                                                  .etag = std::move(*outcome.etag),
-                                                                 .crc64nvme = part->crc64nvme};
+                                                                 .crc64nvme = part->crc64nvme,
+                                                                 .size_bytes = part->length};
                                   } else {
                                     self->fail_with(std::move(outcome.etag.error()));
                                   }
