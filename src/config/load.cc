@@ -51,7 +51,7 @@ class Loader {
     for (const Override& entry : overrides) {
       apply(*entry.key, entry.text, entry.source, entry.source);
     }
-    make_owner_a_writer();
+    complete_defaults();
     check_required();
     if (errors_.empty()) check_relations();
     if (!errors_.empty()) return fail(ErrorCode::kConfig, all_errors());
@@ -185,13 +185,18 @@ class Loader {
     }
   }
 
-  // The two defaults that depend on another key.
-  void make_owner_a_writer() {
-    if (loaded_.config.write.mode == WriteMode::kOff) return;
-    for (const auto& [name, text] : {std::pair{"file_mode", "0644"}, {"directory_mode", "0755"}}) {
-      const Key& key = *find_key("mount", name);
-      if (loaded_.sources[&key] == "default") apply(key, text, "default", "default");
+  // The defaults that depend on another key.
+  void complete_defaults() {
+    if (loaded_.config.write.mode != WriteMode::kOff) {
+      set_default("mount", "file_mode", "0644");
+      set_default("mount", "directory_mode", "0755");
     }
+    if (loaded_.config.rdma.fabric == FabricChoice::kDc) set_default("rdma", "verify", "sample");
+  }
+
+  void set_default(std::string_view section, std::string_view name, std::string_view text) {
+    const Key& key = *find_key(section, name);
+    if (loaded_.sources[&key] == "default") apply(key, text, "default", "default");
   }
 
   void check_required() {
@@ -245,6 +250,20 @@ class Loader {
     }
     check_resident_relations();
     check_write_relations();
+    warn_of_a_single_attempt();
+  }
+
+  // Right for who wants it so, but seldom meant.
+  void warn_of_a_single_attempt() {
+    const MountConfig& config = loaded_.config;
+    if (config.rdma.mode == RdmaMode::kOff ||
+        2 * config.rdma.transfer_timeout <= config.retry.deadline)
+      return;
+    const std::string& source = loaded_.sources[find_key("rdma", "transfer_timeout")];
+    loaded_.warnings.push_back(fmt::format(
+        "{}: rdma.transfer_timeout is longer than half of retry.deadline: a read whose transfer is "
+        "stuck has no time for a second attempt",
+        source == "default" ? std::string(name_) : source));
   }
 
   // Objects that are read by pieces need some memory too.

@@ -119,7 +119,7 @@ struct MountConfig {
     std::string reply_header = "x-amz-rdma-reply";
     std::string bytes_header = "x-amz-rdma-bytes-transferred";
     ByteCount byte_count = ByteCount::kRequire;
-    std::chrono::milliseconds transfer_timeout{30'000};  ///< one attempt with a token
+    std::chrono::milliseconds transfer_timeout{10'000};  ///< one attempt with a token
     Verify verify = Verify::kOff;
 
     std::uint64_t dc_key = 0;  ///< of DC targets: the servers must have the same

@@ -56,6 +56,10 @@ class MemoryRegion {
     return *this;
   }
 
+  /// The server may have been restarted, and so may have forgotten what it had agreed with this
+  /// process: nothing of that (rc: sessions) serves a later token. Does not block; any thread.
+  virtual void drop_sessions() {}
+
   /// The fence against late writes: once it returns without error, no token handed out before can
   /// touch the memory any more, and new tokens work. Blocks for a bounded time (a registration;
   /// over shm one exchange with the server). Errors: kTimedOut, kUnreachable: not fenced, the

@@ -4,6 +4,9 @@
 // happened. Once an attempt was lost, "no such upload" most likely means that it did what it
 // should: nobody else completes our upload. HEAD then confirms that an object of as many parts is
 // there, for an upload may also have been aborted by a life-cycle rule.
+//
+// Wrong bytes. Where the answer has the whole object's checksum, it is compared with the parts': it
+// costs nothing, and not every server compares the checksum that comes with a part.
 #include "s3/complete_upload_exchange.h"
 
 #include <algorithm>
@@ -11,6 +14,7 @@
 
 #include "s3/error_mapping.h"
 #include "s3/xml_writer.h"
+#include "s3rdmafs/base/checksum.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {
@@ -45,14 +49,25 @@ bool may_be_made_of(std::string_view object_etag, const std::vector<UploadedPart
 std::chrono::seconds assembly_time(const std::vector<UploadedPart>& parts) {
   constexpr std::uint64_t kBytesASecond = 32ULL << 20;
   std::uint64_t bytes = 0;
-  for (const UploadedPart& part : parts) bytes += part.bytes;
+  for (const UploadedPart& part : parts) bytes += part.size_bytes;
   return std::chrono::seconds(bytes / kBytesASecond);
 }
 
-CompleteUploadExchange::CompleteUploadExchange(std::string key, std::string upload_id,
+std::optional<std::uint64_t> crc64nvme_of(const std::vector<UploadedPart>& parts) {
+  std::uint64_t sum = 0;
+  for (const UploadedPart& part : parts) {
+    if (part.size_bytes == 0) return std::nullopt;
+    sum = crc64nvme_joined(sum, part.crc64nvme, part.size_bytes);
+  }
+  return sum;
+}
+
+CompleteUploadExchange::CompleteUploadExchange(TransferShared& shared, std::string key,
+                                               std::string upload_id,
                                                std::vector<UploadedPart> parts,
                                                Done<std::string> done)
-    : key_(std::move(key)),
+    : shared_(shared),
+      key_(std::move(key)),
       upload_id_(std::move(upload_id)),
       parts_(std::move(parts)),
       done_(std::move(done)),
@@ -60,6 +75,10 @@ CompleteUploadExchange::CompleteUploadExchange(std::string key, std::string uplo
 
 void CompleteUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<HttpRequest> ready) {
   endpoint_ = &endpoint;
+  if (!wrong_etag_.empty()) {
+    return ready(endpoint_->builder.build(
+        {.method = HttpMethod::kDelete, .key = key_, .headers = {{"if-match", wrong_etag_}}}));
+  }
   if (is_asking_) {
     return ready(endpoint_->builder.build({.method = HttpMethod::kHead, .key = key_}));
   }
@@ -81,6 +100,7 @@ void CompleteUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<Htt
 }
 
 Exchange::Next CompleteUploadExchange::on_outcome(HttpOutcome outcome) {
+  if (!wrong_etag_.empty()) return {.step = Step::kFinished};  // removed, or not: an error it is
   if (outcome) return is_asking_ ? on_head(*outcome) : on_answer(*outcome);
   if (!is_asking_ && outcome.error().may_have_reached_server) may_have_taken_effect_ = true;
   return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
@@ -99,8 +119,31 @@ Exchange::Next CompleteUploadExchange::on_answer(const HttpResponse& response) {
     is_asking_ = true;
     return {.step = Step::kSendAgain};
   }
+  const std::string stored = parse_completed_crc64nvme(response.text);
+  const std::optional<std::uint64_t> sent = crc64nvme_of(parts_);
+  if (!stored.empty() && sent && stored != checksum_text(*sent)) {
+    return on_wrong_bytes(std::move(*etag));
+  }
   etag_ = std::move(etag);
   return {.step = Step::kFinished};
+}
+
+// The parts' checksums went with them, and this server did not compare them.
+Exchange::Next CompleteUploadExchange::on_wrong_bytes(std::string etag) {
+  const std::string& url = endpoint_->builder.endpoint_url();
+  etag_ = s3rdmafs::fail(
+      ErrorCode::kCorrupt,
+      fmt::format("COMPLETE UPLOAD '{}': {} has stored other bytes than its parts were made of",
+                  key_, url));
+  spdlog::error("{}: the write fails, and the object is removed", etag_.error().detail);
+  shared_.metrics.put_verify_failures.add();
+  Capabilities& capabilities = endpoint_->capabilities;
+  // Of several servers nobody knows which one it was.
+  const bool is_by_rdma =
+      capabilities.of(TransferKind::kUploadPart).state() == Capability::State::kWorks;
+  if (is_by_rdma && shared_.endpoints.size() == 1) capabilities.on_stored_wrong();
+  wrong_etag_ = std::move(etag);
+  return {.step = Step::kSendAgain};
 }
 
 Exchange::Next CompleteUploadExchange::on_error(const HttpResponse& response,
@@ -136,7 +179,9 @@ Exchange::Next CompleteUploadExchange::on_head(const HttpResponse& response) {
                                 key_)}};
 }
 
-void CompleteUploadExchange::fail(Error error) { etag_ = std::unexpected(std::move(error)); }
+void CompleteUploadExchange::fail(Error error) {
+  if (wrong_etag_.empty()) etag_ = std::unexpected(std::move(error));
+}
 
 void CompleteUploadExchange::finish() { done_(std::move(etag_)); }
 

@@ -79,6 +79,8 @@ void Endpoints::end(Endpoint& endpoint, std::uint64_t bytes, EndpointSet::Outcom
     endpoint.failures.add();
   }
   const auto changed = set_.end(endpoint.number, bytes, outcome);
+  const bool has_died = changed == EndpointSet::State::kDead;
+  if (has_died || outcome == Outcome::kNotReached) endpoint.may_have_restarted = true;
   if (!changed) return;
   const bool is_alive = *changed == EndpointSet::State::kAlive;
   endpoint.is_alive.set(is_alive ? 1 : 0);

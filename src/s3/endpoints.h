@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,6 +31,8 @@ struct Endpoint {
   ChecksumSupport checksums;
   PathModel read_paths;
   PathModel write_paths;
+  /// It could not be reached since an RDMA transfer last asked: its sessions may be gone.
+  std::atomic<bool> may_have_restarted{false};
 
   metrics::Counter& requests;
   metrics::Counter& failures;

@@ -77,6 +77,7 @@ struct HttpFailure {
   /// False: the server surely never saw the request. True: it may have, and may still act on it.
   bool may_have_reached_server = false;
   bool was_given_up = false;  ///< HttpRequest::may_give_up said so
+  bool was_silent = false;    ///< it was sent, and the attempt's time ran out
 };
 
 using HttpOutcome = std::expected<HttpResponse, HttpFailure>;

@@ -64,9 +64,11 @@ HttpObjectStore::HttpObjectStore(const Options& options, CredentialSource& crede
     : metrics_(metrics),
       endpoints_(options.endpoint, options.bucket.name, credentials, clock, metrics),
       verify_(options.rdma.verify),
+      verify_puts_(options.rdma.verify),
       shared_{.endpoints = endpoints_,
               .metrics = metrics_,
               .verify = verify_,
+              .verify_puts = verify_puts_,
               .hedges = hedges_,
               .may_hedge = options.endpoint.hedge && endpoints_.size() > 1,
               .clock = clock,
@@ -149,8 +151,8 @@ void HttpObjectStore::complete_upload(std::string key, std::string upload_id,
                                       std::vector<UploadedPart> parts, Deadline deadline,
                                       Done<std::string> done) {
   metrics_.requests(StoreMetrics::Operation::kCompleteUpload).add();
-  runner_.run(std::make_unique<CompleteUploadExchange>(std::move(key), std::move(upload_id),
-                                                       std::move(parts), std::move(done)),
+  runner_.run(std::make_unique<CompleteUploadExchange>(
+                  shared_, std::move(key), std::move(upload_id), std::move(parts), std::move(done)),
               deadline);
 }
 

@@ -54,6 +54,7 @@ class HttpObjectStore final : public ObjectStore, public ObjectWriter {
   StoreMetrics metrics_;
   Endpoints endpoints_;
   VerifySampler verify_;
+  VerifySampler verify_puts_;
   HedgePolicy hedges_;
   TransferShared shared_;
   HttpEngine engine_;

@@ -35,7 +35,7 @@ struct UploadedPart {
   unsigned number = 0;  ///< 1..10000
   std::string etag;
   std::uint64_t crc64nvme = 0;
-  std::uint64_t bytes = 0;  ///< its size
+  std::uint64_t size_bytes = 0;  ///< 0: not known, and the object's checksum is not compared
 };
 
 /// How long a server may need, beyond the time of any request, to put `parts` together: a second
@@ -66,7 +66,8 @@ class ObjectWriter {
                            Deadline deadline, PutDone done) = 0;
 
   /// CompleteMultipartUpload: the object becomes visible, whole. Reads the answer's body: a 200 may
-  /// carry an error. After a lost answer finds out by HEAD whether it took effect.
+  /// carry an error. After a lost answer finds out by HEAD whether it took effect. Where the answer
+  /// has the whole object's CRC64NVME and that is not the parts', the object is removed: kCorrupt.
   /// @param parts  ascending, at least one
   /// @return the object's ETag
   virtual void complete_upload(std::string key, std::string upload_id,

@@ -7,6 +7,11 @@
 // with a body at once, whatever rdma.mode says; if that fails too, the caller undoes it
 // (put_sequence.h). Parts are harmless: nobody sees them before they are complete.
 //
+// Wrong bytes. A server may read by RDMA while the fabric brings it other bytes, and answer
+// success: not every server compares the checksum that comes with a PUT. rdma.verify compares some
+// objects after they were stored; one that differs is an error of its write, and the caller undoes
+// it.
+//
 // Late reads. An attempt that was not answered may be read by the server at any later time. The
 // same bytes may be sent again from the same window, so the attempt is repeated; but the window
 // must not get other bytes before it has been renewed, which the outcome says.
@@ -39,12 +44,18 @@ PutExchange::PutExchange(TransferShared& shared, Put put, EndedDone done)
       done_(std::move(done)),
       ended_{.outcome = {.etag = s3rdmafs::fail(ErrorCode::kCancelled, "")}, .spoiled_etag = {}} {
   if (put_.is_probe) policy_.ignore_threshold();
+  if (put_.is_probe && put_.upload_id.empty()) policy_.probe_whole_put();
   if (put_.is_by_http) policy_.use_http();
 }
 
 void PutExchange::next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) {
+  if (put_.only_at != nullptr && put_.only_at != &endpoint) {
+    return ready(s3rdmafs::fail(ErrorCode::kUnsupported,
+                                policy_.what() + ": the server that it was for is gone"));
+  }
   endpoint_ = &endpoint;
   ended_.unknown_endpoint = nullptr;
+  if (verifier_) return ready(verifier_->build(endpoint));
   if (is_asking_whose_) return ready(build_head());
   policy_.prepare(endpoint, deadline, [this, ready = std::move(ready)](Result<void> can) mutable {
     if (!can) {
@@ -56,6 +67,7 @@ void PutExchange::next_request(Endpoint& endpoint, Deadline deadline, Done<HttpR
     }
     Result<HttpRequest> request = build();
     if (!request) policy_.on_unsent();
+    if (request && has_token_) ended_.was_sent_by_token = true;
     ready(std::move(request));
   });
 }
@@ -106,6 +118,7 @@ Result<HttpRequest> PutExchange::build_head() {
 }
 
 Exchange::Next PutExchange::on_outcome(HttpOutcome outcome) {
+  if (verifier_) return on_compared(std::move(outcome));
   if (outcome) return is_asking_whose_ ? on_head(*outcome) : on_answer(*outcome);
   HttpFailure failure = std::move(outcome.error());
   policy_.on_no_answer(failure);
@@ -132,6 +145,9 @@ Exchange::Next PutExchange::on_rdma_answer(const HttpResponse& response, const S
   rdma::Decision decision = rdma::judge_put(reply_facts(response, error, put_.body.window.length));
   if (is_checksum_mismatch(error)) decision = {rdma::Verdict::kTransferFailed, "checksum_mismatch"};
   policy_.on_answer(decision);
+  if (!put_.upload_id.empty() && response.status == 501) {
+    endpoint_->capabilities.on_parts_refused();
+  }
   if (decision.verdict == rdma::Verdict::kDoneByRdma) return finish_with(response, Path::kRdma);
   if (decision.verdict == rdma::Verdict::kS3Error) return s3_error(response, error);
   return fall_back(decision, response, error);
@@ -201,7 +217,51 @@ Exchange::Next PutExchange::finish_with(const HttpResponse& response, Path path)
   }
   ended_.outcome.etag = response.headers.etag;
   ended_.outcome.path = path;
+  const bool is_whole = put_.upload_id.empty() && !put_.is_probe;
+  if (path == Path::kRdma && is_whole && shared_.verify_puts.should_verify()) {
+    shared_.metrics.verified_puts.add();
+    stored_at_ = endpoint_;
+    verifier_.emplace(put_.key, put_.body, response.headers.etag);
+    return {.step = Step::kSendAgain};
+  }
   return {.step = Step::kFinished};
+}
+
+// The object is stored: only bytes that are known to be wrong make that an error.
+Exchange::Next PutExchange::on_compared(HttpOutcome outcome) {
+  if (!outcome) return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
+  if (outcome->status >= 500 || outcome->status == 429) {
+    return s3_error(*outcome, parse_error(outcome->text));
+  }
+  switch (verifier_->on_answer(*outcome)) {
+    case PutVerifier::Finding::kUndecided:
+      return {.step = Step::kSendAgain};
+    case PutVerifier::Finding::kDiffers:
+      return on_wrong_bytes();
+    case PutVerifier::Finding::kUnknown:
+      spdlog::info("{}: what the server stored could not be compared: HTTP {}", policy_.what(),
+                   outcome->status);
+      [[fallthrough]];
+    case PutVerifier::Finding::kSame:
+      break;
+  }
+  return {.step = Step::kFinished};
+}
+
+Exchange::Next PutExchange::on_wrong_bytes() {
+  const std::string& url = stored_at_->builder.endpoint_url();
+  spdlog::error(
+      "{}: {} has stored other bytes than those it read by RDMA, although it says that all is "
+      "well: the write fails, and nothing more is stored there by RDMA",
+      policy_.what(), url);
+  shared_.metrics.put_verify_failures.add();
+  stored_at_->capabilities.on_stored_wrong();
+  verifier_.reset();
+  ended_.spoiled_etag = *ended_.outcome.etag;
+  return {
+      .step = Step::kFailed,
+      .error = {ErrorCode::kCorrupt, fmt::format("{}: the bytes that {} stored by RDMA are wrong",
+                                                 policy_.what(), url)}};
 }
 
 Exchange::Next PutExchange::s3_error(const HttpResponse& response, const S3Error& error) {
@@ -226,7 +286,14 @@ Exchange::Next PutExchange::s3_error(const HttpResponse& response, const S3Error
           .retry_after = response.headers.retry_after};
 }
 
-void PutExchange::fail(Error error) { ended_.outcome.etag = std::unexpected(std::move(error)); }
+void PutExchange::fail(Error error) {
+  if (verifier_) {
+    spdlog::info("{}: what the server stored could not be compared: {}", policy_.what(),
+                 error.detail);
+    return;
+  }
+  ended_.outcome.etag = std::unexpected(std::move(error));
+}
 
 void PutExchange::finish() { done_(std::move(ended_)); }
 

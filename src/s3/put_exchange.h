@@ -8,6 +8,7 @@
 #include "rdma/reply_rule.h"
 #include "s3/error_mapping.h"
 #include "s3/object_writer.h"
+#include "s3/put_verifier.h"
 #include "s3/retry_runner.h"
 #include "s3/token_policy.h"
 
@@ -25,6 +26,8 @@ class PutExchange final : public Exchange {
     bool only_if_absent = false;
     /// Only to find out whether the server reads by RDMA: never by HTTP instead.
     bool is_probe = false;
+    /// The only endpoint that it may go to; nullptr: any.
+    const Endpoint* only_at = nullptr;
     /// There is no fabric, which has been counted.
     bool is_by_http = false;
   };
@@ -32,12 +35,13 @@ class PutExchange final : public Exchange {
   /// What is known at the end, beyond what a caller of ObjectWriter needs.
   struct Ended {
     PutOutcome outcome;
-    /// The ETag of what a server that ignored the token has stored in the object's place and what
-    /// no later attempt has replaced.
+    /// The ETag of what a server has stored in the object's place, since it ignored the token or
+    /// read other bytes, and what no later attempt has replaced.
     std::optional<std::string> spoiled_etag;
     /// With rdma.mode "require": where the last attempt could not be sent, because it is not known
     /// to read.
     Endpoint* unknown_endpoint = nullptr;
+    bool was_sent_by_token = false;  ///< one attempt at least
   };
   using EndedDone = std::move_only_function<void(Ended)>;
 
@@ -58,6 +62,8 @@ class PutExchange final : public Exchange {
   [[nodiscard]] Next fall_back(const rdma::Decision& decision, const HttpResponse& response,
                                const S3Error& error);
   [[nodiscard]] Next on_head(const HttpResponse& response);
+  [[nodiscard]] Next on_compared(HttpOutcome outcome);
+  [[nodiscard]] Next on_wrong_bytes();
   [[nodiscard]] Next finish_with(const HttpResponse& response, Path path);
   [[nodiscard]] Next s3_error(const HttpResponse& response, const S3Error& error);
 
@@ -72,6 +78,8 @@ class PutExchange final : public Exchange {
   bool may_have_taken_effect_ = false;  // an attempt that was never answered
   Path unanswered_path_ = Path::kHttp;  // by which that one went
   std::optional<Error> require_failed_;
+  std::optional<PutVerifier> verifier_;  // the object is stored, and being compared
+  Endpoint* stored_at_ = nullptr;        // by which endpoint, then
   Ended ended_;
 };
 

@@ -7,6 +7,8 @@
 // It costs three small requests, by each writer that comes while nothing is known, and then one
 // writer's every Capability::kProbeInterval while the answer is no. (A GET that came by RDMA is not
 // taken for an answer: Ceph and versitygw show that a server may do one operation and not another.)
+// A server that answers the part with 501 is asked with a small object of its own next
+// (s3/whole_put_probe.h).
 #include "s3/put_sequence.h"
 
 #include <algorithm>
@@ -42,60 +44,80 @@ void PutSequence::begin(Sequence sequence) {
   --sequence.endpoints_left;
   Endpoint& endpoint = *sequence.endpoint;
   const PutBody body = sequence.put.body;
-  if (!needs_probe(endpoint, body)) return store(std::move(sequence));
+  const ProbeKind kind = wanted_probe(endpoint, body);
+  if (kind == ProbeKind::kNone) return store(std::move(sequence));
   // Not moved from below: the order in which arguments are made is not ours.
   std::string key = sequence.put.key;
   const Deadline deadline = sequence.deadline;
-  probe(endpoint, std::move(key), body, deadline,
+  probe(endpoint, kind, std::move(key), body, deadline,
         [this, sequence = std::move(sequence)](Probed probed) mutable {
-          sequence.late_read_possible |= probed.late_read_possible;
-          const bool is_required = shared_.rdma.mode == config::RdmaMode::kRequire;
-          // Others are left: the PUT finds one that reads, or one that nobody has probed.
-          if (!probed.result && is_required && sequence.endpoints_left == 0) {
-            return sequence.done({.etag = std::unexpected(std::move(probed.result.error())),
-                                  .late_read_possible = sequence.late_read_possible});
-          }
-          if (!probed.has_fabric) {
-            shared_.metrics.on_fallback("fabric_down", sequence.endpoint->builder.endpoint_url(),
-                                        probed.result.error().detail);
-            sequence.put.is_by_http = true;
-          }
-          store(std::move(sequence));
+          on_probed(std::move(sequence), std::move(probed));
         });
 }
 
-bool PutSequence::needs_probe(Endpoint& endpoint, const PutBody& body) {
-  if (shared_.rdma.mode == config::RdmaMode::kOff || body.window.length == 0) return false;
-  if (endpoint.capabilities.is_known_to_read() || endpoint.capabilities.has_spoiled()) return false;
-  const std::size_t probe_bytes = std::min(body.window.length, kProbeBytesMax);
-  if (!endpoint.capabilities.of(TransferKind::kUploadPart).is_worth_trying(probe_bytes)) {
-    return false;
+void PutSequence::on_probed(Sequence sequence, Probed probed) {
+  sequence.late_read_possible |= probed.late_read_possible;
+  const bool is_required = shared_.rdma.mode == config::RdmaMode::kRequire;
+  // Others are left: the PUT finds one that reads, or one that nobody has probed.
+  if (!probed.result && is_required && sequence.endpoints_left == 0) {
+    return sequence.done({.etag = std::unexpected(std::move(probed.result.error())),
+                          .late_read_possible = sequence.late_read_possible});
   }
-  if (shared_.rdma.mode == config::RdmaMode::kRequire) return true;
-  if (shared_.rdma.threshold_bytes) return body.window.length >= *shared_.rdma.threshold_bytes;
-  return endpoint.write_paths.better(body.window.length) == Path::kRdma;
+  if (!probed.has_fabric) {
+    shared_.metrics.on_fallback("fabric_down", sequence.endpoint->builder.endpoint_url(),
+                                probed.result.error().detail);
+    sequence.put.is_by_http = true;
+  }
+  store(std::move(sequence));
 }
 
-void PutSequence::probe(Endpoint& endpoint, std::string key, PutBody body, Deadline deadline,
-                        ProbedDone done) {
+PutSequence::ProbeKind PutSequence::wanted_probe(Endpoint& endpoint, const PutBody& body) {
+  const config::MountConfig::Rdma& rdma = shared_.rdma;
+  Capabilities& capabilities = endpoint.capabilities;
+  if (rdma.mode == config::RdmaMode::kOff || body.window.length == 0) return ProbeKind::kNone;
+  if (capabilities.is_known_to_read() || capabilities.has_spoiled() ||
+      capabilities.refuses_whole_puts())
+    return ProbeKind::kNone;
+  const std::size_t probe_bytes = std::min(body.window.length, kProbeBytesMax);
+  const bool may_take_parts =
+      capabilities.of(TransferKind::kUploadPart).is_worth_trying(probe_bytes);
+  if (!may_take_parts && !capabilities.should_probe_whole_puts()) return ProbeKind::kNone;
+  const ProbeKind kind = may_take_parts ? ProbeKind::kPart : ProbeKind::kWholeObject;
+  if (rdma.mode == config::RdmaMode::kRequire) return kind;
+  const bool goes_by_rdma = rdma.threshold_bytes
+                                ? body.window.length >= *rdma.threshold_bytes
+                                : endpoint.write_paths.better(body.window.length) == Path::kRdma;
+  return goes_by_rdma ? kind : ProbeKind::kNone;
+}
+
+void PutSequence::probe(Endpoint& endpoint, ProbeKind kind, std::string key, PutBody body,
+                        Deadline deadline, ProbedDone done) {
   body.window.length = std::min(body.window.length, kProbeBytesMax);
   body.crc64nvme = crc64nvme(0, body.window.bytes());
   // Where RDMA is required the part itself waits for a fabric that is down, as every transfer does.
   if (shared_.rdma.mode == config::RdmaMode::kRequire) {
-    return create_probe(endpoint, std::move(key), body, deadline, std::move(done));
+    return begin_probe(endpoint, kind, std::move(key), body, deadline, std::move(done));
   }
   // Without a fabric there is nothing to be learned, and no request to be made for it.
   body.window.region->towards(endpoint.number)
       .token(body.window.offset, body.window.length, deadline,
-             [this, &endpoint, key = std::move(key), body, deadline,
+             [this, &endpoint, kind, key = std::move(key), body, deadline,
               done = std::move(done)](Result<rdma::Token> token) mutable {
                if (!token) {
                  return done(
                      {.result = std::unexpected(std::move(token.error())), .has_fabric = false});
                }
                token->end(rdma::TokenFate::kUnsent);
-               create_probe(endpoint, std::move(key), body, deadline, std::move(done));
+               begin_probe(endpoint, kind, std::move(key), body, deadline, std::move(done));
              });
+}
+
+void PutSequence::begin_probe(Endpoint& endpoint, ProbeKind kind, std::string key, PutBody body,
+                              Deadline deadline, ProbedDone done) {
+  if (kind == ProbeKind::kWholeObject) {
+    return whole_put_probe_.run(endpoint, key, body, deadline, std::move(done));
+  }
+  create_probe(endpoint, std::move(key), body, deadline, std::move(done));
 }
 
 void PutSequence::create_probe(Endpoint& endpoint, std::string key, PutBody body, Deadline deadline,
@@ -116,12 +138,21 @@ void PutSequence::create_probe(Endpoint& endpoint, std::string key, PutBody body
 
 void PutSequence::send_probe(Endpoint& endpoint, std::string key, std::string upload_id,
                              PutBody body, Deadline deadline, ProbedDone done) {
-  auto on_part = [this, key, upload_id, deadline,
+  auto on_part = [this, &endpoint, key, upload_id, body, deadline,
                   done = std::move(done)](PutExchange::Ended part) mutable {
     Probed probed{.result = {}, .late_read_possible = part.outcome.late_read_possible};
     if (!part.outcome.etag) probed.result = std::unexpected(std::move(part.outcome.etag.error()));
-    auto on_aborted = [done = std::move(done), probed = std::move(probed)](Result<void>) mutable {
-      done(std::move(probed));
+    auto on_aborted = [this, &endpoint, key, body, deadline, done = std::move(done),
+                       probed = std::move(probed)](Result<void>) mutable {
+      if (probed.result || !endpoint.capabilities.should_probe_whole_puts()) {
+        return done(std::move(probed));
+      }
+      whole_put_probe_.run(
+          endpoint, key, body, deadline,
+          [is_late = probed.late_read_possible, done = std::move(done)](Probed whole) mutable {
+            whole.late_read_possible |= is_late;
+            done(std::move(whole));
+          });
     };
     runner_.run(make_removal({.verb = "ABORT UPLOAD",
                               .key = std::move(key),

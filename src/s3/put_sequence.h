@@ -8,6 +8,7 @@
 #include "s3/put_exchange.h"
 #include "s3/retry_runner.h"
 #include "s3/token_policy.h"
+#include "s3/whole_put_probe.h"
 
 namespace s3rdmafs::s3 {
 
@@ -18,19 +19,11 @@ class PutSequence {
  public:
   /// Borrows all for its lifetime.
   PutSequence(TransferShared& shared, RetryRunner& runner, const Clock& clock)
-      : shared_(shared), runner_(runner), clock_(clock) {}
+      : shared_(shared), runner_(runner), clock_(clock), whole_put_probe_(shared, runner, clock) {}
 
   void run(std::string key, PutBody body, bool only_if_absent, Deadline deadline, PutDone done);
 
  private:
-  /// How a probe ended; an error only says that the endpoint is not known to read.
-  struct Probed {
-    Result<void> result;
-    bool late_read_possible = false;
-    bool has_fabric = true;
-  };
-  using ProbedDone = std::move_only_function<void(Probed)>;
-
   /// A PUT on its way through the steps.
   struct Sequence {
     PutExchange::Put put;
@@ -41,9 +34,15 @@ class PutSequence {
     bool late_read_possible = false;
   };
 
+  enum class ProbeKind { kNone, kPart, kWholeObject };
+
   void begin(Sequence sequence);
-  [[nodiscard]] bool needs_probe(Endpoint& endpoint, const PutBody& body);
-  void probe(Endpoint& endpoint, std::string key, PutBody body, Deadline deadline, ProbedDone done);
+  void on_probed(Sequence sequence, Probed probed);
+  [[nodiscard]] ProbeKind wanted_probe(Endpoint& endpoint, const PutBody& body);
+  void probe(Endpoint& endpoint, ProbeKind kind, std::string key, PutBody body, Deadline deadline,
+             ProbedDone done);
+  void begin_probe(Endpoint& endpoint, ProbeKind kind, std::string key, PutBody body,
+                   Deadline deadline, ProbedDone done);
   void create_probe(Endpoint& endpoint, std::string key, PutBody body, Deadline deadline,
                     ProbedDone done);
   void send_probe(Endpoint& endpoint, std::string key, std::string upload_id, PutBody body,
@@ -54,6 +53,7 @@ class PutSequence {
   TransferShared& shared_;
   RetryRunner& runner_;
   const Clock& clock_;
+  WholePutProbe whole_put_probe_;
 };
 
 }  // namespace s3rdmafs::s3

@@ -3,6 +3,7 @@
 
 #include <ctime>
 
+#include "s3/server_text.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/s3/uri.h"
 
@@ -79,6 +80,13 @@ Result<HttpRequest> RequestBuilder::build(const RequestSpec& spec) {
     request.headers.push_back(fmt::format("{}: {}", name, value));
   }
   if (!credentials->anonymous) sign(spec, path, *credentials, request);
+  for (const std::string& line : request.headers) {
+    if (!has_control_character(line)) continue;
+    // Not shown: it may be a secret, and the characters are not for a terminal.
+    return fail(ErrorCode::kProtocol,
+                fmt::format("the request's header {} would have control characters: not sent",
+                            line.substr(0, line.find(':'))));
+  }
   return request;
 }
 

@@ -33,7 +33,8 @@ class RequestBuilder {
                  CredentialSource& credentials, const Clock& clock);
 
   /// Fills in method, url and headers; the rest of HttpRequest is the caller's.
-  /// Errors: those of the credential source.
+  /// Errors: those of the credential source; kProtocol for a header with control characters, which
+  /// could only come from a server's text.
   [[nodiscard]] Result<HttpRequest> build(const RequestSpec& spec);
 
   [[nodiscard]] const std::string& bucket() const { return bucket_; }

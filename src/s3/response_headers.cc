@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3/response_headers.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <curl/curl.h>
+
+#include "s3/server_text.h"
 
 namespace s3rdmafs::s3 {
 namespace {
@@ -48,6 +51,19 @@ std::string_view without_quotes(std::string_view etag) {
   return etag;
 }
 
+/// Whether a header's text is kept as it is; the other ones that are known are numbers and dates.
+bool is_kept(std::string_view name, const RdmaHeaderNames& names) {
+  constexpr std::string_view kKept[] = {"etag",
+                                        "content-range",
+                                        "x-amz-checksum-crc64nvme",
+                                        "x-amz-checksum-crc32c",
+                                        "x-amz-checksum-type",
+                                        "x-amz-request-id"};
+  return is_same_name(name, names.reply) || is_same_name(name, names.bytes) ||
+         std::ranges::any_of(kKept,
+                             [&](std::string_view kept) { return is_same_name(name, kept); });
+}
+
 }  // namespace
 
 bool is_same_etag(std::string_view one, std::string_view other) {
@@ -59,6 +75,10 @@ void ResponseHeaders::add_line(std::string_view line, const RdmaHeaderNames& nam
   if (colon == std::string_view::npos) return;
   const std::string_view name = line.substr(0, colon);
   const std::string_view value = trim(line.substr(colon + 1));
+  if (!is_header_value(value)) {
+    if (is_kept(name, names)) unusable = name;
+    return;
+  }
   if (is_same_name(name, "etag")) {
     etag = value;
   } else if (is_same_name(name, "content-length")) {
@@ -67,10 +87,10 @@ void ResponseHeaders::add_line(std::string_view line, const RdmaHeaderNames& nam
     content_range = value;
   } else if (is_same_name(name, "last-modified")) {
     const std::time_t seconds = curl_getdate(std::string(value).c_str(), nullptr);
-    if (seconds != -1) last_modified = std::chrono::system_clock::from_time_t(seconds);
+    if (seconds != -1) last_modified = nearest_time(seconds);
   } else if (is_same_name(name, "date")) {
     const std::time_t seconds = curl_getdate(std::string(value).c_str(), nullptr);
-    if (seconds != -1) date = std::chrono::system_clock::from_time_t(seconds);
+    if (seconds != -1) date = nearest_time(seconds);
   } else if (is_same_name(name, names.reply)) {
     append(rdma_reply, value);
   } else if (is_same_name(name, names.bytes)) {

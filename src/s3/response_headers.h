@@ -32,6 +32,9 @@ struct ResponseHeaders {
   std::string checksum_crc64nvme;
   std::string checksum_crc32c;
   std::string checksum_type;  ///< "COMPOSITE": of the parts' checksums, not of the bytes
+  /// The name of one of these whose value has control characters or is too long (s3/server_text.h);
+  /// its value was not kept. Empty: there is none.
+  std::string unusable;
   std::optional<std::chrono::seconds> retry_after;  ///< only the form in seconds (RFC 9110 10.2.3)
 
   /// Takes one line as it came off the wire; what it does not know or cannot read it ignores.

@@ -10,8 +10,8 @@ namespace s3rdmafs::s3 {
 
 /// Bounds how much retries add to the load, over all operations of a mount: a token bucket that
 /// fills with the requests made and, slowly, with time. Without it an outage makes every client
-/// send attempts_max times as much to a server that is down because it has too much to do.
-/// Thread-safe.
+/// send attempts_max times as much to a server that is down because it has too much to do. Retries
+/// of what no server has seen (refused, unreachable) are free. Thread-safe.
 class RetryBudget {
  public:
   /// What each first attempt pays in: in the long run retries are at most a fifth of the requests,

@@ -16,11 +16,12 @@ constexpr unsigned kDoublingsMax = 20;
 }  // namespace
 
 std::optional<std::chrono::steady_clock::time_point> RetryPolicy::next_attempt(
-    unsigned attempts_made, std::chrono::steady_clock::time_point now, Deadline deadline,
+    const FailedAttempts& failed, std::chrono::steady_clock::time_point now, Deadline deadline,
     std::optional<std::chrono::seconds> retry_after, double jitter) const {
-  if (attempts_made >= attempts_max) return std::nullopt;
-  const unsigned doublings = std::min(attempts_made - 1, kDoublingsMax);
-  const auto bound = std::min(backoff_max, backoff_first * (1U << doublings));
+  if (attempts_max <= 1 || failed.counted >= attempts_max) return std::nullopt;
+  const unsigned doublings = std::min(failed.made - 1, kDoublingsMax);
+  auto bound = std::min(backoff_max, backoff_first * (1U << doublings));
+  if (!failed.last_was_counted) bound = std::min(bound, kUnreachedBackoffMax);
   auto wait = std::chrono::duration_cast<std::chrono::steady_clock::duration>(bound * jitter);
   if (retry_after) wait = std::max<std::chrono::steady_clock::duration>(wait, *retry_after);
   if (now + wait + kAttemptTimeMin > deadline) return std::nullopt;

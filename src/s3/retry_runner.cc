@@ -65,15 +65,16 @@ void RetryRunner::attempt(Job job) {
 }
 
 void RetryRunner::send(Job job, Result<HttpRequest> request) {
-  ++job.attempts_made;
   if (!request) {
     endpoints_.end(*job.endpoint, job.bytes, EndpointSet::Outcome::kNothing);
     if (request.error().code == ErrorCode::kUnsupported) {
       return leave_out(std::move(job), std::move(request.error()));
     }
     if (may_move(job, request.error())) return move(std::move(job));
-    return retry_or_fail(std::move(job), {.step = Exchange::Next::Step::kFailed,
-                                          .error = std::move(request.error())});
+    return retry_or_fail(
+        std::move(job),
+        {.step = Exchange::Next::Step::kFailed, .error = std::move(request.error())},
+        Reach::kNowhere);
   }
   job.endpoint->requests.add();
   request->deadline = job.deadline;
@@ -85,18 +86,17 @@ void RetryRunner::send(Job job, Result<HttpRequest> request) {
 void RetryRunner::on_outcome(Job job, HttpOutcome outcome) {
   if (!outcome) metrics_.on_attempt_failed(outcome.error().error.code);
   const bool is_answered = outcome.has_value();
-  const bool is_unsent = !is_answered && !outcome.error().may_have_reached_server;
+  const Reach reach = reach_of(outcome);
+  if (is_answered && !was_answered_.load(std::memory_order_relaxed)) was_answered_ = true;
   endpoints_.end(*job.endpoint, job.bytes, judge(outcome));
   Exchange::Next next = job.exchange->on_outcome(std::move(outcome));
   switch (next.step) {
     case Exchange::Next::Step::kFinished:
       return finish(std::move(job));
     case Exchange::Next::Step::kSendAgain:
-      --job.attempts_made;
       job.wish = {.preferred = job.endpoint};
       return attempt(std::move(job));
     case Exchange::Next::Step::kElsewhere:
-      --job.attempts_made;
       job.wish = {.avoided = job.endpoint};
       return attempt(std::move(job));
     case Exchange::Next::Step::kLeaveOut:
@@ -105,8 +105,8 @@ void RetryRunner::on_outcome(Job job, HttpOutcome outcome) {
       if (is_answered && is_retryable(next.error.code)) {
         metrics_.on_attempt_failed(next.error.code);
       }
-      if (is_unsent && may_move(job, next.error)) return move(std::move(job));
-      return retry_or_fail(std::move(job), std::move(next));
+      if (reach == Reach::kNowhere && may_move(job, next.error)) return move(std::move(job));
+      return retry_or_fail(std::move(job), std::move(next), reach);
   }
 }
 
@@ -122,7 +122,6 @@ bool RetryRunner::may_move(const Job& job, const Error& error) const {
 
 void RetryRunner::move(Job job) {
   ++job.moves;
-  --job.attempts_made;
   job.wish = {.avoided = job.endpoint};
   attempt(std::move(job));
 }
@@ -132,23 +131,40 @@ void RetryRunner::leave_out(Job job, Error error) {
   if (!endpoints_.has_other_alive(*job.endpoint, job.left_out)) {
     return fail(std::move(job), std::move(error));
   }
-  --job.attempts_made;
   job.left_out.push_back(job.endpoint->number);
   job.wish = {};
   attempt(std::move(job));
 }
 
-void RetryRunner::retry_or_fail(Job job, Exchange::Next next) {
+RetryRunner::Reach RetryRunner::reach_of(const HttpOutcome& outcome) {
+  if (outcome || outcome.error().was_silent) return Reach::kTheServer;
+  return outcome.error().may_have_reached_server ? Reach::kCutOff : Reach::kNowhere;
+}
+
+bool RetryRunner::is_expected_back(Reach reach, const Error& error) const {
+  return reach != Reach::kTheServer && error.code == ErrorCode::kUnreachable &&
+         was_answered_.load(std::memory_order_relaxed);
+}
+
+void RetryRunner::retry_or_fail(Job job, Exchange::Next next, Reach reach) {
   job.wish = {.avoided = job.endpoint};
   if (!is_retryable(next.error.code)) return fail(std::move(job), std::move(next.error));
-  const auto when = policy_.next_attempt(job.attempts_made, clock_.now(), job.deadline,
-                                         next.retry_after, jitter());
+  const bool is_outage = is_expected_back(reach, next.error);
+  FailedAttempts& failed = job.failed;
+  ++failed.made;
+  failed.last_was_counted = !is_outage;
+  if (failed.last_was_counted) ++failed.counted;
+  const auto when =
+      policy_.next_attempt(failed, clock_.now(), job.deadline, next.retry_after, jitter());
   if (!when) {
-    next.error.detail +=
-        fmt::format(" (given up after {} of {} attempts)", job.attempts_made, policy_.attempts_max);
+    next.error.detail += is_outage ? fmt::format(" (given up after {} attempts)", failed.made)
+                                   : fmt::format(" (given up after {} of {} attempts)",
+                                                 failed.counted, policy_.attempts_max);
     return fail(std::move(job), std::move(next.error));
   }
-  if (!budget_.try_spend()) {
+  // What no server has seen adds to no server's load.
+  const bool is_free = is_outage && reach == Reach::kNowhere;
+  if (!is_free && !budget_.try_spend()) {
     metrics_.retries_refused.add();
     next.error.detail += " (not tried again: too many requests fail, and retries would add to it)";
     return fail(std::move(job), std::move(next.error));

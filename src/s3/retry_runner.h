@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <random>
@@ -52,7 +53,9 @@ class Exchange {
 };
 
 /// Makes an exchange's attempts until it is finished, its deadline near, or the retries spent, and
-/// chooses an endpoint for each. Waits are timers of the engine. Thread-safe.
+/// chooses an endpoint for each. Once a server of the store has answered, attempts that cannot
+/// reach one are made again until the deadline; before that a wrong address is likelier than a
+/// restart, and they count as all others do. Waits are timers of the engine. Thread-safe.
 class RetryRunner {
  public:
   /// Borrows all but the policy.
@@ -71,8 +74,15 @@ class RetryRunner {
     Endpoint* endpoint = nullptr;            // of the attempt under way
     std::uint64_t bytes = 0;                 // of the attempt under way
     std::vector<std::size_t> left_out = {};  // endpoints that cannot do it
-    unsigned attempts_made = 0;
+    FailedAttempts failed = {};
     std::size_t moves = 0;  // to another endpoint, because one could not be reached
+  };
+
+  /// How far an attempt that failed came.
+  enum class Reach {
+    kNowhere,    ///< no server has seen it
+    kCutOff,     ///< it was sent, and the connection broke
+    kTheServer,  ///< answered, or left without an answer for too long
   };
 
   void attempt(Job job);
@@ -81,7 +91,10 @@ class RetryRunner {
   [[nodiscard]] bool may_move(const Job& job, const Error& error) const;
   void move(Job job);
   void leave_out(Job job, Error error);
-  void retry_or_fail(Job job, Exchange::Next next);
+  [[nodiscard]] static Reach reach_of(const HttpOutcome& outcome);
+  /// Whether a failure is that of a server which is being restarted, for all that can be known.
+  [[nodiscard]] bool is_expected_back(Reach reach, const Error& error) const;
+  void retry_or_fail(Job job, Exchange::Next next, Reach reach);
   void fail(Job job, Error error);
   void finish(Job job);
   [[nodiscard]] double jitter();
@@ -92,6 +105,7 @@ class RetryRunner {
   const Clock& clock_;
   StoreMetrics& metrics_;
   RetryBudget budget_;
+  std::atomic<bool> was_answered_{false};  // by any endpoint, ever
 
   Mutex mutex_;  // leaf
   std::minstd_rand random_ GUARDED_BY(mutex_){std::random_device{}()};

@@ -31,6 +31,11 @@ StoreMetrics::StoreMetrics(metrics::Registry& registry)
                                 "Reads by RDMA compared with what the server has")),
       verify_failures(registry.counter("rdma_verify_failures_total",
                                        "Reads by RDMA that brought wrong bytes; not used")),
+      verified_puts(registry.counter("rdma_put_verifications_total",
+                                     "Objects stored by RDMA compared with what the server has")),
+      put_verify_failures(registry.counter(
+          "rdma_put_verify_failures_total",
+          "Objects stored by RDMA with wrong bytes; removed, and their writes failed")),
       retries(registry.counter("s3_retries_total", "S3 requests sent again after a failure")),
       retries_refused(registry.counter("s3_retries_refused_total",
                                        "Retries not made because the retry budget was spent")),

@@ -50,6 +50,8 @@ class StoreMetrics {
   metrics::Counter& put_spoiled;
   metrics::Counter& verified;
   metrics::Counter& verify_failures;
+  metrics::Counter& verified_puts;
+  metrics::Counter& put_verify_failures;
   metrics::Counter& retries;
   metrics::Counter& retries_refused;
   metrics::Gauge& in_flight;

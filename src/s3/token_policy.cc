@@ -31,6 +31,7 @@ void TokenPolicy::prepare(Endpoint& endpoint, Deadline deadline, Done<void> read
   Result<bool> wanted = wants_token();
   if (!wanted) return ready(std::unexpected(std::move(wanted.error())));
   if (!*wanted) return ready({});
+  drop_stale_sessions();
   window_.region->towards(endpoint.number)
       .token(window_.offset, window_.length, deadline,
              [this, ready = std::move(ready)](Result<rdma::Token> token) mutable {
@@ -47,21 +48,33 @@ bool TokenPolicy::add_token(RequestSpec& spec) const {
   return true;
 }
 
+// Of a server that could not be reached: after a restart it knows none of them, and a request that
+// comes with one fails there, which may have truncated the object of a PUT first.
+void TokenPolicy::drop_stale_sessions() {
+  if (!endpoint_->may_have_restarted.load(std::memory_order_relaxed)) return;
+  if (window_.region == nullptr || !endpoint_->may_have_restarted.exchange(false)) return;
+  window_.region->towards(endpoint_->number).drop_sessions();
+}
+
 void TokenPolicy::on_unsent() { end_token(rdma::TokenFate::kUnsent); }
 
 void TokenPolicy::on_no_answer(const HttpFailure& failure) {
+  drop_stale_sessions();  // before the token gives back the one that it holds
   if (!failure.may_have_reached_server) return end_token(rdma::TokenFate::kUnsent);
   if (failure.was_given_up) return end_token(rdma::TokenFate::kGivenUp);
   end_token(rdma::TokenFate::kUnanswered);
   // A server that loses the answers to tokens alone is seen by nothing else. With "require" there
   // is no other way to go, and to stop asking would make an outage longer.
-  if (!is_required()) endpoint_->capabilities.of(kind_).on_transfer_failed();
+  if (!is_required() && !is_whole_put_probe_) {
+    endpoint_->capabilities.of(kind_).on_transfer_failed();
+  }
 }
 
 void TokenPolicy::on_answer(const rdma::Decision& decision) {
   using rdma::Verdict;
   end_token(decision.verdict == Verdict::kTransferFailed ? rdma::TokenFate::kTransferFailed
                                                          : rdma::TokenFate::kAnswered);
+  if (is_whole_put_probe_) return;
   Capability& capability = endpoint_->capabilities.of(kind_);
   switch (decision.verdict) {
     case Verdict::kDoneByRdma:
@@ -132,12 +145,16 @@ Result<bool> TokenPolicy::wants_token() {
   if (window_.length == 0) return false;  // zero-length transfers: s3rdmafs-protocol(7)
   if (!is_worth_it_) is_worth_it_ = is_worth_a_token();
   if (!*is_worth_it_) return false;
+  if (is_whole_put_probe_) return true;
   std::string_view reason;
   std::string_view why;
   Capability& capability = endpoint_->capabilities.of(kind_);
   if (window_.length > kRdmaTransferBytesMax) {
     reason = "too_long";
     why = "the transfer is longer than servers do in one";
+  } else if (kind_ != TransferKind::kGet && endpoint_->capabilities.stores_wrong()) {
+    reason = "stored_wrong";
+    why = "the endpoint has stored other bytes than those it was to read by RDMA";
   } else if (kind_ == TransferKind::kPut && !endpoint_->capabilities.is_known_to_read()) {
     reason = "not_known_to_read";
     why = endpoint_->capabilities.has_spoiled()

@@ -21,6 +21,7 @@ struct TransferShared {
   Endpoints& endpoints;
   StoreMetrics& metrics;
   VerifySampler& verify;
+  VerifySampler& verify_puts;
   HedgePolicy& hedges;
   bool may_hedge = false;  ///< there are several endpoints, and nobody forbids it
   const Clock& clock;
@@ -65,6 +66,9 @@ class TokenPolicy {
   [[nodiscard]] Result<void> fall_back(const rdma::Decision& decision, int http_status);
   /// RDMA for this transfer however short it is.
   void ignore_threshold() { ignores_threshold_ = true; }
+  /// The transfer finds out whether the endpoint takes whole objects: it has a token although that
+  /// is not known, and what becomes of it says nothing until the bytes have been compared.
+  void probe_whole_put() { is_whole_put_probe_ = true; }
   /// The endpoint does not do this kind of transfer right: nothing of it by RDMA for a while.
   void give_up_endpoint() { endpoint_->capabilities.of(kind_).on_declined(); }
   /// This transfer goes by HTTP from now on, whatever the mode and the endpoint.
@@ -78,6 +82,7 @@ class TokenPolicy {
   [[nodiscard]] bool is_required() const;
 
  private:
+  void drop_stale_sessions();
   [[nodiscard]] Result<bool> wants_token();
   [[nodiscard]] bool is_worth_a_token();
   [[nodiscard]] PathModel& paths();
@@ -92,6 +97,7 @@ class TokenPolicy {
   Endpoint* endpoint_ = nullptr;      // of the attempt under way
   std::optional<rdma::Token> token_;  // of the attempt under way
   bool ignores_threshold_ = false;
+  bool is_whole_put_probe_ = false;
   std::optional<bool> is_worth_it_;  // decided once: attempts should not differ by chance
   std::chrono::steady_clock::time_point began_at_;
   unsigned transfers_failed_ = 0;

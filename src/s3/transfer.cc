@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 
+#include "s3/server_text.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {
@@ -44,6 +45,9 @@ ErrorCode error_code_of(CURLcode code) {
     case CURLE_UNSUPPORTED_PROTOCOL:  // HTTP/0.9
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_BAD_CONTENT_ENCODING:
+#if LIBCURL_VERSION_NUM >= 0x080600
+    case CURLE_TOO_LARGE:  // a header
+#endif
       return ErrorCode::kProtocol;
     case CURLE_URL_MALFORMAT:
     case CURLE_SSL_CACERT_BADFILE:
@@ -55,6 +59,13 @@ ErrorCode error_code_of(CURLcode code) {
     default:
       return ErrorCode::kUnreachable;
   }
+}
+
+/// Whether an answer broke off at headers longer than libcurl takes (100 KiB one, 300 KiB all). It
+/// says so in many ways; before 8.6 as if memory were short.
+bool is_about_headers(CURLcode code, std::string_view text) {
+  return code == CURLE_OUT_OF_MEMORY ||
+         (code == CURLE_RECV_ERROR && text.starts_with("Too large response headers"));
 }
 
 std::string_view advice_for(CURLcode code) {
@@ -161,18 +172,35 @@ void Transfer::set_method() {
 }
 
 HttpOutcome Transfer::outcome(CURLcode code, std::chrono::steady_clock::time_point now) {
+  if (!response_.headers.unusable.empty()) return unusable_header();
   if (code == CURLE_OK || response_.body_is_too_long) return std::move(response_);
   HttpFailure failure{.error = {error_code_of(code), ""},
                       .may_have_reached_server = times_sent_ > 0};
   const char* text = error_text_.front() != '\0' ? error_text_.data() : curl_easy_strerror(code);
-  if (code == CURLE_OPERATION_TIMEDOUT && now >= request_.deadline) {
-    failure.error.code = ErrorCode::kTimedOut;
+  if (times_sent_ > 0 && is_about_headers(code, text)) {
+    failure.error.code = ErrorCode::kProtocol;
+    text = "the answer has a header that is too long";
+  }
+  if (code == CURLE_OPERATION_TIMEDOUT) {
+    failure.was_silent = failure.may_have_reached_server;
+    if (now >= request_.deadline) failure.error.code = ErrorCode::kTimedOut;
   }
   // The query is left out: of a listing it is long and tells nothing.
   const std::string_view url = request_.url;
   failure.error.detail =
       fmt::format("{}: {}{}", url.substr(0, url.find('?')), text, advice_for(code));
   return std::unexpected(std::move(failure));
+}
+
+HttpOutcome Transfer::unusable_header() const {
+  const std::string_view url = request_.url;
+  return std::unexpected(HttpFailure{
+      .error = {ErrorCode::kProtocol,
+                fmt::format("{}: the answer's header '{}' has control characters or is longer than "
+                            "{} bytes",
+                            url.substr(0, url.find('?')), response_.headers.unusable,
+                            kHeaderValueBytesMax)},
+      .may_have_reached_server = times_sent_ > 0});
 }
 
 HttpOutcome Transfer::cancelled() const {

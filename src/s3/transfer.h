@@ -66,6 +66,7 @@ class Transfer {
                                void* self) noexcept;
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self) noexcept;
   static int on_send(void* self, char*, char*, int, int) noexcept;
+  [[nodiscard]] HttpOutcome unusable_header() const;
   void set_options();
   void set_method();
   [[nodiscard]] bool take_body(std::string_view bytes);

@@ -7,7 +7,8 @@
 
 namespace s3rdmafs::s3 {
 
-/// Which reads by RDMA are compared with what the server has (rdma.verify). Thread-safe.
+/// Which transfers by RDMA of one direction are compared with what the server has (rdma.verify).
+/// Thread-safe.
 class VerifySampler {
  public:
   /// With "sample", so many at first: a fabric that is set up wrong, such as two ends with
@@ -19,7 +20,7 @@ class VerifySampler {
   explicit VerifySampler(config::Verify verify) : verify_(verify) {}
 
   [[nodiscard]] bool is_on() const { return verify_ != config::Verify::kOff; }
-  /// Asked once for each read that the server says is done.
+  /// Asked once for each transfer that the server says is done.
   [[nodiscard]] bool should_verify() {
     if (verify_ != config::Verify::kSample) return verify_ == config::Verify::kAlways;
     const unsigned count = count_.fetch_add(1, std::memory_order_relaxed);

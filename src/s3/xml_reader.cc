@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3/xml_reader.h"
 
+#include <algorithm>
 #include <charconv>
 #include <ctime>
+#include <functional>
+#include <set>
 
 #include <pugixml.hpp>
 
+#include "s3/server_text.h"
 #include "s3rdmafs/s3/uri.h"
 
 namespace s3rdmafs::s3 {
@@ -30,7 +34,7 @@ bool parse_iso8601(const char* text, std::chrono::system_clock::time_point& time
   std::tm parts{};
   const char* rest = ::strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
   if (rest == nullptr) return false;
-  time = std::chrono::system_clock::from_time_t(::timegm(&parts));
+  time = nearest_time(::timegm(&parts));
   return true;
 }
 
@@ -49,7 +53,23 @@ Result<ObjectInfo> parse_object(const pugi::xml_node& node, bool is_encoded) {
     return fail(ErrorCode::kProtocol, "the listing has no date for key '" + info.key + "'");
   }
   info.etag = node.child_value("ETag");
+  if (!is_header_value(info.etag)) {
+    return fail(ErrorCode::kProtocol,
+                "the listing has an unusable ETag for key '" + info.key + "'");
+  }
   return info;
+}
+
+// Only a server that is broken lists a name twice in one page. The first one shows.
+template <class Named, class KeyOf>
+void drop_repeated(std::vector<Named>& named, KeyOf key_of) {
+  // Each after the one before it, as in every listing that is right.
+  const auto not_after = [&](const Named& one, const Named& next) {
+    return key_of(next) <= key_of(one);
+  };
+  if (std::ranges::adjacent_find(named, not_after) == named.end()) return;
+  std::set<std::string, std::less<>> seen;
+  std::erase_if(named, [&](const Named& one) { return !seen.insert(key_of(one)).second; });
 }
 
 Result<std::string> parse_child(std::string_view xml, const char* root, const char* child) {
@@ -90,6 +110,10 @@ Result<ListPage> parse_list_page(std::string_view xml) {
     }
     page.common_prefixes.push_back(std::move(*prefix));
   }
+  drop_repeated(page.objects,
+                [](const ObjectInfo& info) -> const std::string& { return info.key; });
+  drop_repeated(page.common_prefixes,
+                [](const std::string& prefix) -> const std::string& { return prefix; });
   if (std::string_view(root.child_value("IsTruncated")) == "true") {
     page.next_token = root.child_value("NextContinuationToken");
     // Going on without it would begin anew, for ever.
@@ -105,7 +129,22 @@ Result<std::string> parse_upload_id(std::string_view xml) {
 }
 
 Result<std::string> parse_completed_etag(std::string_view xml) {
-  return parse_child(xml, "CompleteMultipartUploadResult", "ETag");
+  Result<std::string> etag = parse_child(xml, "CompleteMultipartUploadResult", "ETag");
+  if (etag && !is_header_value(*etag)) {
+    return fail(ErrorCode::kProtocol, "the answer has an unusable ETag");
+  }
+  return etag;
+}
+
+std::string parse_completed_crc64nvme(std::string_view xml) {
+  pugi::xml_document document;
+  static_cast<void>(document.load_buffer(xml.data(), xml.size()));
+  const pugi::xml_node root = document.child("CompleteMultipartUploadResult");
+  const std::string sum = root.child_value("ChecksumCRC64NVME");
+  // "-N" at its end: of N parts' checksums, whatever the type says or leaves out.
+  const bool is_of_parts = std::string_view(root.child_value("ChecksumType")) == "COMPOSITE" ||
+                           sum.find('-') != std::string::npos;
+  return is_of_parts ? "" : sum;
 }
 
 S3Error parse_error(std::string_view xml) {

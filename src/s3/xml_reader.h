@@ -19,8 +19,11 @@ inline constexpr std::size_t kListTextBytesMax = 8UL * 1024 * 1024;
 /// HTML the same.
 inline constexpr std::size_t kErrorTextBytesMax = 64UL * 1024;
 
-/// Reads a ListBucketResult. Names are decoded if the server says that it encoded them.
-/// Errors: kProtocol for what is no such document, or lacks what a listing cannot do without.
+/// Reads a ListBucketResult. Names are decoded if the server says that it encoded them; one that is
+/// there twice is taken once. Times that no clock here can hold become the nearest that it can.
+/// Errors: kProtocol for what is no such document, lacks what a listing cannot do without, or has
+/// an
+///         ETag that could be no header's value (s3/server_text.h).
 [[nodiscard]] Result<ListPage> parse_list_page(std::string_view xml);
 
 /// The id out of an InitiateMultipartUploadResult. Errors: kProtocol.
@@ -28,6 +31,9 @@ inline constexpr std::size_t kErrorTextBytesMax = 64UL * 1024;
 
 /// The ETag out of a CompleteMultipartUploadResult. Errors: kProtocol.
 [[nodiscard]] Result<std::string> parse_completed_etag(std::string_view xml);
+
+/// The whole object's CRC64NVME out of the same document, in base64; empty where there is none.
+[[nodiscard]] std::string parse_completed_crc64nvme(std::string_view xml);
 
 /// What an Error document says; empty where it says nothing.
 struct S3Error {

@@ -331,7 +331,7 @@ void Uploader::send_part(const std::shared_ptr<Part>& part) {
                                     self->sent_[part->number] = {.number = part->number,
                                                                  .etag = std::move(*outcome.etag),
                                                                  .crc64nvme = part->crc64nvme,
-                                                                 .bytes = part->length};
+                                                                 .size_bytes = part->length};
                                   } else {
                                     self->fail_with(std::move(outcome.etag.error()));
                                   }

@@ -31,10 +31,20 @@ class FakeRegion final : public rdma::MemoryRegion {
     ++renewals_;
     return {};
   }
+  void drop_sessions() override {
+    // What is on loan must come back later, to be dropped too.
+    fate_when_dropped_ = last_fate_.load();
+    ++session_drops_;
+  }
 
   /// What the tokens from here on say of where their requests come from.
   void set_source_address(std::string address) { source_address_ = std::move(address); }
   [[nodiscard]] int renewals() const { return renewals_; }
+  [[nodiscard]] int session_drops() const { return session_drops_; }
+  /// last_fate() at the last drop_sessions().
+  [[nodiscard]] std::optional<rdma::TokenFate> fate_when_dropped() const {
+    return fate_when_dropped_.load();
+  }
   /// What became of the last request that carried a token; nothing while none has ended.
   [[nodiscard]] std::optional<rdma::TokenFate> last_fate() const { return last_fate_.load(); }
 
@@ -42,6 +52,8 @@ class FakeRegion final : public rdma::MemoryRegion {
   mutable std::vector<std::byte> memory_;  // never resized; bytes() is const in the interface
   std::string source_address_;
   std::atomic<int> renewals_{0};
+  std::atomic<int> session_drops_{0};
+  std::atomic<std::optional<rdma::TokenFate>> fate_when_dropped_{};
   std::atomic<std::optional<rdma::TokenFate>> last_fate_{};
 };
 

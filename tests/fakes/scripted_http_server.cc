@@ -18,6 +18,9 @@ namespace {
 /// Bounds every wait in a test that has gone wrong.
 constexpr std::chrono::seconds kWaitMax{10};
 
+/// For each connection, both directions: room for a header that no client should take.
+constexpr std::size_t kConnectionBytes = 1024UL * 1024;
+
 struct ResponseDelete {
   void operator()(MHD_Response* response) const noexcept { MHD_destroy_response(response); }
 };
@@ -85,7 +88,8 @@ ScriptedHttpServer::ScriptedHttpServer() {
   daemon_.reset(MHD_start_daemon(
       MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, nullptr, nullptr,
       +handler, this, MHD_OPTION_SOCK_ADDR, reinterpret_cast<sockaddr*>(&address),
-      MHD_OPTION_NOTIFY_COMPLETED, &free_request, nullptr, MHD_OPTION_UNESCAPE_CALLBACK,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionBytes, MHD_OPTION_NOTIFY_COMPLETED,
+      &free_request, nullptr, MHD_OPTION_UNESCAPE_CALLBACK,
       +[](void*, MHD_Connection*, char* text) { return std::strlen(text); }, nullptr,
       MHD_OPTION_END));
   if (daemon_ == nullptr) throw std::runtime_error("no HTTP server for the test");

@@ -165,7 +165,7 @@ Outcome Client::put_in_parts(const std::string& key, const std::vector<std::stri
     uploaded.push_back({.number = number,
                         .etag = *ended.etag,
                         .crc64nvme = body.crc64nvme,
-                        .bytes = body.window.length});
+                        .size_bytes = body.window.length});
   }
   const auto completed = wait_for<Result<std::string>>([&](Done<std::string> done) {
     store_->complete_upload(key, *begun, uploaded, clock_.now() + kDeadline, std::move(done));

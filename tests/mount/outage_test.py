@@ -136,6 +136,36 @@ def test_rdma_comes_back_with_the_server(place):
     eventually(comes_by_rdma, 60, "bytes come by RDMA again")
 
 
+@pytest.mark.parametrize("mode", ["prefer", "require", "off"])
+def test_a_restart_of_three_seconds_costs_no_reader_an_error(site, mode):
+    """The deadline is the standard one; the outage tests above are the control, where it is too short."""
+    target = site.target()
+    for number in range(READERS):
+        content.write(target.root / BUCKET / f"file{number}", number, SIZE // READERS)
+    mounted = site.mount(target, BUCKET, rdma={"mode": mode}, cache={"size": "64MiB"},
+                         read_ahead={"window_max": "0"}, retry={"deadline": "30s"}, metadata={"ttl": "1h"})
+    threads = [Reader(mounted / f"file{number}", number) for number in range(READERS)]
+    for thread in threads:
+        thread.start()
+    try:
+        eventually(lambda: all(reader.good > 3 for reader in threads), 30, "every reader reads")
+        target.kill()
+        time.sleep(3)
+        good = [reader.good for reader in threads]
+        target.start()
+        await_good_reads(threads, "every reader reads on")
+    finally:
+        for thread in threads:
+            thread.stopping.set()
+        for thread in threads:
+            thread.join(60)
+    assert not any(thread.is_alive() for thread in threads), "a read hangs"
+    assert [reader.errors for reader in threads] == [[]] * READERS
+    assert not any(reader.wrong for reader in threads), [reader.wrong for reader in threads]
+    assert all(reader.good > before for reader, before in zip(threads, good))
+    assert total(mounted.stats(), "s3_retries_total") > 0, "the control: the outage was felt"
+
+
 def test_after_an_outage_the_mount_can_be_unmounted(place):
     target, mounted = place
     (mounted / "file0").read_bytes()

@@ -15,4 +15,9 @@ namespace s3rdmafs {
 /// `crc` is the value so far, 0 to begin with. Check value of "123456789": 0xAE8B14860A799888.
 [[nodiscard]] std::uint64_t crc64nvme(std::uint64_t crc, std::span<const std::byte> bytes) noexcept;
 
+/// The CRC-64/NVME of two runs of bytes one behind the other, of which each has its own.
+/// @param second_bytes  how long the second one is
+[[nodiscard]] std::uint64_t crc64nvme_joined(std::uint64_t first, std::uint64_t second,
+                                             std::uint64_t second_bytes) noexcept;
+
 }  // namespace s3rdmafs

@@ -108,6 +108,7 @@ class RcRegion final : public MemoryRegion {
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return bytes_; }
   void token(std::size_t offset, std::size_t length, Deadline deadline, Done<Token> done) override;
+  void drop_sessions() override;
   [[nodiscard]] Result<void> renew() override;
 
  private:
@@ -341,6 +342,8 @@ void RcRegion::token(std::size_t offset, std::size_t length, Deadline deadline, 
     }));
   });
 }
+
+void RcRegion::drop_sessions() { fabric_.pool().drop_all(); }
 
 Result<void> RcRegion::renew() { return fabric_.renew(*this); }
 

@@ -7,7 +7,9 @@
 // Broken sessions. The server destroys its side after any failed transfer, and after a request that
 // was never answered it may still be writing: such a session is destroyed by the thread, and the
 // next waiter gets a new one. The idle ones go with it: the likely reason is a server that was
-// restarted, which has forgotten them all, and each would cost a request its RDMA to find out.
+// restarted, which has forgotten them all, and each would cost a request its RDMA to find out. A
+// request that the server's host refused tells the same before its session has met the server:
+// drop_all().
 //
 // Locks. mutex_ is a leaf: continuations, the maker and the destruction of sessions are left until
 // it has been released.
@@ -94,6 +96,13 @@ void SessionPool::give_back(Lease lease, TokenFate fate) {
     waiters_.pop_front();
   }
   next(std::move(lease));
+}
+
+void SessionPool::drop_all() {
+  const MutexLock lock(mutex_);
+  ++generation_;
+  retire_idle();
+  wake_.notify_one();
 }
 
 void SessionPool::restart(bool enabled) {

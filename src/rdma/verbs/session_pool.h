@@ -78,6 +78,10 @@ class SessionPool {
   /// has destroyed its side or may still be writing. Does not block.
   void give_back(Lease session, TokenFate fate) EXCLUDES(mutex_);
 
+  /// The server may have been restarted and have forgotten every session: all there are are
+  /// destroyed, those on loan when they come back. Does not block.
+  void drop_all() EXCLUDES(mutex_);
+
   /// False: no session is given out or made until true. Either way all there are are destroyed,
   /// those on loan when they come back.
   void restart(bool enabled) EXCLUDES(mutex_);

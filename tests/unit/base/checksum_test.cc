@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3rdmafs/base/checksum.h"
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -44,6 +46,17 @@ TEST(Crc64Nvme, IsWhatTheDefinitionSaysForEveryLengthAndAlignment) {
   for (std::size_t length = 0; length <= 1400; length += length < 300 ? 1 : 13) {
     const auto bytes = bytes_of(text).subspan(length % 17, length);
     ASSERT_EQ(crc64nvme(0, bytes), slow_crc64nvme(bytes)) << length << " bytes";
+  }
+}
+
+TEST(Crc64Nvme, IsThatOfTheWholeWhereThoseOfItsPartsAreJoined) {
+  std::vector<std::byte> bytes(100'003);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i >> 3U);
+  const std::span<const std::byte> all = bytes;
+  for (const std::size_t cut : {0UL, 1UL, 7UL, 4096UL, 65'536UL, 100'002UL, 100'003UL}) {
+    const std::uint64_t joined = crc64nvme_joined(crc64nvme(0, all.first(cut)),
+                                                  crc64nvme(0, all.subspan(cut)), all.size() - cut);
+    EXPECT_EQ(joined, crc64nvme(0, all)) << cut;
   }
 }
 

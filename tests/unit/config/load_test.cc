@@ -86,6 +86,16 @@ TEST(LoadMountConfig, DefaultsOwnerAndAccessFromWhoMounts) {
   EXPECT_TRUE(root->config.mount.allow_other);
 }
 
+TEST(LoadMountConfig, SamplesTransfersWhereTheFabricTellsOfNoArrival) {
+  const auto verify_with = [](const std::string& rdma) {
+    return load_with("[rdma]\n" + rdma)->config.rdma.verify;
+  };
+  EXPECT_EQ(verify_with("fabric = \"dc\"\n"), Verify::kSample);
+  EXPECT_EQ(verify_with("fabric = \"dc\"\nverify = \"off\"\n"), Verify::kOff) << "if asked to";
+  EXPECT_EQ(verify_with("fabric = \"rc\"\n"), Verify::kOff);
+  EXPECT_EQ(verify_with("fabric = \"auto\"\n"), Verify::kOff);
+}
+
 TEST(LoadMountConfig, NamesFileLineColumnAndKeyOfAWrongValue) {
   EXPECT_THAT(error_of(load_with("[cache]\nsize = \"1GB\"\n")),
               StartsWith("train.toml:7:8: cache.size: '1GB' is not a size; write it like"));
@@ -247,6 +257,25 @@ TEST(LoadMountConfig, WarnsOfAVariableThatSetsNothing) {
   ASSERT_TRUE(loaded) << error_of(loaded);
   EXPECT_THAT(loaded->warnings, ElementsAre(AllOf(HasSubstr("S3RDMAFS_CACHE_SIZ "),
                                                   HasSubstr("did you mean S3RDMAFS_CACHE_SIZE?"))));
+}
+
+TEST(LoadMountConfig, LeavesTimeForASecondAttemptWhereATransferIsStuck) {
+  const MountConfig config = load_with("")->config;
+  EXPECT_LE(2 * (config.http.connect_timeout + config.rdma.transfer_timeout),
+            config.retry.deadline);
+}
+
+TEST(LoadMountConfig, WarnsOfATransferThatLeavesNoTimeForASecondAttempt) {
+  const auto warnings = [](const std::string& text) { return load_with(text)->warnings; };
+  EXPECT_THAT(warnings("[rdma]\ntransfer_timeout = \"16s\"\n"),
+              ElementsAre(AllOf(StartsWith("train.toml:7"), HasSubstr("rdma.transfer_timeout"),
+                                HasSubstr("retry.deadline"))));
+  EXPECT_THAT(warnings("[retry]\ndeadline = \"19s\"\n"),
+              ElementsAre(StartsWith("train.toml: rdma.transfer_timeout")));
+  EXPECT_THAT(warnings("[rdma]\ntransfer_timeout = \"15s\"\n"), IsEmpty());
+  EXPECT_THAT(warnings("[retry]\ndeadline = \"20s\"\n"), IsEmpty());
+  EXPECT_THAT(warnings("[retry]\ndeadline = \"19s\"\n[rdma]\nmode = \"off\"\n"), IsEmpty())
+      << "no transfer, no warning";
 }
 
 TEST(LoadMountConfig, WarnsOfASecretInAFileThatOthersMayRead) {

@@ -133,7 +133,27 @@ TEST_F(SessionPoolTest, DestroysWhatBrokeAndTheIdleOnesWithIt) {
   EXPECT_EQ(metrics_.counter("rdma_rc_sessions_broken_total", "").value(), 2U);
 }
 
-// The control is the one above.
+TEST_F(SessionPoolTest, UsesNoSessionAgainOnceTheServerMayHaveBeenRestarted) {
+  Lease unsent = (pool(/*sessions_max=*/3), take());
+  Lease answered = take();
+  Lease idle = take();
+  const std::vector<std::string> old = {unsent.session->id(), answered.session->id(),
+                                        idle.session->id()};
+  pool().give_back(std::move(idle), TokenFate::kAnswered);
+  pool().drop_all();
+  EXPECT_TRUE(has_alive(2)) << "the idle one is gone at once";
+  pool().give_back(std::move(unsent), TokenFate::kUnsent);
+  pool().give_back(std::move(answered), TokenFate::kAnswered);
+  EXPECT_TRUE(has_alive(0))
+      << "and those on loan when they come back, however their requests ended";
+  Lease fresh = take();
+  EXPECT_THAT(old, testing::Not(testing::Contains(fresh.session->id())));
+  pool().give_back(std::move(fresh), TokenFate::kUnsent);
+  EXPECT_EQ(metrics_.counter("rdma_rc_sessions_broken_total", "").value(), 0U);
+  EXPECT_TRUE(pool().is_up());
+}
+
+// The control of both.
 TEST_F(SessionPoolTest, DestroysOnlyTheOneThatNobodyWaitedFor) {
   Lease slow = take();
   Lease other = take();

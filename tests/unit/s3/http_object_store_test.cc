@@ -489,6 +489,34 @@ TEST_F(HttpObjectStoreTest, FailsIfNobodyListens) {
   EXPECT_EQ(counted("s3_retries_total"), 3U);
 }
 
+TEST_F(HttpObjectStoreTest, DropsTheSessionsOfAServerThatRefusesAConnection) {
+  options_.endpoint.url = "http://127.0.0.1:1";
+  options_.retry.attempts_max = 1;
+  EXPECT_FALSE(get());
+  EXPECT_EQ(region_.session_drops(), 1);
+  EXPECT_EQ(region_.fate_when_dropped(), std::nullopt)
+      << "the refused request's own session comes back later, and so is dropped too";
+  EXPECT_EQ(region_.last_fate(), rdma::TokenFate::kUnsent);
+}
+
+TEST_F(HttpObjectStoreTest, DropsTheSessionsOfAServerThatAnotherKindOfRequestCouldNotReach) {
+  options_.endpoint.url = "http://127.0.0.1:1";
+  options_.retry.attempts_max = 1;
+  EXPECT_FALSE(list());
+  EXPECT_EQ(region_.session_drops(), 0) << "only a transfer knows where there are any";
+  EXPECT_FALSE(get());
+  EXPECT_EQ(region_.session_drops(), 2)
+      << "before it takes a token, and once it was refused itself";
+}
+
+// The control of both.
+TEST_F(HttpObjectStoreTest, KeepsTheSessionsOfAServerThatAnswers) {
+  server_.then(error_answer(503, "SlowDown"));
+  server_.then(rdma_answer());
+  ASSERT_TRUE(get());
+  EXPECT_EQ(region_.session_drops(), 0);
+}
+
 // --- A kept-alive connection that dies under a request ---
 
 TEST_F(HttpObjectStoreTest, NeverSendsATokenTwiceBehindOurBack) {
@@ -588,6 +616,26 @@ TEST_F(HttpObjectStoreTest, TellsHeadThatNothingIsThere) {
 TEST_F(HttpObjectStoreTest, RefusesHeadWithoutAVersion) {
   server_.then({.body = "x"});
   EXPECT_EQ(head().error().code, ErrorCode::kProtocol);
+}
+
+TEST_F(HttpObjectStoreTest, RefusesAnswersWhoseHeadersCouldNotBeSentBack) {
+  const std::string too_long = "\"" + std::string(1024, 'e') + "\"";
+  for (const std::string& etag : {std::string("\"a\x01z\""), too_long}) {
+    server_.then({.headers = {{"ETag", etag}}, .body = "x"});
+  }
+  server_.then({.headers = {{"ETag", too_long.substr(2)}}, .body = "x"});
+  for (int i = 0; i < 2; ++i) {
+    const Result<ObjectInfo> info = head();
+    ASSERT_FALSE(info);
+    EXPECT_EQ(info.error().code, ErrorCode::kProtocol);
+    EXPECT_THAT(info.error().detail, HasSubstr("'ETag'"));
+  }
+  EXPECT_TRUE(head()) << "the control: 1 KiB";
+}
+
+TEST_F(HttpObjectStoreTest, TakesAHeaderThatIsTooLongForAProtocolError) {
+  server_.then({.headers = {{"ETag", "\"v\""}, {"X-Long", std::string(400'000, 'x')}}});
+  EXPECT_EQ(head().error().code, ErrorCode::kProtocol) << "this process lacks no memory";
 }
 
 TEST_F(HttpObjectStoreTest, RefusesGarbageForAListing) {

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client's write side against a server that does as it is told.
-#include <algorithm>
-#include <cstring>
 #include <future>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fakes/down_region.h"
-#include "fakes/fake_clock.h"
-#include "fakes/fake_region.h"
-#include "fakes/scripted_http_server.h"
 #include "s3/complete_upload_exchange.h"
-#include "s3/http_object_store.h"
-#include "s3rdmafs/base/checksum.h"
-#include "window.h"
+#include "writer_fixture.h"
 
 namespace s3rdmafs::s3 {
 namespace {
@@ -26,111 +19,6 @@ using fakes::SeenRequest;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr std::size_t kOffset = 64;
-const std::string kPartEtag = "\"p1\"";
-
-ScriptedAnswer ok(const std::string& etag = "\"new\"") { return {.headers = {{"ETag", etag}}}; }
-
-ScriptedAnswer rdma_ok(const std::string& count = "4096", const std::string& etag = "\"new\"") {
-  return {.headers = {{"ETag", etag},
-                      {"x-amz-rdma-reply", "200"},
-                      {"x-amz-rdma-bytes-transferred", count}}};
-}
-
-ScriptedAnswer upload_created() {
-  return {.body =
-              "<InitiateMultipartUploadResult><UploadId>up/1</UploadId>"
-              "</InitiateMultipartUploadResult>"};
-}
-
-ScriptedAnswer upload_completed(const std::string& etag = "\"whole\"") {
-  return {.body = "<CompleteMultipartUploadResult><ETag>" + etag +
-                  "</ETag></CompleteMultipartUploadResult>"};
-}
-
-/// "PUT /train/k partNumber=1&uploadId=up/1 token body"
-std::string summary(const SeenRequest& request) {
-  std::string text = request.method + " " + request.url;
-  if (!request.query.empty()) text += "?" + request.query;
-  if (request.headers.contains("x-amz-rdma-token")) text += " token";
-  if (!request.body.empty()) text += " body";
-  return text;
-}
-
-class ObjectWriterTest : public ::testing::Test {
- protected:
-  ObjectWriterTest() {
-    options_.bucket.name = "train";
-    options_.endpoint = {.url = server_.url(), .urls = {}, .region = "us-east-1", .ca_file = ""};
-    options_.rdma = {.mode = config::RdmaMode::kPrefer, .threshold_bytes = 1024, .shm_socket = ""};
-    options_.http = {
-        .event_threads = 2, .connections_max = 8, .connect_timeout = 2s, .request_timeout = 5s};
-    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms, .deadline = {}};
-    const auto bytes = region_.bytes();
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);
-  }
-
-  HttpObjectStore& store() {
-    if (!store_) store_.emplace(options_, credentials_, clock_, metrics_);
-    return *store_;
-  }
-
-  PutBody body(rdma::MemoryRegion& region, std::size_t length = kWindowBytes) {
-    return {.window = {.region = &region, .offset = kOffset, .length = length},
-            .crc64nvme = crc64nvme(0, region.bytes().subspan(kOffset, length))};
-  }
-
-  PutOutcome put(bool only_if_absent = false) {
-    std::promise<PutOutcome> promise;
-    store().put("k", body(region_), only_if_absent, in_10s(),
-                [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
-    return promise.get_future().get();
-  }
-  PutOutcome put_part(std::size_t length = kWindowBytes) {
-    std::promise<PutOutcome> promise;
-    store().upload_part("k", "up/1", 7, body(region_, length), in_10s(),
-                        [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
-    return promise.get_future().get();
-  }
-  Result<std::string> complete(std::vector<UploadedPart> parts = {{1, kPartEtag, 0}}) {
-    std::promise<Result<std::string>> promise;
-    store().complete_upload("k", "up/1", std::move(parts), in_10s(),
-                            [&](Result<std::string> etag) { promise.set_value(std::move(etag)); });
-    return promise.get_future().get();
-  }
-
-  /// Lets the store learn that the endpoint reads parts by RDMA, with one request; what comes then
-  /// is answered as given.
-  void learn_that_it_reads(const std::vector<ScriptedAnswer>& then) {
-    server_.then(rdma_ok());
-    for (const ScriptedAnswer& answer : then) server_.then(answer);
-    ASSERT_TRUE(put_part().etag);
-  }
-
-  std::vector<std::string> summaries() const {
-    std::vector<std::string> result;
-    for (const SeenRequest& request : server_.seen()) result.push_back(summary(request));
-    return result;
-  }
-  std::string window() const {
-    const auto bytes = region_.bytes().subspan(kOffset, kWindowBytes);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-  static Deadline in_10s() { return std::chrono::steady_clock::now() + 10s; }
-  std::uint64_t counted(const std::string& name, const std::string& labels = {}) {
-    return metrics_.counter(name, "", labels).value();
-  }
-
-  fakes::ScriptedHttpServer server_;
-  const SystemClock clock_;
-  metrics::Registry metrics_;
-  StaticCredentials credentials_{
-      {.access_key_id = "key", .secret_access_key = "secret", .session_token = ""}};
-  HttpObjectStore::Options options_;
-  fakes::FakeRegion region_{kOffset + kWindowBytes + 64};
-  std::optional<HttpObjectStore> store_;  // last: gone before what it borrows
-};
 
 // --- By HTTP ---
 
@@ -459,7 +347,8 @@ TEST_F(ObjectWriterTest, TellsThatAnUploadIsGoneIfNoCompletionWasLost) {
 TEST(CompletedUpload, IsGivenASecondMoreForEach32MiB) {
   constexpr std::uint64_t kPartBytes = 16ULL << 20;
   const auto parts = [](std::size_t count) {
-    return std::vector<UploadedPart>(count, {.number = 1, .etag = kPartEtag, .bytes = kPartBytes});
+    return std::vector<UploadedPart>(count,
+                                     {.number = 1, .etag = kPartEtag, .size_bytes = kPartBytes});
   };
   EXPECT_EQ(assembly_time(parts(1)), 0s);
   EXPECT_EQ(assembly_time(parts(2)), 1s);

@@ -10,6 +10,7 @@
 namespace s3rdmafs::s3 {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -43,6 +44,16 @@ TEST_F(RequestTest, PutsTheBucketIntoTheHostIfAsked) {
   EXPECT_EQ(request->url, "https://examplebucket.s3.example.com:443/k");
   EXPECT_THAT(request->headers, Contains("Host: examplebucket.s3.example.com"))
       << "without the scheme's own port, as it is signed";
+}
+
+TEST_F(RequestTest, SendsNoHeaderThatWouldBeginAnotherOne) {
+  for (const std::string bad : {"\"v1\"\r\nX-Injected: yes", "\n", "\x01", "\x7f"}) {
+    const auto request = build({.key = "k", .headers = {{"if-match", bad}}});
+    ASSERT_FALSE(request);
+    EXPECT_EQ(request.error().code, ErrorCode::kProtocol);
+    EXPECT_THAT(request.error().detail, AllOf(HasSubstr("if-match"), Not(HasSubstr("\n"))));
+  }
+  EXPECT_TRUE(build({.key = "k", .headers = {{"if-match", "\"v\xC3\xBC 1\""}}})) << "the control";
 }
 
 // The published AWS GET example, through the whole builder.
@@ -111,6 +122,33 @@ TEST(ResponseHeadersTest, TakesTwoRepliesForNone) {
   headers.add_line("x-amz-rdma-reply: 200\r\n", {});
   headers.add_line("x-amz-rdma-reply: 501\r\n", {});
   EXPECT_EQ(headers.rdma_reply, "200, 501");
+}
+
+TEST(ResponseHeadersTest, NamesTheHeaderThatCouldNotBeSentBack) {
+  for (const char* name : {"ETag", "Content-Range", "x-amz-rdma-reply", "x-amz-checksum-crc32c"}) {
+    ResponseHeaders headers;
+    headers.add_line(std::string(name) + ": a\x1b[31m\r\n", {});
+    EXPECT_STRCASEEQ(headers.unusable.c_str(), name);
+    headers.unusable.clear();
+    headers.add_line(std::string(name) + ": " + std::string(1025, 'x') + "\r\n", {});
+    EXPECT_STRCASEEQ(headers.unusable.c_str(), name);
+  }
+  ResponseHeaders fine;
+  fine.add_line("ETag: " + std::string(1024, 'x') + "\r\n", {});
+  fine.add_line("X-Other: \x01\r\n", {});
+  fine.add_line("Date: " + std::string(1025, 'x') + "\r\n", {});
+  EXPECT_EQ(fine.unusable, "") << "what is not kept does no harm";
+  EXPECT_EQ(fine.etag.size(), 1024U);
+}
+
+TEST(ResponseHeadersTest, TakesTheNearestTimeForOneThatNoClockHolds) {
+  ResponseHeaders headers;
+  headers.add_line("Last-Modified: Fri, 31 Dec 9999 23:59:59 GMT\r\n", {});
+  headers.add_line("Date: Sun, 01 Jan 1600 00:00:00 GMT\r\n", {});
+  constexpr std::time_t kIn2262 = 9'214'646'400;   // 2262-01-01
+  constexpr std::time_t kIn1678 = -9'214'560'000;  // 1678-01-01
+  EXPECT_GE(std::chrono::system_clock::to_time_t(headers.last_modified.value()), kIn2262);
+  EXPECT_LE(std::chrono::system_clock::to_time_t(headers.date.value()), kIn1678);
 }
 
 TEST(ResponseHeadersTest, IgnoresWhatItCannotRead) {

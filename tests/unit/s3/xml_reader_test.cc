@@ -12,11 +12,11 @@ std::string page(const std::string& inside) {
          inside + "</ListBucketResult>";
 }
 
-std::string contents(const std::string& key, const std::string& size = "7") {
-  return "<Contents><Key>" + key +
-         "</Key><LastModified>2009-10-12T17:50:30.000Z</LastModified><ETag>&quot;abc&quot;</ETag>"
-         "<Size>" +
-         size + "</Size></Contents>";
+std::string contents(const std::string& key, const std::string& size = "7",
+                     const std::string& etag = "&quot;abc&quot;",
+                     const std::string& modified = "2009-10-12T17:50:30.000Z") {
+  return "<Contents><Key>" + key + "</Key><LastModified>" + modified + "</LastModified><ETag>" +
+         etag + "</ETag><Size>" + size + "</Size></Contents>";
 }
 
 TEST(ParseListPage, ReadsObjectsPrefixesAndTheWayOn) {
@@ -68,6 +68,60 @@ TEST(ParseListPage, RefusesWhatIsNoListing) {
     ASSERT_FALSE(result) << text;
     EXPECT_EQ(result.error().code, ErrorCode::kProtocol) << text;
   }
+}
+
+// An ETag goes back to the server in If-Match.
+constexpr const char* kInjected = "&#34;a&#34;&#13;&#10;X-Injected: yes";
+
+TEST(ParseListPage, RefusesAnEtagThatWouldBeginAnotherHeader) {
+  for (const std::string& etag : {std::string(kInjected), std::string("&#27;"),
+                                  std::string("&#127;"), std::string(1025, 'e')}) {
+    const Result<ListPage> result = parse_list_page(page(contents("a", "7", etag)));
+    ASSERT_FALSE(result) << etag;
+    EXPECT_EQ(result.error().code, ErrorCode::kProtocol);
+  }
+  EXPECT_TRUE(parse_list_page(page(contents("a", "7", std::string(1024, 'e'))))) << "the control";
+}
+
+TEST(ParseListPage, TakesTheNearestTimeForOneThatNoClockHolds) {
+  const auto year_of = [](const std::string& modified) {
+    const Result<ListPage> result =
+        parse_list_page(page(contents("a", "7", "e", modified + "-06-01T00:00:00Z")));
+    const std::time_t seconds =
+        std::chrono::system_clock::to_time_t(result.value().objects.at(0).modified);
+    std::tm parts{};
+    ::gmtime_r(&seconds, &parts);
+    return parts.tm_year + 1900;
+  };
+  EXPECT_EQ(year_of("2263"), 2262);
+  EXPECT_EQ(year_of("9999"), 2262);
+  EXPECT_EQ(year_of("1600"), 1677);
+  EXPECT_EQ(year_of("0001"), 1677);
+  EXPECT_EQ(year_of("2261"), 2261) << "the control";
+  EXPECT_EQ(year_of("1678"), 1678);
+}
+
+TEST(ParseListPage, TakesANameThatIsThereTwiceOnce) {
+  const Result<ListPage> result = parse_list_page(
+      page(contents("b", "1") + contents("a", "2") + contents("b", "3") + contents("b", "4") +
+           "<CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes>"
+           "<CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes>"));
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->objects.size(), 2U);
+  EXPECT_EQ(result->objects[0].key, "b");
+  EXPECT_EQ(result->objects[0].size_bytes, 1U) << "the first one";
+  EXPECT_EQ(result->objects[1].key, "a");
+  EXPECT_EQ(result->common_prefixes, std::vector<std::string>{"p/"});
+}
+
+TEST(ParseCompletedEtag, RefusesAnEtagThatWouldBeginAnotherHeader) {
+  const auto completed = [](const std::string& etag) {
+    return parse_completed_etag("<CompleteMultipartUploadResult><ETag>" + etag +
+                                "</ETag></CompleteMultipartUploadResult>");
+  };
+  EXPECT_EQ(completed(kInjected).error().code, ErrorCode::kProtocol);
+  EXPECT_EQ(completed(std::string(1025, 'e')).error().code, ErrorCode::kProtocol);
+  EXPECT_EQ(completed("&quot;abc-2&quot;").value(), "\"abc-2\"");
 }
 
 TEST(ParseError, ReadsCodeAndMessageAndBearsAnythingElse) {

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the client's write side share: one server that does as it is told, one store,
+// one window of bytes to be stored.
+#pragma once
+
+#include <future>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fakes/fake_region.h"
+#include "fakes/scripted_http_server.h"
+#include "s3/http_object_store.h"
+#include "s3rdmafs/base/checksum.h"
+#include "window.h"
+
+namespace s3rdmafs::s3 {
+
+inline constexpr std::size_t kOffset = 64;
+inline const std::string kPartEtag = "\"p1\"";
+
+inline fakes::ScriptedAnswer ok(const std::string& etag = "\"new\"") {
+  return {.headers = {{"ETag", etag}}};
+}
+
+inline fakes::ScriptedAnswer rdma_ok(const std::string& count = "4096",
+                                     const std::string& etag = "\"new\"") {
+  return {.headers = {{"ETag", etag},
+                      {"x-amz-rdma-reply", "200"},
+                      {"x-amz-rdma-bytes-transferred", count}}};
+}
+
+inline fakes::ScriptedAnswer upload_created() {
+  return {.body =
+              "<InitiateMultipartUploadResult><UploadId>up/1</UploadId>"
+              "</InitiateMultipartUploadResult>"};
+}
+
+inline fakes::ScriptedAnswer upload_completed(const std::string& etag = "\"whole\"") {
+  return {.body = "<CompleteMultipartUploadResult><ETag>" + etag +
+                  "</ETag></CompleteMultipartUploadResult>"};
+}
+
+/// "PUT /train/k partNumber=1&uploadId=up/1 token body"
+inline std::string summary(const fakes::SeenRequest& request) {
+  std::string text = request.method + " " + request.url;
+  if (!request.query.empty()) text += "?" + request.query;
+  if (request.headers.contains("x-amz-rdma-token")) text += " token";
+  if (!request.body.empty()) text += " body";
+  return text;
+}
+
+/// Requests are made one after the other, and each waits for its end.
+class ObjectWriterTest : public ::testing::Test {
+ protected:
+  ObjectWriterTest() {
+    using namespace std::chrono_literals;
+    options_.bucket.name = "train";
+    options_.endpoint = {.url = server_.url(), .urls = {}, .region = "us-east-1", .ca_file = ""};
+    options_.rdma = {.mode = config::RdmaMode::kPrefer, .threshold_bytes = 1024, .shm_socket = ""};
+    options_.http = {
+        .event_threads = 2, .connections_max = 8, .connect_timeout = 2s, .request_timeout = 5s};
+    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms, .deadline = {}};
+    const auto bytes = region_.bytes();
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);
+  }
+
+  HttpObjectStore& store() {
+    if (!store_) store_.emplace(options_, credentials_, clock_, metrics_);
+    return *store_;
+  }
+
+  PutBody body(rdma::MemoryRegion& region, std::size_t length = kWindowBytes) {
+    return {.window = {.region = &region, .offset = kOffset, .length = length},
+            .crc64nvme = crc64nvme(0, region.bytes().subspan(kOffset, length))};
+  }
+
+  PutOutcome put(bool only_if_absent = false) {
+    std::promise<PutOutcome> promise;
+    store().put("k", body(region_), only_if_absent, in_10s(),
+                [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
+    return promise.get_future().get();
+  }
+  PutOutcome put_part(std::size_t length = kWindowBytes) {
+    std::promise<PutOutcome> promise;
+    store().upload_part("k", "up/1", 7, body(region_, length), in_10s(),
+                        [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
+    return promise.get_future().get();
+  }
+  Result<std::string> complete(std::vector<UploadedPart> parts = {{1, kPartEtag, 0}}) {
+    std::promise<Result<std::string>> promise;
+    store().complete_upload("k", "up/1", std::move(parts), in_10s(),
+                            [&](Result<std::string> etag) { promise.set_value(std::move(etag)); });
+    return promise.get_future().get();
+  }
+
+  /// Lets the store learn that the endpoint reads parts by RDMA, with one request; what comes then
+  /// is answered as given.
+  void learn_that_it_reads(const std::vector<fakes::ScriptedAnswer>& then) {
+    server_.then(rdma_ok());
+    for (const fakes::ScriptedAnswer& answer : then) server_.then(answer);
+    ASSERT_TRUE(put_part().etag);
+  }
+
+  std::vector<std::string> summaries() const {
+    std::vector<std::string> result;
+    for (const fakes::SeenRequest& request : server_.seen()) result.push_back(summary(request));
+    return result;
+  }
+  std::string window() const {
+    const auto bytes = region_.bytes().subspan(kOffset, kWindowBytes);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  static Deadline in_10s() { return std::chrono::steady_clock::now() + std::chrono::seconds(10); }
+  std::uint64_t counted(const std::string& name, const std::string& labels = {}) {
+    return metrics_.counter(name, "", labels).value();
+  }
+
+  fakes::ScriptedHttpServer server_;
+  const SystemClock clock_;
+  metrics::Registry metrics_;
+  StaticCredentials credentials_{
+      {.access_key_id = "key", .secret_access_key = "secret", .session_token = ""}};
+  HttpObjectStore::Options options_;
+  fakes::FakeRegion region_{kOffset + kWindowBytes + 64};
+  std::optional<HttpObjectStore> store_;  // last: gone before what it borrows
+};
+
+}  // namespace s3rdmafs::s3
