@@ -77,8 +77,9 @@ using ProcessId = std::int64_t;
 ///
 /// Which keys show: `a/b/c` is file c in directory a/b. A key ending in "/" only makes its
 /// directory exist. Where key `a` and keys below `a/` both exist, the directory shows and the file
-/// is hidden. Keys that cannot be a path (an empty, "." or ".." component, one over 255 bytes) are
-/// hidden. Every hidden name seen in a listing is counted in `vfs_hidden_keys_total`.
+/// is hidden. Keys that cannot be a path (an empty, "." or ".." component, one over 255 bytes, or
+/// more than 1,024 bytes in all) are hidden. Every hidden name seen in a listing is counted in
+/// `vfs_hidden_keys_total`.
 class FileSystem {
  public:
   struct Options {
