@@ -42,11 +42,11 @@ DirectoryHandle::DirectoryHandle(Context context, std::string prefix,
 }
 
 bool DirectoryHandle::can_serve(std::uint64_t offset) const {
-  return finished_ || names_.size() > std::max<std::uint64_t>(offset, kDots);
+  return cursor_.is_at_end() || names_.size() > std::max<std::uint64_t>(offset, kDots);
 }
 
 bool DirectoryHandle::wants_next_page(std::uint64_t offset) const {
-  return !finished_ && offset > kDots && offset >= newest_page_;
+  return !cursor_.is_at_end() && offset > kDots && offset >= newest_page_;
 }
 
 DirectoryHandle::Names DirectoryHandle::slice(std::uint64_t offset, std::size_t names_max) const {
@@ -79,14 +79,22 @@ void DirectoryHandle::fetch_page(Deadline deadline) {
   s3::ListRequest request{.prefix = prefix_, .delimiter = "/", .continuation_token = {}};
   {
     const MutexLock lock(mutex_);
-    request.continuation_token = next_token_;
+    request.continuation_token = cursor_.token();
   }
   context_.store.list(std::move(request), deadline,
                       [self = shared_from_this(), owner = context_.owner.lock(),
                        seen_at = context_.clock.now()](Result<s3::ListPage> page) {
                         if (!page) return self->on_failure(page.error());
+                        if (const auto passed = self->pass(*page); !passed) {
+                          return self->on_failure(passed.error());
+                        }
                         self->on_page(seen_at, std::move(*page));
                       });
+}
+
+Result<void> DirectoryHandle::pass(const s3::ListPage& page) {
+  const MutexLock lock(mutex_);
+  return cursor_.pass(page);
 }
 
 void DirectoryHandle::on_page(SeenAt seen_at, s3::ListPage page) {
@@ -97,8 +105,6 @@ void DirectoryHandle::on_page(SeenAt seen_at, s3::ListPage page) {
   std::optional<Deadline> next_deadline;
   {
     const MutexLock lock(mutex_);
-    next_token_ = page.next_token;
-    finished_ = next_token_.empty();
     const std::uint64_t hidden_before = listing_.hidden();
     added = listing_.add(std::move(page), seen_at);
     hidden = listing_.hidden() - hidden_before;

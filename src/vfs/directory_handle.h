@@ -16,6 +16,7 @@
 #include "s3rdmafs/metrics/registry.h"
 #include "vfs/directory_listing.h"
 #include "vfs/directory_order.h"
+#include "vfs/listing_cursor.h"
 #include "vfs/name_cache.h"
 
 namespace s3rdmafs::vfs {
@@ -59,6 +60,7 @@ class DirectoryHandle : public std::enable_shared_from_this<DirectoryHandle> {
   [[nodiscard]] bool wants_next_page(std::uint64_t offset) const REQUIRES(mutex_);
   [[nodiscard]] Names slice(std::uint64_t offset, std::size_t names_max) const REQUIRES(mutex_);
   void fetch_page(Deadline deadline);
+  Result<void> pass(const s3::ListPage& page);
   void on_page(SeenAt seen_at, s3::ListPage page);
   void on_failure(const Error& error);
 
@@ -69,8 +71,7 @@ class DirectoryHandle : public std::enable_shared_from_this<DirectoryHandle> {
   Names names_ GUARDED_BY(mutex_);
   std::size_t newest_page_ GUARDED_BY(mutex_) = 0;  ///< where in names_ it begins
   DirectoryListing listing_ GUARDED_BY(mutex_);
-  std::string next_token_ GUARDED_BY(mutex_);
-  bool finished_ GUARDED_BY(mutex_) = false;
+  ListingCursor cursor_ GUARDED_BY(mutex_);
   bool fetching_ GUARDED_BY(mutex_) = false;
   bool is_ahead_ GUARDED_BY(mutex_) = false;       ///< fetching, and nobody waited when it began
   std::deque<Reader> waiting_ GUARDED_BY(mutex_);  ///< not empty only while fetching

@@ -17,6 +17,7 @@
 #include "vfs/file_system.h"
 #include "vfs/handle_table.h"
 #include "vfs/inode_table.h"
+#include "vfs/listing_cursor.h"
 #include "vfs/name_cache.h"
 #include "vfs/name_resolver.h"
 #include "vfs/open_files.h"
@@ -95,7 +96,7 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   void store_empty(std::string key, Deadline deadline, Done<void> done);
   void remove_key(const std::string& key, const std::string& name_key, Deadline deadline,
                   Done<void> done);
-  void remove_if_empty(std::string prefix, std::string continuation_token, Deadline deadline,
+  void remove_if_empty(std::string prefix, ListingCursor cursor, Deadline deadline,
                        Done<void> done);
   /// We changed what this key (a directory's without its last "/") stands for.
   void changed(const std::string& key);

@@ -156,6 +156,15 @@ TEST_F(DirectoryHandleTest, AFailedPageFailsAllWhoWaitAndIsAskedForAgain) {
   EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ");
 }
 
+TEST_F(DirectoryHandleTest, AServerThatRepeatsItsContinuationTokenEndsTheListing) {
+  const auto handle = open_in_pages_of_two(8);
+  store_.repeat_tokens();
+  EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ");
+  EXPECT_EQ(text(read(*handle, 3)), "Protocol");
+  EXPECT_EQ(lists(), 2U);
+  EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ") << "what came before stays readable";
+}
+
 TEST_F(DirectoryHandleTest, PagesWithoutANameToShowAreReadThrough) {
   store_.set_page_keys_max(1);
   for (const char* key : {".", "..", "//x", "z"}) store_.put(key, "");
