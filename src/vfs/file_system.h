@@ -15,6 +15,7 @@
 #include "s3/object_store.h"
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/units.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "upload/uploads.h"
 
@@ -89,6 +90,8 @@ class FileSystem {
     /// Files up to here are got whole when they are opened first (OpenFile::content); at most what
     /// one ObjectReader::read gives. 0: none.
     std::uint64_t content_bytes_max = 0;
+    /// What the listings of open directories may take; beyond, reading on fails with kNoMemory.
+    std::uint64_t listing_bytes_max = 512 * kMiB;
   };
 
   /// What a mount that may write has more.

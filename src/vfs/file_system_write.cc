@@ -33,6 +33,7 @@ std::unexpected<Error> read_only() {
 void FileSystem::Impl::changed(const std::string& key) {
   names_.outdate(key, clock_.now());
   resolver_->outdate(key);
+  snapshots_.forget(prefix_of(key));
 }
 
 // Open, write, sync, close

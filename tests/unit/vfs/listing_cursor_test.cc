@@ -50,9 +50,9 @@ TEST(ListingCursorTest, PagesThatLeadInACircleAreAProtocolErrorInTheEnd) {
   }
 }
 
-TEST(ListingCursorTest, AMillionPagesPassWhereEachTokenIsNew) {
+TEST(ListingCursorTest, AHundredThousandPagesPassWhereEachTokenIsNew) {
   ListingCursor cursor;
-  for (int page = 0; page < 1'000'000; ++page) {
+  for (int page = 0; page < 100'000; ++page) {
     ASSERT_TRUE(cursor.pass(page_with(std::to_string(page)))) << page;
   }
 }
