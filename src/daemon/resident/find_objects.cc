@@ -7,6 +7,7 @@
 #include "daemon/resident/find_objects.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -47,14 +48,22 @@ class Finder {
 
  private:
   using Components = std::span<const std::string>;
+  struct Listing {
+    explicit Listing(const std::string& prefix) : names(prefix) {}
+    vfs::DirectoryListing names;
+    vfs::ListingCursor cursor;
+  };
   /// A directory to look through: for what these components name, for all below it without any.
   struct Directory {
     std::string prefix;
     Components wanted;
+    std::unique_ptr<Listing> begun = nullptr;
   };
 
   Result<void> plan(std::string prefix, Components wanted) {
-    if (++directories_ > bucket_.objects_max) return too_many("directories");
+    if (++directories_ > bucket_.directories_max) {
+      return too_many(bucket_.directories_max, "directories");
+    }
     planned_.push_back({std::move(prefix), wanted});
     return {};
   }
@@ -69,41 +78,43 @@ class Finder {
   }
 
   Result<void> look_through(Directory directory) {
-    while (!directory.wanted.empty() && !has_wildcard(directory.wanted.front())) {
+    while (!directory.begun && !directory.wanted.empty() &&
+           !has_wildcard(directory.wanted.front())) {
       const std::string key = directory.prefix + directory.wanted.front();
       directory.wanted = directory.wanted.subspan(1);
       if (directory.wanted.empty()) return add_named(key);
       directory.prefix = vfs::directory_prefix(key);
     }
-    const std::size_t planned_before = planned_.size();
-    auto done = list(directory);
-    // The last one planned is the next one looked through.
-    std::reverse(planned_.begin() + static_cast<std::ptrdiff_t>(planned_before), planned_.end());
-    return done;
+    return list_page(std::move(directory));
   }
 
-  Result<void> list(const Directory& directory) {
-    vfs::DirectoryListing listing(directory.prefix);
-    vfs::ListingCursor cursor;
-    while (!cursor.is_at_end()) {
-      if (!goes_on_()) return cancelled();
-      const vfs::SeenAt seen_at = bucket_.clock.now();
-      auto page = await<Result<s3::ListPage>>([&](auto done) {
-        bucket_.store.list(
-            {.prefix = directory.prefix, .delimiter = "/", .continuation_token = cursor.token()},
-            deadline(), std::move(done));
-      });
-      if (!page) return std::unexpected(page.error());
-      if (auto passed = cursor.pass(*page); !passed) return passed;
-      for (vfs::ListedName& listed : listing.add(std::move(*page), seen_at)) {
-        if (auto done = take(directory, listed); !done) return done;
-      }
+  // What the page has of directories comes before the next page: too many objects are noticed soon.
+  Result<void> list_page(Directory directory) {
+    if (!goes_on_()) return cancelled();
+    if (!directory.begun) directory.begun = std::make_unique<Listing>(directory.prefix);
+    vfs::ListingCursor& cursor = directory.begun->cursor;
+    const vfs::SeenAt seen_at = bucket_.clock.now();
+    auto page = await<Result<s3::ListPage>>([&](auto done) {
+      bucket_.store.list(
+          {.prefix = directory.prefix, .delimiter = "/", .continuation_token = cursor.token()},
+          deadline(), std::move(done));
+    });
+    if (!page) return std::unexpected(page.error());
+    if (auto passed = cursor.pass(*page); !passed) return passed;
+    std::vector<vfs::ListedName> names = directory.begun->names.add(std::move(*page), seen_at);
+    const Components wanted = directory.wanted;
+    if (!cursor.is_at_end()) planned_.push_back(std::move(directory));
+
+    const std::size_t planned_before = planned_.size();
+    for (vfs::ListedName& listed : names) {
+      if (auto done = take(wanted, listed); !done) return done;
     }
+    // The last one planned is the next one looked through.
+    std::reverse(planned_.begin() + static_cast<std::ptrdiff_t>(planned_before), planned_.end());
     return {};
   }
 
-  Result<void> take(const Directory& directory, vfs::ListedName& listed) {
-    Components wanted = directory.wanted;
+  Result<void> take(Components wanted, vfs::ListedName& listed) {
     if (!wanted.empty()) {
       if (!matches(wanted.front(), listed.name)) return {};
       wanted = wanted.subspan(1);
@@ -125,15 +136,15 @@ class Finder {
   }
 
   Result<void> add(s3::ObjectInfo& object) {
-    if (found_.size() >= bucket_.objects_max) return too_many("objects");
+    if (found_.size() >= bucket_.objects_max) return too_many(bucket_.objects_max, "objects");
     found_.push_back(std::move(object));
     return {};
   }
 
-  [[nodiscard]] std::unexpected<Error> too_many(std::string_view what) const {
-    return fail(ErrorCode::kTooLarge,
-                fmt::format("more than {} {}; name fewer", bucket_.objects_max, what));
+  static std::unexpected<Error> too_many(std::size_t most, std::string_view what) {
+    return fail(ErrorCode::kTooLarge, fmt::format("more than {} {}; name fewer", most, what));
   }
+
   [[nodiscard]] Deadline deadline() const { return bucket_.clock.now() + bucket_.request_timeout; }
   static std::unexpected<Error> cancelled() {
     return fail(ErrorCode::kCancelled, "nobody waits for it any more");

@@ -22,7 +22,8 @@ struct Bucket {
   const Clock& clock;
   std::string prefix;                         ///< of the mount: empty or ending in "/"
   std::chrono::milliseconds request_timeout;  ///< with all attempts
-  std::size_t objects_max = kObjectsMax;      ///< what one path may stand for, and list
+  std::size_t objects_max = kObjectsMax;      ///< what one path may stand for
+  std::size_t directories_max = kObjectsMax;  ///< and may have listed for it
 };
 
 /// The objects that a path of the mount stands for: a file; all that is below a directory; each
@@ -31,9 +32,8 @@ struct Bucket {
 /// pattern comes first. Blocks for one request after another.
 ///
 /// @param goes_on  asked between two requests; false: kCancelled
-/// Errors: kNotFound (nothing is called so), kTooLarge (more than objects_max objects
-/// or directories), kCancelled, and the
-/// store's.
+/// Errors: kNotFound (nothing is called so), kTooLarge (too many objects or
+/// directories), kCancelled, and the store's.
 [[nodiscard]] Result<std::vector<s3::ObjectInfo>> find_objects(
     const Bucket& bucket, const std::string& pattern, const std::function<bool()>& goes_on);
 

@@ -149,7 +149,7 @@ TEST_F(FindObjectsTest, ATreeOfDirectoriesWithoutAnEndIsTooLarge) {
                       .clock = clock_,
                       .prefix = "",
                       .request_timeout = std::chrono::seconds(30),
-                      .objects_max = 10'000};
+                      .directories_max = 10'000};
   const auto found = find_objects(bucket, "*", [] { return true; });
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kTooLarge);
