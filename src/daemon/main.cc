@@ -7,11 +7,15 @@
 #include <vector>
 
 #include "daemon/verbs.h"
+#include "s3rdmafs/base/printable.h"
 
 namespace s3rdmafs::daemon {
 
 int report(const Error& error) {
-  std::fprintf(stderr, "s3rdmafs: %s\n", error.detail.c_str());
+  // A mount file's mistakes come one a line, and have no text but the user's own.
+  const bool has_lines = error.code == ErrorCode::kConfig;
+  const std::string text = has_lines ? printable_lines(error.detail) : printable(error.detail);
+  std::fprintf(stderr, "s3rdmafs: %s\n", text.c_str());
   return kExitFailure;
 }
 
@@ -34,7 +38,7 @@ int run(std::span<char*> argv) {
   const std::vector<std::string> arguments(argv.begin(), argv.end());
   const auto command = parse_command_line(arguments, S3RDMAFS_VERSION);
   if (!command) {
-    std::fprintf(stderr, "s3rdmafs: %s\n", command.error().detail.c_str());
+    std::fprintf(stderr, "s3rdmafs: %s\n", printable_lines(command.error().detail).c_str());
     const bool is_doctor = arguments.size() > 1 && arguments[1] == "doctor";
     return is_doctor ? kExitDoctorUsage : kExitUsage;
   }
