@@ -12,10 +12,12 @@
 namespace s3rdmafs::daemon {
 
 int report(const Error& error) {
-  // A mount file's mistakes come one a line, and have no text but the user's own.
-  const bool has_lines = error.code == ErrorCode::kConfig;
-  const std::string text = has_lines ? printable_lines(error.detail) : printable(error.detail);
-  std::fprintf(stderr, "s3rdmafs: %s\n", text.c_str());
+  std::fprintf(stderr, "s3rdmafs: %s\n", printable(error.detail).c_str());
+  return kExitFailure;
+}
+
+int report_mistakes(const Error& error) {
+  std::fprintf(stderr, "s3rdmafs: %s\n", printable_lines(error.detail).c_str());
   return kExitFailure;
 }
 

@@ -12,7 +12,7 @@ namespace s3rdmafs::daemon {
 int run_config(const ConfigCommand& command) {
   const auto loaded = config::load_mount_config(
       command.file, config::Environment::of_this_process(), command.overrides);
-  if (!loaded) return report(loaded.error());
+  if (!loaded) return report_mistakes(loaded.error());
   for (const std::string& warning : loaded->warnings) {
     std::fprintf(stderr, "s3rdmafs: warning: %s\n", printable(warning).c_str());
   }
