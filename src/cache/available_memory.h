@@ -7,7 +7,7 @@
 namespace s3rdmafs::cache {
 
 /// The memory that can be taken before the kernel kills somebody for it: what /proc/meminfo calls
-/// available, or less where a control group of this process (version 2) leaves less. The largest
+/// available, or less where a control group of this process leaves less. The largest
 /// number where nothing is known.
 ///
 /// @param root  where /proc and /sys are; tests have their own

@@ -35,7 +35,8 @@ Result<Credentials> from_file(const std::filesystem::path& file, const std::stri
                      .access_key_id = keys.access_key_id,
                      .secret_access_key = keys.secret_access_key,
                      .session_token = keys.session_token,
-                     .origin = fmt::format("{} [{}]", file.string(), profile)};
+                     .origin = fmt::format("{} [{}]", file.string(), profile),
+                     .warning = open_secret_warning(file, contents->mode)};
 }
 
 Result<Credentials> from_aws_variables(const Environment& environment) {

@@ -16,6 +16,7 @@ struct Credentials {
   std::string secret_access_key;
   std::string session_token;  ///< empty: none
   std::string origin;         ///< for the log: "the mount file", "/root/.aws/credentials [default]"
+  std::string warning = {};   ///< of the file they are from, for the log; empty: none
 };
 
 /// Finds the keys of a mount. The first of these that says anything decides; what it says must then

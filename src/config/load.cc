@@ -308,10 +308,8 @@ void warn_if_readable_by_others(const std::filesystem::path& file, mode_t mode,
   const bool holds_secret = std::ranges::any_of(loaded.sources, [&](const auto& entry) {
     return entry.first->is_secret && entry.second.starts_with(file.string() + ":");
   });
-  if (!holds_secret || (mode & (S_IRGRP | S_IROTH)) == 0) return;
-  loaded.warnings.push_back(fmt::format(
-      "{} holds a secret key and has mode {:04o}, so that others may read it; run: chmod 600 {}",
-      file.string(), mode & 07777, file.string()));
+  const std::string warning = open_secret_warning(file, mode);
+  if (holds_secret && !warning.empty()) loaded.warnings.push_back(warning);
 }
 
 }  // namespace
@@ -329,7 +327,12 @@ Result<LoadedConfig> load_mount_config(const std::filesystem::path& file,
   if (!contents) return std::unexpected(contents.error());
   Result<LoadedConfig> loaded =
       load_mount_config_text(contents->text, file.string(), environment, overrides);
-  if (loaded) warn_if_readable_by_others(file, contents->mode, *loaded);
+  if (!loaded) return loaded;
+  warn_if_readable_by_others(file, contents->mode, *loaded);
+  if (environment.is_root) {
+    const std::string warning = open_to_change_warning(file, *contents);
+    if (!warning.empty()) loaded->warnings.push_back(warning);
+  }
   return loaded;
 }
 

@@ -184,6 +184,7 @@ struct MountConfig {
   struct Metadata {
     std::chrono::milliseconds ttl{};           ///< how long a name's answer may be reused
     std::chrono::milliseconds negative_ttl{};  ///< the same for "no such name"
+    std::uint64_t listing_bytes_max = 0;       ///< of all open directories together
   } metadata;
 
   struct Mount {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/unique_fd.h"
 #include "s3rdmafs/base/units.h"
 
@@ -22,6 +23,26 @@ std::unexpected<Error> refuse(const std::filesystem::path& file, std::string_vie
 
 }  // namespace
 
+std::string open_secret_warning(const std::filesystem::path& file, mode_t mode) {
+  if ((mode & (S_IRGRP | S_IROTH)) == 0) return {};
+  return fmt::format(
+      "{} holds a secret key and has mode {:04o}, so that others may read it; run: chmod 600 {}",
+      file.string(), mode & 07777, file.string());
+}
+
+std::string open_to_change_warning(const std::filesystem::path& file, const SmallFile& contents) {
+  if (contents.owner != 0) {
+    return fmt::format(
+        "{} belongs to user {}, who thereby decides what root mounts; run: chown root {}",
+        file.string(), contents.owner, file.string());
+  }
+  const bool is_groups = (contents.mode & S_IWGRP) != 0 && contents.group != 0;
+  if (!is_groups && (contents.mode & S_IWOTH) == 0) return {};
+  return fmt::format(
+      "{} has mode {:04o}, so that others may change what root mounts; run: chmod go-w {}",
+      file.string(), contents.mode & 07777, file.string());
+}
+
 Result<SmallFile> read_small_file(const std::filesystem::path& file) {
   // O_NONBLOCK: a FIFO given by mistake must not hang the mount before it is refused below.
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -34,7 +55,8 @@ Result<SmallFile> read_small_file(const std::filesystem::path& file) {
     return refuse(file, "is larger than 1 MiB; expected a short text file");
   }
 
-  SmallFile result{.text = {}, .mode = status.st_mode & 07777};
+  SmallFile result{
+      .text = {}, .mode = status.st_mode & 07777, .owner = status.st_uid, .group = status.st_gid};
   char buffer[16 * 1024];
   while (true) {
     const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);

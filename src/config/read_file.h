@@ -13,7 +13,15 @@ namespace s3rdmafs::config {
 struct SmallFile {
   std::string text;
   mode_t mode = 0;  ///< permission bits
+  uid_t owner = 0;
+  gid_t group = 0;
 };
+
+/// What to warn of where others than its owner may read a file that holds a secret; else empty.
+[[nodiscard]] std::string open_secret_warning(const std::filesystem::path& file, mode_t mode);
+/// What to warn of where others than root may write a file that root goes by; else empty.
+[[nodiscard]] std::string open_to_change_warning(const std::filesystem::path& file,
+                                                 const SmallFile& contents);
 
 /// Reads a regular file of at most 1 MiB: a larger one is no mount or credentials file, and reading
 /// it would only cost memory. Errors: kConfig, "FILE: why".

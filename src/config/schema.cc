@@ -316,6 +316,10 @@ constexpr Key kKeys[] = {
     {"metadata", "negative_ttl",
      Duration{[](MountConfig& c) -> auto& { return c.metadata.negative_ttl; }, 0ms, kDay},
      Default{"1s"}, "How long \"no such name\" may be reused."},
+    // Some 2.5 million names in directories that are open at the same time.
+    {"metadata", "listing_memory",
+     Size{[](MountConfig& c) -> auto& { return c.metadata.listing_bytes_max; }, kMiB, 16 * kTiB, 1},
+     Default{"512MiB"}, "What the listings of open directories may take, about 200 bytes a name."},
 
     {"mount", "point", Text{[](MountConfig& c) -> auto& { return c.mount.point; }, check_path},
      Default{""}, "Where to mount; empty: the command line says."},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parent waits on a pipe that only the daemon holds. "+" means ready; anything else is the
-// error, for a person; nothing at all means that the daemon died. So the wait ends whatever
-// happens, and its length is bounded by the daemon's own deadlines.
+// error, for a person, or what the daemon said when an exception ended it; nothing at all means
+// that it was killed. So the wait ends whatever happens, and its length is bounded by the daemon's
+// own deadlines.
 #include "daemon/background.h"
 
 #include <fcntl.h>
@@ -9,8 +10,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <exception>
 #include <string>
 
+#include "daemon/last_words.h"
+#include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/unique_fd.h"
 
 namespace s3rdmafs::daemon {
@@ -44,15 +48,27 @@ void leave_terminal() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null.get(), fd);
 }
 
+Result<void> run_to_its_end(const Service& service, const std::function<void()>& ready) {
+  try {
+    return service(ready);
+  } catch (const std::exception&) {
+    const std::string reason = reason_of(std::current_exception());
+    spdlog::critical("the daemon ends: {}", reason);
+    return fail(ErrorCode::kSystem, "the daemon ended: " + reason);
+  }
+}
+
 [[noreturn]] void run_daemon(const Service& service, UniqueFd to_parent) {
   ::setsid();
   if (::chdir("/") != 0) ::_exit(1);  // so that no other file system is kept busy
+  leave_last_words(to_parent.get());
   const auto ready = [&to_parent] {
     leave_terminal();
+    leave_last_words(-1);
     write_all(to_parent.get(), std::string_view(&kReady, 1));
     to_parent.reset();
   };
-  const auto result = service(ready);
+  const auto result = run_to_its_end(service, ready);
   if (!result && to_parent) write_all(to_parent.get(), result.error().detail);
   ::_exit(result ? 0 : 1);
 }
@@ -71,10 +87,14 @@ Result<void> run_in_background(const Service& service) {
   to_parent.reset();
   const std::string answer = read_to_end(from_daemon.get());
   if (answer == std::string_view(&kReady, 1)) return {};
-  ::waitpid(child, nullptr, 0);
-  return fail(
-      ErrorCode::kSystem,
-      answer.empty() ? "the daemon died before the mount answered; its log says more" : answer);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!answer.empty()) return fail(ErrorCode::kSystem, answer);
+  return fail(ErrorCode::kSystem,
+              fmt::format("the daemon ended before the mount answered: {} {}; its log or the "
+                          "kernel's may say why",
+                          WIFSIGNALED(status) ? "signal" : "exit status",
+                          WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
 }
 
 }  // namespace s3rdmafs::daemon

@@ -7,11 +7,17 @@
 #include <vector>
 
 #include "daemon/verbs.h"
+#include "s3rdmafs/base/printable.h"
 
 namespace s3rdmafs::daemon {
 
 int report(const Error& error) {
-  std::fprintf(stderr, "s3rdmafs: %s\n", error.detail.c_str());
+  std::fprintf(stderr, "s3rdmafs: %s\n", printable(error.detail).c_str());
+  return kExitFailure;
+}
+
+int report_mistakes(const Error& error) {
+  std::fprintf(stderr, "s3rdmafs: %s\n", printable_lines(error.detail).c_str());
   return kExitFailure;
 }
 
@@ -34,7 +40,7 @@ int run(std::span<char*> argv) {
   const std::vector<std::string> arguments(argv.begin(), argv.end());
   const auto command = parse_command_line(arguments, S3RDMAFS_VERSION);
   if (!command) {
-    std::fprintf(stderr, "s3rdmafs: %s\n", command.error().detail.c_str());
+    std::fprintf(stderr, "s3rdmafs: %s\n", printable_lines(command.error().detail).c_str());
     const bool is_doctor = arguments.size() > 1 && arguments[1] == "doctor";
     return is_doctor ? kExitDoctorUsage : kExitUsage;
   }

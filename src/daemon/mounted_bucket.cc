@@ -204,7 +204,8 @@ Result<void> MountedBucket::Layers::build_mount() {
       vfs::FileSystem::Options{.prefix = config.bucket.prefix,
                                .ttl = config.metadata.ttl,
                                .negative_ttl = config.metadata.negative_ttl,
-                               .content_bytes_max = kContentBytesMax},
+                               .content_bytes_max = kContentBytesMax,
+                               .listing_bytes_max = config.metadata.listing_bytes_max},
       writing, objects.get());
   context.reset(new fuse::MountContext{.file_system = *file_system,
                                        .clock = clock,

@@ -5,15 +5,16 @@
 #include "config/load.h"
 #include "config/print.h"
 #include "daemon/verbs.h"
+#include "s3rdmafs/base/printable.h"
 
 namespace s3rdmafs::daemon {
 
 int run_config(const ConfigCommand& command) {
   const auto loaded = config::load_mount_config(
       command.file, config::Environment::of_this_process(), command.overrides);
-  if (!loaded) return report(loaded.error());
+  if (!loaded) return report_mistakes(loaded.error());
   for (const std::string& warning : loaded->warnings) {
-    std::fprintf(stderr, "s3rdmafs: warning: %s\n", warning.c_str());
+    std::fprintf(stderr, "s3rdmafs: warning: %s\n", printable(warning).c_str());
   }
   std::fputs(config::print_config(*loaded).c_str(), stdout);
   return kExitSuccess;

@@ -10,8 +10,10 @@
 #include "config/load.h"
 #include "daemon/background.h"
 #include "daemon/descriptors.h"
+#include "daemon/last_words.h"
 #include "daemon/mount_point.h"
 #include "daemon/mounted_bucket.h"
+#include "daemon/private_memory.h"
 #include "daemon/readiness.h"
 #include "daemon/verbs.h"
 #include "s3rdmafs/base/log.h"
@@ -39,7 +41,7 @@ Result<void> set_up_mount_log(const config::MountConfig& config, bool foreground
   return set_up_log(config.log.level, LogSink::kSyslog);
 }
 
-Result<MountPlan> plan_mount(const MountCommand& command, const config::LoadedConfig& loaded,
+Result<MountPlan> plan_mount(const MountCommand& command, config::LoadedConfig& loaded,
                              const config::Environment& environment) {
   MountPlan plan;
   plan.config = loaded.config;
@@ -56,6 +58,7 @@ Result<MountPlan> plan_mount(const MountCommand& command, const config::LoadedCo
 
   const auto found = config::resolve_credentials(loaded.config.credentials, environment);
   if (!found) return std::unexpected(found.error());
+  if (!found->warning.empty()) loaded.warnings.push_back(found->warning);
   plan.credentials = {.anonymous = found->anonymous,
                       .access_key_id = found->access_key_id,
                       .secret_access_key = found->secret_access_key,
@@ -87,12 +90,13 @@ Result<void> serve_mount(const MountPlan& plan, const std::function<void()>& rea
 }  // namespace
 
 int run_mount(const MountCommand& command) {
+  keep_memory_private();
   if (auto entered = enter_namespace(command.mount_namespace); !entered) {
     return report(entered.error());
   }
   const auto environment = config::Environment::of_this_process();
-  const auto loaded = config::load_mount_config(command.file, environment, command.overrides);
-  if (!loaded) return report(loaded.error());
+  auto loaded = config::load_mount_config(command.file, environment, command.overrides);
+  if (!loaded) return report_mistakes(loaded.error());
   const auto plan = plan_mount(command, *loaded, environment);
   if (!plan) return report(plan.error());
   if (command.fake) return kExitSuccess;
@@ -104,6 +108,7 @@ int run_mount(const MountCommand& command) {
     for (const std::string& warning : loaded->warnings) spdlog::warn("{}", warning);
     return serve_mount(*plan, ready);
   };
+  if (command.foreground) leave_last_words(-1);
   const auto result = command.foreground ? serve([] {}) : run_in_background(serve);
   return result ? kExitSuccess : report(result.error());
 }

@@ -23,5 +23,7 @@ inline constexpr int kExitDoctorUsage = 64;
 
 /// Prints "s3rdmafs: detail" and returns kExitFailure.
 [[nodiscard]] int report(const Error& error);
+/// The same for the mistakes in a mount file, which come one a line and have no text of a server's.
+[[nodiscard]] int report_mistakes(const Error& error);
 
 }  // namespace s3rdmafs::daemon

@@ -6,9 +6,9 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <tuple>
 
+#include "metrics/runtime_folder.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/thread_name.h"
 #include "s3rdmafs/base/unix_socket.h"
@@ -18,13 +18,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kPollTime{200};  // how soon the end of the mount is noticed
 constexpr std::chrono::seconds kSendTimeout{2};
-
-std::string runtime_folder() {
-  if (::geteuid() == 0) return "/run/s3rdmafs";
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment
-  if (const char* folder = std::getenv("XDG_RUNTIME_DIR")) return std::string(folder) + "/s3rdmafs";
-  return "/tmp/s3rdmafs-" + std::to_string(::geteuid());
-}
 
 // FNV-1a: a file name of fixed length for any path, since sun_path holds 107 bytes.
 std::uint64_t hash_of(std::string_view text) {
@@ -38,7 +31,8 @@ std::uint64_t hash_of(std::string_view text) {
 }  // namespace
 
 std::string stats_socket_path(std::string_view mount_point) {
-  return fmt::format("{}/{:016x}.sock", runtime_folder(), hash_of(mount_point));
+  return fmt::format("{}/{:016x}.sock", runtime_folder(RuntimePlaces::of_this_process()),
+                     hash_of(mount_point));
 }
 
 Result<std::unique_ptr<StatsSocket>> StatsSocket::listen(const Registry& registry,

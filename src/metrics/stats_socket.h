@@ -14,7 +14,8 @@
 namespace s3rdmafs::metrics {
 
 /// Where the daemon of a mount point answers: under /run/s3rdmafs for root, under XDG_RUNTIME_DIR
-/// (or /tmp/s3rdmafs-UID) for others. The same for the same absolute path.
+/// (or /tmp/s3rdmafs-UID, or ~/.s3rdmafs where somebody else has that one) for others. The same for
+/// the same absolute path.
 [[nodiscard]] std::string stats_socket_path(std::string_view mount_point);
 
 /// Serves a registry's Prometheus text on a UNIX socket: who connects is sent the text and hung up

@@ -1,79 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
-#include "s3/object_store.h"
-#include "s3rdmafs/base/callback.h"
-#include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
-#include "s3rdmafs/metrics/registry.h"
-#include "vfs/directory_listing.h"
-#include "vfs/directory_order.h"
-#include "vfs/name_cache.h"
+#include "vfs/directory_snapshot.h"
 
 namespace s3rdmafs::vfs {
 
-/// An open directory: a snapshot that grows by a page of the listing when somebody reads beyond its
-/// end, and a page ahead of who reads on from the first. Offsets are places in the snapshot: 0 is
-/// ".", 1 is "..". Thread-safe.
-class DirectoryHandle : public std::enable_shared_from_this<DirectoryHandle> {
+/// An open directory: reads one snapshot, which other handles may read as well, until it is
+/// rewound. Thread-safe.
+class DirectoryHandle {
  public:
-  /// What a handle needs of its mount; borrowed.
-  struct Context {
-    s3::ObjectStore& store;
-    const Clock& clock;
-    NameCache& names;       ///< is fed with every name listed
-    DirectoryOrder& order;  ///< and so is this
-    metrics::Counter& hidden_keys;
-    std::weak_ptr<const void> owner = {};  ///< of the names and the order
-  };
+  using OpenSnapshot = std::function<std::shared_ptr<DirectorySnapshot>(const std::string& prefix)>;
 
-  DirectoryHandle(Context context, std::string prefix, const std::string& root_prefix);
+  explicit DirectoryHandle(std::shared_ptr<DirectorySnapshot> snapshot)
+      : snapshot_(std::move(snapshot)) {}
 
-  /// Up to `names_max` names from `offset` on, at least one unless the directory ends there. The
-  /// names of the first page come with "." and "..", so that a directory that cannot be listed
-  /// fails at once. After a failure the next read asks for the same page again.
-  void read(std::uint64_t offset, std::size_t names_max, Deadline deadline,
-            Done<std::vector<ListedName>> done);
+  /// What a read at `offset` reads. A read that begins again (rewinddir) lets go of the snapshot
+  /// and opens one as a new handle would.
+  [[nodiscard]] std::shared_ptr<DirectorySnapshot> snapshot_at(std::uint64_t offset,
+                                                               const OpenSnapshot& open);
 
-  /// The name at a place that read() has given out.
-  [[nodiscard]] std::optional<ListedName> at(std::uint64_t offset) const;
+  /// What the newest read reads.
+  [[nodiscard]] std::shared_ptr<DirectorySnapshot> snapshot() const;
 
  private:
-  using Names = std::vector<ListedName>;
-  struct Reader {
-    std::uint64_t offset;
-    std::size_t names_max;
-    Deadline deadline;
-    Done<Names> done;
-  };
-
-  [[nodiscard]] bool can_serve(std::uint64_t offset) const REQUIRES(mutex_);
-  [[nodiscard]] bool wants_next_page(std::uint64_t offset) const REQUIRES(mutex_);
-  [[nodiscard]] Names slice(std::uint64_t offset, std::size_t names_max) const REQUIRES(mutex_);
-  void fetch_page(Deadline deadline);
-  void on_page(SeenAt seen_at, s3::ListPage page);
-  void on_failure(const Error& error);
-
-  const Context context_;
-  const std::string prefix_;
-
-  mutable Mutex mutex_;  // lock order 2
-  Names names_ GUARDED_BY(mutex_);
-  std::size_t newest_page_ GUARDED_BY(mutex_) = 0;  ///< where in names_ it begins
-  DirectoryListing listing_ GUARDED_BY(mutex_);
-  std::string next_token_ GUARDED_BY(mutex_);
-  bool finished_ GUARDED_BY(mutex_) = false;
-  bool fetching_ GUARDED_BY(mutex_) = false;
-  bool is_ahead_ GUARDED_BY(mutex_) = false;       ///< fetching, and nobody waited when it began
-  std::deque<Reader> waiting_ GUARDED_BY(mutex_);  ///< not empty only while fetching
+  mutable Mutex mutex_;  // lock order 2a
+  std::shared_ptr<DirectorySnapshot> snapshot_ GUARDED_BY(mutex_);
+  bool was_read_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace s3rdmafs::vfs

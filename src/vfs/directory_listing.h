@@ -19,7 +19,8 @@ struct ListedName {
 };
 
 /// Turns the pages of one directory's listing (delimiter "/") into its names: each once, those that
-/// cannot be names hidden, files hidden by a directory of the same name. Reentrant.
+/// cannot be names hidden, files hidden by a directory of the same name. A server may ignore the
+/// delimiter: then the keys below a directory stand for it. Reentrant.
 class DirectoryListing {
  public:
   explicit DirectoryListing(std::string prefix) : prefix_(std::move(prefix)) {}
@@ -32,6 +33,8 @@ class DirectoryListing {
   [[nodiscard]] std::uint64_t hidden() const { return hidden_; }
 
  private:
+  void add_object(s3::ObjectInfo object, SeenAt seen_at);
+  void add_prefix(std::string prefix, SeenAt seen_at);
   void add_file(s3::ObjectInfo object, SeenAt seen_at);
   void add_directory(std::string prefix, SeenAt seen_at);
   void pass(std::string_view position);
@@ -39,6 +42,7 @@ class DirectoryListing {
   const std::string prefix_;
   std::vector<ListedName> undecided_;  ///< files that a directory may yet hide; a stack
   std::vector<ListedName> certain_;
+  std::string newest_directory_;  ///< its prefix, whether it could be shown or not
   std::uint64_t hidden_ = 0;
 };
 

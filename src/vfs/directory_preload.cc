@@ -31,8 +31,9 @@ std::optional<s3::ListRequest> DirectoryPreload::on_asked(const std::string& key
   ++pages_;
   directory.asked = 0;
   directory.is_listing = true;
-  return s3::ListRequest{
-      .prefix = std::move(prefix), .delimiter = "/", .continuation_token = directory.next_token};
+  return s3::ListRequest{.prefix = std::move(prefix),
+                         .delimiter = "/",
+                         .continuation_token = directory.cursor.token()};
 }
 
 DirectoryPreload::Listed DirectoryPreload::on_page(const s3::ListRequest& asked, s3::ListPage page,
@@ -42,18 +43,19 @@ DirectoryPreload::Listed DirectoryPreload::on_page(const s3::ListRequest& asked,
   if (found == directories_.end()) return {};
   Directory& directory = found->second;
   // Forgotten and begun anew: this page does not continue that listing.
-  if (!directory.is_listing || directory.next_token != asked.continuation_token) return {};
-  std::string next_token = page.next_token;
+  if (!directory.is_listing || directory.cursor.token() != asked.continuation_token) return {};
+  if (!directory.cursor.pass(page)) {
+    directories_.erase(found);
+    return {};
+  }
   Listed listed{.position = directory.listed,
                 .names = directory.listing.add(std::move(page), seen_at)};
   directory.is_listing = false;
   directory.listed += listed.names.size();
-  if (next_token.empty()) {
+  if (directory.cursor.is_at_end()) {
     directories_.erase(found);
   } else if (directory.listed > names_max_) {
     directory.is_given_up = true;
-  } else {
-    directory.next_token = std::move(next_token);
   }
   return listed;
 }

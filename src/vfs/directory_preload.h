@@ -12,6 +12,7 @@
 #include "s3/object_store.h"
 #include "s3rdmafs/base/mutex.h"
 #include "vfs/directory_listing.h"
+#include "vfs/listing_cursor.h"
 
 namespace s3rdmafs::vfs {
 
@@ -54,7 +55,7 @@ class DirectoryPreload {
     explicit Directory(const std::string& prefix) : listing(prefix) {}
 
     DirectoryListing listing;
-    std::string next_token;   // empty: the first page
+    ListingCursor cursor;
     std::size_t asked = 0;    // names, since the last page
     std::size_t listed = 0;   // names that were certain
     bool is_listing = false;  // a page is under way

@@ -52,6 +52,10 @@ FileSystem::Impl::Impl(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
       order_(kOrderedFilesMax),
       preload_(kPreloadedNamesMax),
       resolver_(std::make_shared<NameResolver>(store, clock, names_, metrics)),
+      snapshot_budget_(std::make_shared<SnapshotBudget>(
+          options_.listing_bytes_max,
+          metrics.gauge("vfs_listings_bytes", "Memory that listings of open directories take."))),
+      snapshots_(options_.ttl),
       files_(cache, metrics),
       whole_(whole),
       writing_(writing) {
@@ -152,9 +156,13 @@ Result<std::uint64_t> FileSystem::Impl::open_directory(Ino ino) {
   if (!inode->node.is_directory) {
     return fail(ErrorCode::kNotDirectory, "'" + key + "' is a file");
   }
-  return directories_.add(std::make_shared<DirectoryHandle>(
-      DirectoryHandle::Context{store_, clock_, names_, order_, hidden_keys_, weak_from_this()}, key,
-      options_.prefix));
+  return directories_.add(std::make_shared<DirectoryHandle>(open_snapshot(key)));
+}
+
+std::shared_ptr<DirectorySnapshot> FileSystem::Impl::open_snapshot(const std::string& prefix) {
+  return snapshots_.get(
+      {store_, clock_, names_, order_, hidden_keys_, snapshot_budget_, weak_from_this()}, prefix,
+      options_.prefix);
 }
 
 void FileSystem::Impl::read_directory(std::uint64_t handle, std::uint64_t offset,
@@ -162,27 +170,29 @@ void FileSystem::Impl::read_directory(std::uint64_t handle, std::uint64_t offset
                                       Done<std::vector<DirectoryEntry>> done) {
   const std::shared_ptr<DirectoryHandle> directory = directories_.find(handle);
   if (!directory) return done(no_such_handle(handle));
-  directory->read(offset, entries_max, deadline,
-                  [self = shared_from_this(), offset,
-                   done = std::move(done)](Result<std::vector<ListedName>> names) mutable {
-                    if (!names) return done(std::unexpected(std::move(names.error())));
-                    std::vector<DirectoryEntry> entries;
-                    entries.reserve(names->size());
-                    for (ListedName& listed : *names) {
-                      const Ino ino = self->inodes_.number_of(listed.node);
-                      entries.push_back({.name = std::move(listed.name),
-                                         .attributes = self->attributes_of(ino, listed.node),
-                                         .next_offset = ++offset});
-                    }
-                    done(std::move(entries));
-                  });
+  const auto snapshot = directory->snapshot_at(
+      offset, [this](const std::string& prefix) { return open_snapshot(prefix); });
+  snapshot->read(offset, entries_max, deadline,
+                 [self = shared_from_this(), offset,
+                  done = std::move(done)](Result<std::vector<ListedName>> names) mutable {
+                   if (!names) return done(std::unexpected(std::move(names.error())));
+                   std::vector<DirectoryEntry> entries;
+                   entries.reserve(names->size());
+                   for (ListedName& listed : *names) {
+                     const Ino ino = self->inodes_.number_of(listed.node);
+                     entries.push_back({.name = std::move(listed.name),
+                                        .attributes = self->attributes_of(ino, listed.node),
+                                        .next_offset = ++offset});
+                   }
+                   done(std::move(entries));
+                 });
 }
 
 Entry FileSystem::Impl::remember(std::uint64_t handle, const DirectoryEntry& entry) {
   const std::shared_ptr<DirectoryHandle> directory = directories_.find(handle);
   if (!directory) return {};
-  const std::optional<ListedName> listed = directory->at(entry.next_offset - 1);
-  if (!listed) return {};
+  const std::optional<ListedName> listed = directory->snapshot()->at(entry.next_offset - 1);
+  if (!listed || listed->name != entry.name) return {};  // rewound meanwhile
   return give_to_kernel(listed->node, listed->seen_at);
 }
 
@@ -224,6 +234,7 @@ void FileSystem::Impl::get_content(OpenFile opened, Deadline deadline, Done<Open
 void FileSystem::Impl::on_stale(Ino ino, const std::string& key) {
   inodes_.distrust(ino);
   names_.erase(key);
+  snapshots_.forget(prefix_of(key));
 }
 
 void FileSystem::Impl::open(Ino ino, Deadline deadline, Done<OpenFile> done) {

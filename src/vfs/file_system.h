@@ -15,6 +15,7 @@
 #include "s3/object_store.h"
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/units.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "upload/uploads.h"
 
@@ -77,8 +78,9 @@ using ProcessId = std::int64_t;
 ///
 /// Which keys show: `a/b/c` is file c in directory a/b. A key ending in "/" only makes its
 /// directory exist. Where key `a` and keys below `a/` both exist, the directory shows and the file
-/// is hidden. Keys that cannot be a path (an empty, "." or ".." component, one over 255 bytes) are
-/// hidden. Every hidden name seen in a listing is counted in `vfs_hidden_keys_total`.
+/// is hidden. Keys that cannot be a path (an empty, "." or ".." component, one over 255 bytes, or
+/// more than 1,024 bytes in all) are hidden. Every hidden name seen in a listing is counted in
+/// `vfs_hidden_keys_total`.
 class FileSystem {
  public:
   struct Options {
@@ -88,6 +90,8 @@ class FileSystem {
     /// Files up to here are got whole when they are opened first (OpenFile::content); at most what
     /// one ObjectReader::read gives. 0: none.
     std::uint64_t content_bytes_max = 0;
+    /// What the listings of open directories may take; beyond, reading on fails with kNoMemory.
+    std::uint64_t listing_bytes_max = 512 * kMiB;
   };
 
   /// What a mount that may write has more.

@@ -17,9 +17,12 @@
 #include "vfs/file_system.h"
 #include "vfs/handle_table.h"
 #include "vfs/inode_table.h"
+#include "vfs/listing_cursor.h"
 #include "vfs/name_cache.h"
 #include "vfs/name_resolver.h"
 #include "vfs/open_files.h"
+#include "vfs/shared_snapshots.h"
+#include "vfs/snapshot_budget.h"
 #include "vfs/written_files.h"
 
 namespace s3rdmafs::vfs {
@@ -75,6 +78,8 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   Entry give_to_kernel(const Node& node, SeenAt seen_at);
   /// Gives the version behind `ino` if its name still stands for it. Errors: as open().
   void confirm_version(Ino ino, Deadline deadline, Done<s3::ObjectInfo> done);
+  /// What a new handle of the directory `prefix` reads.
+  std::shared_ptr<DirectorySnapshot> open_snapshot(const std::string& prefix);
   void fetch_whole(Ino ino, s3::ObjectInfo object, Deadline deadline, Done<OpenFile> done);
   void open_version(Ino ino, const s3::ObjectInfo& object,
                     std::shared_ptr<const cache::ResidentObject> whole, Deadline deadline,
@@ -95,7 +100,7 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   void store_empty(std::string key, Deadline deadline, Done<void> done);
   void remove_key(const std::string& key, const std::string& name_key, Deadline deadline,
                   Done<void> done);
-  void remove_if_empty(std::string prefix, std::string continuation_token, Deadline deadline,
+  void remove_if_empty(std::string prefix, ListingCursor cursor, Deadline deadline,
                        Done<void> done);
   /// We changed what this key (a directory's without its last "/") stands for.
   void changed(const std::string& key);
@@ -110,6 +115,8 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   DirectoryOrder order_;
   DirectoryPreload preload_;
   const std::shared_ptr<NameResolver> resolver_;
+  const std::shared_ptr<SnapshotBudget> snapshot_budget_;
+  SharedSnapshots snapshots_;
   HandleTable<DirectoryHandle> directories_;
   OpenFiles files_;
   cache::ResidentObjects* const whole_;

@@ -33,6 +33,7 @@ std::unexpected<Error> read_only() {
 void FileSystem::Impl::changed(const std::string& key) {
   names_.outdate(key, clock_.now());
   resolver_->outdate(key);
+  snapshots_.forget(prefix_of(key));
 }
 
 // Open, write, sync, close
@@ -254,15 +255,13 @@ void FileSystem::Impl::remove_directory(Ino parent, std::string_view name, Deadl
 
 // Two entries tell: the directory's own object, which sorts first, and one in it. Where not even
 // the first is there, the directory went with its last file, and there is nothing to do.
-void FileSystem::Impl::remove_if_empty(std::string prefix, std::string continuation_token,
-                                       Deadline deadline, Done<void> done) {
-  s3::ListRequest request{.prefix = prefix,
-                          .delimiter = "/",
-                          .continuation_token = std::move(continuation_token),
-                          .keys_max = 2};
+void FileSystem::Impl::remove_if_empty(std::string prefix, ListingCursor cursor, Deadline deadline,
+                                       Done<void> done) {
+  s3::ListRequest request{
+      .prefix = prefix, .delimiter = "/", .continuation_token = cursor.token(), .keys_max = 2};
   store_.list(std::move(request), deadline,
-              [self = shared_from_this(), prefix = std::move(prefix), deadline,
-               done = std::move(done)](Result<s3::ListPage> page) mutable {
+              [self = shared_from_this(), prefix = std::move(prefix), cursor = std::move(cursor),
+               deadline, done = std::move(done)](Result<s3::ListPage> page) mutable {
                 if (!page) return done(std::unexpected(std::move(page.error())));
                 bool is_empty = page->common_prefixes.empty() && !self->written_->any_below(prefix);
                 for (const s3::ObjectInfo& object : page->objects) {
@@ -270,8 +269,11 @@ void FileSystem::Impl::remove_if_empty(std::string prefix, std::string continuat
                 }
                 if (!is_empty)
                   return done(fail(ErrorCode::kNotEmpty, "'" + prefix + "' is not empty"));
-                if (!page->next_token.empty()) {
-                  return self->remove_if_empty(prefix, std::move(page->next_token), deadline,
+                if (auto passed = cursor.pass(*page); !passed) {
+                  return done(std::unexpected(std::move(passed.error())));
+                }
+                if (!cursor.is_at_end()) {
+                  return self->remove_if_empty(prefix, std::move(cursor), deadline,
                                                std::move(done));
                 }
                 const std::string name_key = prefix.substr(0, prefix.size() - 1);

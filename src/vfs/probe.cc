@@ -8,6 +8,7 @@
 
 #include "s3rdmafs/base/mutex.h"
 #include "vfs/key_path.h"
+#include "vfs/listing_cursor.h"
 
 namespace s3rdmafs::vfs {
 namespace {
@@ -20,17 +21,17 @@ class Probe : public std::enable_shared_from_this<Probe> {
       : store_(store), key_(std::move(key)), deadline_(deadline), done_(std::move(done)) {}
 
   void start() {
-    list(/*continuation_token=*/{});
+    list();
     store_.head(key_, deadline_, [self = shared_from_this()](Result<s3::ObjectInfo> object) {
       self->on_head(std::move(object));
     });
   }
 
  private:
-  void list(std::string continuation_token) {
+  void list() {
     store_.list({.prefix = directory_prefix(key_),
                  .delimiter = "/",
-                 .continuation_token = std::move(continuation_token),
+                 .continuation_token = cursor_.token(),
                  .keys_max = 1},
                 deadline_, [self = shared_from_this()](Result<s3::ListPage> page) {
                   self->on_page(std::move(page));
@@ -60,7 +61,10 @@ class Probe : public std::enable_shared_from_this<Probe> {
       return finish(Node::directory(directory_prefix(key_)));
     }
     // A page may be empty although others follow it.
-    if (!page->next_token.empty()) return list(std::move(page->next_token));
+    if (auto passed = cursor_.pass(*page); !passed) {
+      return finish(std::unexpected(std::move(passed.error())));
+    }
+    if (!cursor_.is_at_end()) return list();
     std::optional<Outcome> outcome;
     {
       const MutexLock lock(mutex_);
@@ -78,6 +82,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   const std::string key_;
   const Deadline deadline_;
   Done<std::optional<Node>> done_;
+  ListingCursor cursor_;  ///< of one page after another
 
   Mutex mutex_;                                                // leaf
   bool no_directory_ GUARDED_BY(mutex_) = false;               ///< the listing was empty

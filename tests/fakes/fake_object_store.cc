@@ -52,6 +52,16 @@ void FakeObjectStore::set_page_keys_max(std::uint32_t keys_max) {
   page_keys_max_ = keys_max;
 }
 
+void FakeObjectStore::ignore_delimiters() {
+  const MutexLock lock(mutex_);
+  ignores_delimiters_ = true;
+}
+
+void FakeObjectStore::repeat_tokens() {
+  const MutexLock lock(mutex_);
+  repeats_tokens_ = true;
+}
+
 void FakeObjectStore::set_path(s3::Path path) {
   const MutexLock lock(mutex_);
   path_ = path;
@@ -232,7 +242,7 @@ Result<s3::ListPage> FakeObjectStore::answer_list(const s3::ListRequest& request
       break;
     }
     const auto& [key, object] = *at;
-    const std::size_t delimiter = request.delimiter.empty()
+    const std::size_t delimiter = request.delimiter.empty() || ignores_delimiters_
                                       ? std::string::npos
                                       : key.find(request.delimiter, request.prefix.size());
     if (delimiter == std::string::npos) {
@@ -245,6 +255,9 @@ Result<s3::ListPage> FakeObjectStore::answer_list(const s3::ListRequest& request
       token = kAfterPrefix + prefix;
       skip_below(prefix);
     }
+  }
+  if (repeats_tokens_ && !request.continuation_token.empty()) {
+    page.next_token = request.continuation_token;
   }
   return page;
 }

@@ -65,6 +65,10 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
 
   /// The most keys a page of a listing has, whatever the client asks for.
   void set_page_keys_max(std::uint32_t keys_max);
+  /// Listings have every key below their prefix, whatever delimiter was asked for.
+  void ignore_delimiters();
+  /// Each page of a listing but the first says that the next one comes by the same token again.
+  void repeat_tokens();
   /// By which path the bytes of a get or put are said to have gone; kRdma to begin with.
   void set_path(s3::Path path);
   /// The next `count` calls of this operation fail, with nothing done.
@@ -148,6 +152,8 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   std::map<std::string, Upload> uploads_ GUARDED_BY(mutex_);  // by id
   std::uint64_t versions_ GUARDED_BY(mutex_) = 0;
   std::uint32_t page_keys_max_ GUARDED_BY(mutex_) = 1000;
+  bool ignores_delimiters_ GUARDED_BY(mutex_) = false;
+  bool repeats_tokens_ GUARDED_BY(mutex_) = false;
   s3::Path path_ GUARDED_BY(mutex_) = s3::Path::kRdma;
   std::map<Operation, std::deque<s3::GetFailure>> failures_ GUARDED_BY(mutex_);
   Verdict verdict_ GUARDED_BY(mutex_);

@@ -20,11 +20,11 @@ enum class LogSink {
   kSyslog,         ///< for daemons that have no standard error
 };
 
-/// Sends the process's log to `sink` at `level` ("trace", "debug", "info", "warn", "error").
-/// Call once, before threads start. Errors: kInvalidArgument for another level.
+/// Sends the process's log to `sink` at `level` ("trace", "debug", "info", "warn", "error"), each
+/// message as printable(). Call once, before threads. Errors: kInvalidArgument for another level.
 [[nodiscard]] Result<void> set_up_log(std::string_view level, LogSink sink);
 
-/// The same, into a file that is appended to. Errors: kSystem where it cannot be opened.
+/// The same, into a file, made with mode 0600. Errors: kSystem: no file, or a symbolic link.
 [[nodiscard]] Result<void> set_up_log_file(std::string_view level, const std::string& path);
 
 }  // namespace s3rdmafs

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // One listing for each directory on the way, so that "data/*/x.bin" lists data/ and nothing below
 // it, and each name means here what it means in the mount.
+//
+// What is still to be listed is a list and no recursion: how deep the directories go is the
+// server's word.
 #include "daemon/resident/find_objects.h"
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "daemon/await.h"
@@ -12,6 +18,7 @@
 #include "s3rdmafs/base/log.h"
 #include "vfs/directory_listing.h"
 #include "vfs/key_path.h"
+#include "vfs/listing_cursor.h"
 #include "vfs/probe.h"
 
 namespace s3rdmafs::daemon {
@@ -24,14 +31,12 @@ class Finder {
 
   Result<std::vector<s3::ObjectInfo>> find(const std::string& pattern) {
     const std::vector<std::string> components = components_of(pattern);
-    Result<void> done;
-    if (components.empty()) {
-      done = add_all_below(bucket_.prefix);
-    } else {
-      done = add_named(bucket_.prefix + pattern);
-      const bool may_match = done && found_.empty() && has_wildcard(pattern);
-      if (may_match) done = add_matches(bucket_.prefix, components);
-    }
+    Result<void> done =
+        components.empty() ? plan(bucket_.prefix, {}) : add_named(bucket_.prefix + pattern);
+    if (done) done = work_off();
+    const bool may_match = done && found_.empty() && has_wildcard(pattern);
+    if (may_match) done = plan(bucket_.prefix, components);
+    if (done) done = work_off();
     if (!done) return std::unexpected(done.error());
     if (found_.empty()) {
       return fail(ErrorCode::kNotFound, has_wildcard(pattern)
@@ -42,6 +47,83 @@ class Finder {
   }
 
  private:
+  using Components = std::span<const std::string>;
+  struct Listing {
+    explicit Listing(const std::string& prefix) : names(prefix) {}
+    vfs::DirectoryListing names;
+    vfs::ListingCursor cursor;
+  };
+  /// A directory to look through: for what these components name, for all below it without any.
+  struct Directory {
+    std::string prefix;
+    Components wanted;
+    std::unique_ptr<Listing> begun = nullptr;
+  };
+
+  Result<void> plan(std::string prefix, Components wanted) {
+    if (++directories_ > bucket_.directories_max) {
+      return too_many(bucket_.directories_max, "directories");
+    }
+    planned_.push_back({std::move(prefix), wanted});
+    return {};
+  }
+
+  Result<void> work_off() {
+    while (!planned_.empty()) {
+      Directory next = std::move(planned_.back());
+      planned_.pop_back();
+      if (auto done = look_through(std::move(next)); !done) return done;
+    }
+    return {};
+  }
+
+  Result<void> look_through(Directory directory) {
+    while (!directory.begun && !directory.wanted.empty() &&
+           !has_wildcard(directory.wanted.front())) {
+      const std::string key = directory.prefix + directory.wanted.front();
+      directory.wanted = directory.wanted.subspan(1);
+      if (directory.wanted.empty()) return add_named(key);
+      directory.prefix = vfs::directory_prefix(key);
+    }
+    return list_page(std::move(directory));
+  }
+
+  // What the page has of directories comes before the next page: too many objects are noticed soon.
+  Result<void> list_page(Directory directory) {
+    if (!goes_on_()) return cancelled();
+    if (!directory.begun) directory.begun = std::make_unique<Listing>(directory.prefix);
+    vfs::ListingCursor& cursor = directory.begun->cursor;
+    const vfs::SeenAt seen_at = bucket_.clock.now();
+    auto page = await<Result<s3::ListPage>>([&](auto done) {
+      bucket_.store.list(
+          {.prefix = directory.prefix, .delimiter = "/", .continuation_token = cursor.token()},
+          deadline(), std::move(done));
+    });
+    if (!page) return std::unexpected(page.error());
+    if (auto passed = cursor.pass(*page); !passed) return passed;
+    std::vector<vfs::ListedName> names = directory.begun->names.add(std::move(*page), seen_at);
+    const Components wanted = directory.wanted;
+    if (!cursor.is_at_end()) planned_.push_back(std::move(directory));
+
+    const std::size_t planned_before = planned_.size();
+    for (vfs::ListedName& listed : names) {
+      if (auto done = take(wanted, listed); !done) return done;
+    }
+    // The last one planned is the next one looked through.
+    std::reverse(planned_.begin() + static_cast<std::ptrdiff_t>(planned_before), planned_.end());
+    return {};
+  }
+
+  Result<void> take(Components wanted, vfs::ListedName& listed) {
+    if (!wanted.empty()) {
+      if (!matches(wanted.front(), listed.name)) return {};
+      wanted = wanted.subspan(1);
+    }
+    s3::ObjectInfo& object = listed.node.object;
+    if (listed.node.is_directory) return plan(std::move(object.key), wanted);
+    return wanted.empty() ? add(object) : Result<void>();
+  }
+
   Result<void> add_named(const std::string& key) {
     if (key.size() > vfs::kKeyBytesMax) return {};
     if (!goes_on_()) return cancelled();
@@ -49,61 +131,18 @@ class Finder {
         [&](auto done) { vfs::probe(bucket_.store, key, deadline(), std::move(done)); });
     if (!node) return std::unexpected(node.error());
     if (!*node) return {};
-    if ((*node)->is_directory) return add_all_below((*node)->object.key);
+    if ((*node)->is_directory) return plan((*node)->object.key, {});
     return add((*node)->object);
   }
 
-  Result<void> add_all_below(const std::string& prefix) {
-    return for_each_name(prefix, [this](vfs::ListedName& listed) -> Result<void> {
-      if (listed.node.is_directory) return add_all_below(listed.node.object.key);
-      return add(listed.node.object);
-    });
-  }
-
-  Result<void> add_matches(const std::string& prefix, std::span<const std::string> components) {
-    const std::string& first = components.front();
-    const auto rest = components.subspan(1);
-    if (!has_wildcard(first)) {
-      const std::string key = prefix + first;
-      return rest.empty() ? add_named(key) : add_matches(vfs::directory_prefix(key), rest);
-    }
-    return for_each_name(prefix, [&](vfs::ListedName& listed) -> Result<void> {
-      if (!matches(first, listed.name)) return {};
-      if (listed.node.is_directory) {
-        const std::string& below = listed.node.object.key;
-        return rest.empty() ? add_all_below(below) : add_matches(below, rest);
-      }
-      return rest.empty() ? add(listed.node.object) : Result<void>();
-    });
-  }
-
   Result<void> add(s3::ObjectInfo& object) {
-    if (found_.size() >= bucket_.objects_max) {
-      return fail(ErrorCode::kTooLarge,
-                  fmt::format("more than {} objects; name fewer", bucket_.objects_max));
-    }
+    if (found_.size() >= bucket_.objects_max) return too_many(bucket_.objects_max, "objects");
     found_.push_back(std::move(object));
     return {};
   }
 
-  Result<void> for_each_name(const std::string& prefix,
-                             const std::function<Result<void>(vfs::ListedName&)>& visit) {
-    vfs::DirectoryListing listing(prefix);
-    std::string token;
-    do {
-      if (!goes_on_()) return cancelled();
-      const vfs::SeenAt seen_at = bucket_.clock.now();
-      auto page = await<Result<s3::ListPage>>([&](auto done) {
-        bucket_.store.list({.prefix = prefix, .delimiter = "/", .continuation_token = token},
-                           deadline(), std::move(done));
-      });
-      if (!page) return std::unexpected(page.error());
-      token = page->next_token;
-      for (vfs::ListedName& listed : listing.add(std::move(*page), seen_at)) {
-        if (auto done = visit(listed); !done) return done;
-      }
-    } while (!token.empty());
-    return {};
+  static std::unexpected<Error> too_many(std::size_t most, std::string_view what) {
+    return fail(ErrorCode::kTooLarge, fmt::format("more than {} {}; name fewer", most, what));
   }
 
   [[nodiscard]] Deadline deadline() const { return bucket_.clock.now() + bucket_.request_timeout; }
@@ -114,6 +153,8 @@ class Finder {
   const Bucket& bucket_;
   const std::function<bool()>& goes_on_;
   std::vector<s3::ObjectInfo> found_;
+  std::vector<Directory> planned_;  ///< the next one last
+  std::size_t directories_ = 0;     ///< planned until now
 };
 
 }  // namespace

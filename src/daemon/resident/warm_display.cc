@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/printable.h"
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::daemon {
@@ -42,20 +43,6 @@ double seconds_between(std::chrono::steady_clock::time_point from,
                        std::chrono::steady_clock::time_point to) {
   constexpr double kLeast = 1e-3;  // nothing to divide by
   return std::max(kLeast, std::chrono::duration<double>(to - from).count());
-}
-
-// Names and servers' texts may have any bytes, and a terminal would do what they say. UTF-8 is left
-// as it is, but for its controls, which are 0xc2 and one of 0x80 to 0x9f.
-std::string without_controls(std::string_view text) {
-  std::string shown(text);
-  char before = ' ';
-  for (char& c : shown) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_utf8_control = before == '\xc2' && byte >= 0x80 && byte < 0xa0;
-    before = c;
-    if (byte < ' ' || byte == 0x7f || is_utf8_control) c = '?';
-  }
-  return shown;
 }
 
 // As networks and devices are rated: by powers of ten.
@@ -149,7 +136,7 @@ void WarmDisplay::complain(std::string_view text) {
   clear_line();
   has_problem_ = true;
   std::fflush(out_);
-  fmt::print(stderr, "s3rdmafs: {}\n", without_controls(text));
+  fmt::print(stderr, "s3rdmafs: {}\n", printable(text));
 }
 
 void WarmDisplay::clear_line() {

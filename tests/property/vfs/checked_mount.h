@@ -45,6 +45,9 @@ class CheckedMount {
   CheckedMount(const CheckedMount&) = delete;
   CheckedMount& operator=(const CheckedMount&) = delete;
 
+  /// From now on the server lists all keys below a prefix, which must make no difference.
+  void ignore_delimiters() { store_.ignore_delimiters(); }
+
   /// Runs commands until one has an outcome the model does not allow. Returns what is wrong, or "".
   std::string run(const std::vector<Command>& commands);
 

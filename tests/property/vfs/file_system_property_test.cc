@@ -60,6 +60,13 @@ RC_GTEST_PROP(FileSystemProperty, WithCachingEveryAnswerIsTheBucketAsItWasWithin
   RC_ASSERT(CheckedMount(kTtl).run(commands) == "");
 }
 
+RC_GTEST_PROP(FileSystemProperty, AServerThatIgnoresDelimitersMakesNoDifference, ()) {
+  const auto commands = *command_lists();
+  CheckedMount mount(kNoTtl);
+  mount.ignore_delimiters();
+  RC_ASSERT(mount.run(commands) == "");
+}
+
 // The controls: the same commands find mistakes, of which each is made on purpose.
 class PlantedBugTest : public testing::TestWithParam<PlantedBug> {
  protected:

@@ -48,6 +48,26 @@ TEST_F(AvailableMemoryTest, IsLessWhereAControlGroupAboveLeavesLess) {
   EXPECT_EQ(available(), 80'000U) << "the page cache gives way";
 }
 
+TEST_F(AvailableMemoryTest, IsLessWhereAControlGroupOfVersion1LeavesLess) {
+  write("proc/meminfo", "MemAvailable:    400 kB\n");
+  write("proc/self/cgroup", "12:cpu,cpuacct:/cpu\n7:hugetlb,memory:/docker/x\n0::/unified\n");
+  write("sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes", "100000\n");
+  write("sys/fs/cgroup/memory/docker/x/memory.usage_in_bytes", "50000\n");
+  write("sys/fs/cgroup/memory/docker/x/memory.stat",
+        "active_file 1\ntotal_inactive_file 20000\ntotal_active_file 10000\n");
+  EXPECT_EQ(available(), 80'000U);
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(available(), 80'000U) << "what is unlimited limits nothing";
+  write("sys/fs/cgroup/memory/cpu/memory.limit_in_bytes", "1\n");
+  EXPECT_EQ(available(), 80'000U) << "the group of another controller";
+}
+
+TEST_F(AvailableMemoryTest, IsLessInAContainerThatSeesItsOwnGroupOfVersion1Only) {
+  write("proc/self/cgroup", "7:memory:/docker/of-the-host\n");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "100000\n");
+  EXPECT_EQ(available(), 100'000U);
+}
+
 TEST_F(AvailableMemoryTest, IsNothingWhereAControlGroupIsFull) {
   write("proc/self/cgroup", "0::/job\n");
   write("sys/fs/cgroup/job/memory.max", "1000\n");

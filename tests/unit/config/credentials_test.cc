@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/credentials.h"
 
+#include <sys/stat.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -84,6 +86,15 @@ TEST_F(ResolveCredentials, ListsWhereItLookedWhenNothingIsThere) {
                              HasSubstr("credentials.anonymous")));
   environment_.home.clear();
   EXPECT_THAT(found(), HasSubstr("HOME is not set"));
+}
+
+TEST_F(ResolveCredentials, WarnsOfAFileThatOthersMayRead) {
+  config_.file = file_;
+  ASSERT_EQ(::chmod(file_.c_str(), 0644), 0);
+  EXPECT_THAT(resolve_credentials(config_, environment_)->warning,
+              HasSubstr("chmod 600 " + file_.string()));
+  ASSERT_EQ(::chmod(file_.c_str(), 0600), 0);
+  EXPECT_EQ(resolve_credentials(config_, environment_)->warning, "");
 }
 
 }  // namespace

@@ -295,6 +295,27 @@ TEST(LoadMountConfig, WarnsOfASecretInAFileThatOthersMayRead) {
   EXPECT_THAT(load_mount_config(with_secret, {})->warnings, IsEmpty());
 }
 
+TEST(LoadMountConfig, WarnsRootOfAFileThatOthersMayWrite) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("train.toml", kRequiredKeys);
+  const Environment root{.is_root = true};
+  ASSERT_EQ(::chmod(file.c_str(), 0666), 0);
+  EXPECT_THAT(load_mount_config(file, {})->warnings, IsEmpty()) << "the control: not root";
+  if (::geteuid() != 0) {
+    EXPECT_THAT(load_mount_config(file, root)->warnings, ElementsAre(HasSubstr("chown root")));
+    return;
+  }
+  EXPECT_THAT(load_mount_config(file, root)->warnings, ElementsAre(HasSubstr("chmod go-w")));
+  ASSERT_EQ(::chmod(file.c_str(), 0644), 0);
+  EXPECT_THAT(load_mount_config(file, root)->warnings, IsEmpty());
+  ASSERT_EQ(::chmod(file.c_str(), 0664), 0);
+  EXPECT_THAT(load_mount_config(file, root)->warnings, IsEmpty()) << "the group is root's";
+  ASSERT_EQ(::chown(file.c_str(), 0, 12345), 0);
+  EXPECT_THAT(load_mount_config(file, root)->warnings, ElementsAre(HasSubstr("chmod go-w")));
+  ASSERT_EQ(::chown(file.c_str(), 12345, 0), 0);
+  EXPECT_THAT(load_mount_config(file, root)->warnings, ElementsAre(HasSubstr("chown root")));
+}
+
 TEST(LoadMountConfig, SaysWhyAFileCannotBeRead) {
   const TemporaryFolder folder;
   const auto fifo = folder.path() / "fifo";

@@ -66,6 +66,13 @@ TEST_F(FindObjectsTest, AListingOfManyPagesIsReadToItsEnd) {
   EXPECT_EQ(find("d")->size(), 3U);
 }
 
+TEST_F(FindObjectsTest, AServerThatIgnoresTheDelimiterHasTheSameObjects) {
+  store_.ignore_delimiters();
+  EXPECT_THAT(*find("d"), UnorderedElementsAre("p/d/1.bin", "p/d/2.bin", "p/d/sub/3.bin"));
+  EXPECT_THAT(*find("d*/1.bin"), ElementsAre("p/d/1.bin", "p/d2/1.bin"));
+  EXPECT_EQ(find("")->size(), 7U);
+}
+
 TEST_F(FindObjectsTest, WhatTheMountHidesIsNotFound) {
   store_.put("p/a/below", "x");  // now directory a hides file a
   EXPECT_THAT(*find("a"), ElementsAre("p/a/below"));
@@ -104,6 +111,57 @@ TEST_F(FindObjectsTest, EndsWhenNobodyWaits) {
   goes_on_ = false;
   EXPECT_EQ(find("d").error().code, ErrorCode::kCancelled);
   EXPECT_EQ(find("*").error().code, ErrorCode::kCancelled);
+}
+
+/// A store in which each directory has one directory and nothing else, whatever the depth.
+class EndlessDepth final : public s3::ObjectStore {
+ public:
+  void head(std::string, Deadline, Done<s3::ObjectInfo> done) override {
+    done(fail(ErrorCode::kNotFound, "there is no object"));
+  }
+  void list(s3::ListRequest request, Deadline, Done<s3::ListPage> done) override {
+    ++listings;
+    s3::ListPage page;
+    for (const std::string& name : names) page.common_prefixes.push_back(request.prefix + name);
+    done(std::move(page));
+  }
+  void get(s3::GetRequest, Deadline, s3::GetDone) override {}
+  void shut_down() override {}
+
+  std::vector<std::string> names = {"d/"};
+  std::size_t listings = 0;
+};
+
+TEST_F(FindObjectsTest, AServerWithEndlessDepthHasNoDirectoryBeyondTheLongestKey) {
+  EndlessDepth store;
+  const Bucket bucket{
+      .store = store, .clock = clock_, .prefix = "", .request_timeout = std::chrono::seconds(30)};
+  const auto found = find_objects(bucket, "", [] { return true; });
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store.listings, 1 + 1024 / 2U) << "the root, and all that 1,024 bytes can name";
+}
+
+TEST_F(FindObjectsTest, ATreeOfDirectoriesWithoutAnEndIsTooLarge) {
+  EndlessDepth store;
+  store.names = {"d/", "e/"};
+  const Bucket bucket{.store = store,
+                      .clock = clock_,
+                      .prefix = "",
+                      .request_timeout = std::chrono::seconds(30),
+                      .directories_max = 10'000};
+  const auto found = find_objects(bucket, "*", [] { return true; });
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::kTooLarge);
+  EXPECT_LE(store.listings, 10'001U);
+}
+
+TEST_F(FindObjectsTest, AServerThatRepeatsItsContinuationTokenIsAProtocolError) {
+  store_.set_page_keys_max(1);
+  store_.repeat_tokens();
+  const auto found = find("d");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::kProtocol);
 }
 
 }  // namespace

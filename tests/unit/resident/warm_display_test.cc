@@ -83,8 +83,9 @@ TEST_F(WarmDisplayTest, ATerminalIsToldNothingByANameOrAnErrorsText) {
   testing::internal::CaptureStderr();
   take("problem \x1b]0;title\a caf\xc3\xa9\r: gone\x7f", 0);
   take("error no\x1b[2J \xc2\x9b", 0);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "s3rdmafs: ?]0;title? caf\xc3\xa9?: gone?\ns3rdmafs: no?[2J \xc2?\n");
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "s3rdmafs: \\x1b]0;title\\x07 caf\xc3\xa9\\r: gone\\x7f\ns3rdmafs: no\\x1b[2J \\u009b\n");
 }
 
 TEST_F(WarmDisplayTest, AnAnswerCutShortIsNotWhole) {

@@ -93,6 +93,50 @@ TEST_F(DirectoryListingTest, NestedUndecidedNamesAreEachDecidedRight) {
   }
 }
 
+TEST_F(DirectoryListingTest, AServerThatIgnoresTheDelimiterShowsTheSameNames) {
+  put({"d/", "d/a", "d/a-b", "d/a.txt", "d/a/x", "d/a/y/z", "d/b/", "d/c/d/e/f", "d/f", "d/f/g",
+       "d/z"});
+  const Names with_delimiter = names("d/");
+  const std::uint64_t hidden_with_delimiter = hidden_;
+  store_.ignore_delimiters();
+  for (const std::uint32_t page_keys : {1U, 2U, 3U, 1000U}) {
+    Names found = names("d/", page_keys);
+    std::ranges::sort(found);
+    EXPECT_EQ(found, (Names{"a-b", "a.txt", "a/", "b/", "c/", "f/", "z"})) << page_keys;
+    EXPECT_EQ(hidden_, 2U) << "a and f, which directories hide";
+  }
+  EXPECT_EQ(names("d/"), with_delimiter) << "in the same order, too";
+  EXPECT_EQ(hidden_, hidden_with_delimiter);
+}
+
+TEST_F(DirectoryListingTest, KeysThatCannotBePathsStayHiddenWithoutADelimiter) {
+  put({"a//b", "a//c", "a/../x", "a/../y", "a/./x", "a/.", "a/..",
+       "a/" + std::string(256, 'n') + "/x", "a/ok/x"});
+  store_.ignore_delimiters();
+  EXPECT_EQ(names("a/"), (Names{"ok/"}));
+  EXPECT_EQ(hidden_, 6U) << "each name once, as with a delimiter";
+}
+
+TEST_F(DirectoryListingTest, WhatIsNotBelowTheDirectoryIsHidden) {
+  DirectoryListing listing("d/");
+  const s3::ListPage page{.objects = {{"e/x", "\"1\"", 0, {}}, {"f", "\"1\"", 0, {}}},
+                          .common_prefixes = {"d/no-slash", "d/sub/", "e/", "e/sub/"},
+                          .next_token = {}};
+  const auto certain = listing.add(page, {});
+  ASSERT_EQ(certain.size(), 1U);
+  EXPECT_EQ(certain[0].name, "sub");
+  EXPECT_EQ(listing.hidden(), 5U);
+}
+
+TEST_F(DirectoryListingTest, WhatIsLongerThanAKeyCanBeIsHidden) {
+  const std::string component = std::string(249, 'd') + "/";
+  const std::string deep = component + component + component + component;  // 1,000 bytes
+  put({deep + std::string(24, 'f'), deep + std::string(25, 'g'), deep + std::string(23, 'h') + "/x",
+       deep + std::string(24, 'i') + "/x"});
+  EXPECT_EQ(names(deep), (Names{std::string(24, 'f'), std::string(23, 'h') + "/"}));
+  EXPECT_EQ(hidden_, 2U);
+}
+
 TEST_F(DirectoryListingTest, AFileIsHeldBackOnlyUntilItsDirectoryCouldNoLongerCome) {
   DirectoryListing listing("");
   const auto page = [](std::string key, std::string next_token) {

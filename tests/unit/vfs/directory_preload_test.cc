@@ -168,5 +168,16 @@ TEST_F(PreloadedBucket, AFailedListingIsNobodysErrorAndIsTriedAgain) {
   EXPECT_LT(requests(), 500U);
 }
 
+TEST_F(DirectoryPreloadTest, APageThatRepeatsItsTokenEndsTheListing) {
+  const auto first = ask(kNamesAPage);
+  (void)preload_.on_page(first.at(0), page({"a", "b"}, "more"), {});
+  const auto second = ask(kNamesAPage);
+  const auto listed = preload_.on_page(second.at(0), page({"c", "d"}, "more"), {});
+  EXPECT_TRUE(listed.names.empty());
+  const auto third = ask(kNamesAPage);
+  ASSERT_EQ(third.size(), 1U);
+  EXPECT_EQ(third[0].continuation_token, "") << "the directory is listed from its beginning";
+}
+
 }  // namespace
 }  // namespace s3rdmafs::vfs

@@ -353,5 +353,60 @@ TEST_F(FileSystemTest, AReadUnderWayOutlivesItsRelease) {
   EXPECT_EQ(bucket_.cache.readers(), 0);
 }
 
+TEST_F(FileSystemTest, OpenHandlesOfOneDirectoryShareItsListing) {
+  for (int i = 0; i < 100; ++i) bucket_.store.put("d/" + std::to_string(i), "");
+  const Ino directory = ino_of("d");
+  const std::int64_t bytes_before = bucket_.gauge("vfs_listings_bytes");
+  bucket_.store.forget_calls();
+  std::vector<std::uint64_t> handles;
+  std::int64_t bytes_of_one = 0;
+  for (int i = 0; i < 30; ++i) {
+    handles.push_back(bucket_.fs.open_directory(directory).value());
+    EXPECT_EQ(bucket_.read_directory(handles.back(), 0, 1000)->size(), 102U);
+    if (i == 0) bytes_of_one = bucket_.gauge("vfs_listings_bytes");
+  }
+  EXPECT_EQ(bucket_.store.count(Operation::kList), 1U);
+  EXPECT_EQ(bucket_.gauge("vfs_listings_bytes"), bytes_of_one);
+  bucket_.clock.advance(MountedBucket::kTtl);
+  const std::uint64_t later = bucket_.fs.open_directory(directory).value();
+  EXPECT_EQ(bucket_.read_directory(later, 0, 1000)->size(), 102U);
+  EXPECT_EQ(bucket_.store.count(Operation::kList), 2U) << "the control: what is old is not shared";
+  for (const std::uint64_t handle : handles) bucket_.fs.release_directory(handle);
+  bucket_.fs.release_directory(later);
+  EXPECT_EQ(bucket_.gauge("vfs_listings_bytes"), bytes_before) << "all memory was given back";
+}
+
+TEST_F(FileSystemTest, ADirectoryThatIsRewoundIsListedAgain) {
+  bucket_.store.put("d/a", "");
+  const std::uint64_t handle = bucket_.fs.open_directory(ino_of("d")).value();
+  EXPECT_EQ(bucket_.read_directory(handle, 0, 100)->size(), 3U);
+  bucket_.store.put("d/b", "");
+  EXPECT_EQ(bucket_.read_directory(handle, 3, 100)->size(), 0U) << "the control: it goes on";
+  const auto again = bucket_.read_directory(handle, 0, 100);
+  ASSERT_EQ(again->size(), 4U);
+  EXPECT_EQ(again->back().name, "b");
+  EXPECT_EQ(bucket_.fs.remember(handle, again->back()).attributes.ino,
+            again->back().attributes.ino);
+  bucket_.fs.release_directory(handle);
+}
+
+TEST_F(FileSystemTest, ListingsBeyondTheirMemoryFailUntilDirectoriesAreClosed) {
+  MountedBucket bucket({.prefix = "",
+                        .ttl = MountedBucket::kTtl,
+                        .negative_ttl = MountedBucket::kNegativeTtl,
+                        .listing_bytes_max = 2000});
+  for (int i = 0; i < 100; ++i) bucket.store.put("d/" + std::to_string(i), "");
+  bucket.store.put("e/x", "");
+  const std::uint64_t large =
+      bucket.fs.open_directory(bucket.lookup(kRootIno, "d")->attributes.ino).value();
+  const std::uint64_t small =
+      bucket.fs.open_directory(bucket.lookup(kRootIno, "e")->attributes.ino).value();
+  EXPECT_EQ(bucket.read_directory(large, 0, 1000)->size(), 102U) << "a page may exceed it";
+  EXPECT_EQ(error_of(bucket.read_directory(small, 0, 1000)), "NoMemory");
+  bucket.fs.release_directory(large);
+  EXPECT_EQ(bucket.read_directory(small, 0, 1000)->size(), 3U);
+  bucket.fs.release_directory(small);
+}
+
 }  // namespace
 }  // namespace s3rdmafs::vfs

@@ -186,6 +186,27 @@ TEST_F(FileSystemWrite, MakesAndRemovesDirectories) {
   EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "d")), "NotFound");
 }
 
+TEST_F(FileSystemWrite, WhoeverOpensADirectoryAfterAChangeSeesItAlthoughAnotherHasItOpen) {
+  const auto names = [&](std::uint64_t handle) {
+    return WritableBucket::wait<std::vector<DirectoryEntry>>(
+               [&](auto done) { fs_.read_directory(handle, 0, 100, {}, std::move(done)); })
+        .value()
+        .size();
+  };
+  const std::uint64_t open = fs_.open_directory(kRootIno).value();
+  EXPECT_EQ(names(open), 2U);
+  const auto file = open_anew("file");
+  bucket_.sync(file).value();
+  const std::uint64_t after_file = fs_.open_directory(kRootIno).value();
+  EXPECT_EQ(names(after_file), 3U);
+  bucket_.mkdir(kRootIno, "d").value();
+  EXPECT_EQ(names(after_file), 4U) << "rewound";
+  bucket_.unlink(kRootIno, "file").value();
+  EXPECT_EQ(names(open), 3U) << "rewound";
+  for (const std::uint64_t handle : {open, after_file}) fs_.release_directory(handle);
+  fs_.release(file);
+}
+
 TEST_F(FileSystemWrite, BelievesNoAnswerThatWasAskedForBeforeAChange) {
   store_.hold();
   Answer<Entry> early;

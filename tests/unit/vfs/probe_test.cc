@@ -129,5 +129,29 @@ TEST_F(ProbeTest, AnEmptyPageThatIsNotTheLastProvesNothing) {
   EXPECT_EQ(what(answer), "directory");
 }
 
+/// A store whose listings are one empty page after another, each with the same token.
+class EndlessEmptyPages final : public s3::ObjectStore {
+ public:
+  void head(std::string, Deadline, Done<s3::ObjectInfo> done) override {
+    done(s3rdmafs::fail(ErrorCode::kNotFound, "no object"));
+  }
+  void list(s3::ListRequest, Deadline, Done<s3::ListPage> done) override {
+    if (++listings > 100) return done(s3rdmafs::fail(ErrorCode::kTimedOut, "too many listings"));
+    done(s3::ListPage{.objects = {}, .common_prefixes = {}, .next_token = "again"});
+  }
+  void get(s3::GetRequest, Deadline, s3::GetDone) override {}
+  void shut_down() override {}
+
+  std::size_t listings = 0;
+};
+
+TEST_F(ProbeTest, AListingThatRepeatsItsTokenIsAProtocolError) {
+  EndlessEmptyPages store;
+  Answer<std::optional<Node>> answer;
+  probe(store, "a", {}, answer.done());
+  EXPECT_EQ(what(answer), "Protocol");
+  EXPECT_EQ(store.listings, 2U);
+}
+
 }  // namespace
 }  // namespace s3rdmafs::vfs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/directory_handle.h"
+#include "vfs/directory_snapshot.h"
 
 #include <gtest/gtest.h>
 
@@ -12,25 +12,29 @@ using std::chrono::seconds;
 using Operation = fakes::FakeObjectStore::Operation;
 using Names = std::vector<ListedName>;
 
-class DirectoryHandleTest : public testing::Test {
+class DirectorySnapshotTest : public testing::Test {
  protected:
-  std::shared_ptr<DirectoryHandle> open(std::string prefix) {
-    return std::make_shared<DirectoryHandle>(
-        DirectoryHandle::Context{store_, clock_, names_, order_, hidden_}, std::move(prefix), "");
+  static constexpr std::uint64_t kBudget = 16 * kMiB;
+
+  std::shared_ptr<DirectorySnapshot> open(std::string prefix) {
+    return std::make_shared<DirectorySnapshot>(
+        DirectorySnapshot::Context{store_, clock_, names_, order_, hidden_, budget_},
+        std::move(prefix), "");
   }
   // The names "1" to `count`, two keys a page.
-  std::shared_ptr<DirectoryHandle> open_in_pages_of_two(int count) {
+  std::shared_ptr<DirectorySnapshot> open_in_pages_of_two(int count) {
     store_.set_page_keys_max(2);
     for (int i = 1; i <= count; ++i) store_.put(std::to_string(i), "");
     return open("");
   }
   // It was looked at; who then reads on waits for the page that is held.
-  Answer<Names> read_on(DirectoryHandle& handle) {
+  Answer<Names> read_on(DirectorySnapshot& handle) {
     (void)read(handle, 0);
     store_.hold();
     return read(handle, 3);
   }
-  static Answer<Names> read(DirectoryHandle& handle, std::uint64_t offset, std::size_t max = 100) {
+  static Answer<Names> read(DirectorySnapshot& handle, std::uint64_t offset,
+                            std::size_t max = 100) {
     Answer<Names> answer;
     handle.read(offset, max, {}, answer.done());
     return answer;
@@ -45,12 +49,15 @@ class DirectoryHandleTest : public testing::Test {
 
   fakes::FakeClock clock_;
   metrics::Counter hidden_;
+  metrics::Gauge listing_bytes_;
+  std::shared_ptr<SnapshotBudget> budget_ =
+      std::make_shared<SnapshotBudget>(kBudget, listing_bytes_);
   DirectoryOrder order_{100};
   NameCache names_{clock_, {.ttl = seconds(30), .negative_ttl = seconds(5), .entries_max = 100}};
   fakes::FakeObjectStore store_{clock_};
 };
 
-TEST_F(DirectoryHandleTest, BeginsWithDotAndDotDotAndEndsWithNothing) {
+TEST_F(DirectorySnapshotTest, BeginsWithDotAndDotDotAndEndsWithNothing) {
   store_.put("d/x", "");
   store_.put("d/y", "");
   const auto handle = open("d/");
@@ -63,7 +70,7 @@ TEST_F(DirectoryHandleTest, BeginsWithDotAndDotDotAndEndsWithNothing) {
   EXPECT_FALSE(handle->at(4));
 }
 
-TEST_F(DirectoryHandleTest, ALookAtADirectoryListsOnePage) {
+TEST_F(DirectorySnapshotTest, ALookAtADirectoryListsOnePage) {
   const auto handle = open_in_pages_of_two(6);
   EXPECT_EQ(lists(), 0U);
   EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ") << "2 is undecided until the next page";
@@ -71,7 +78,7 @@ TEST_F(DirectoryHandleTest, ALookAtADirectoryListsOnePage) {
   EXPECT_EQ(lists(), 1U);
 }
 
-TEST_F(DirectoryHandleTest, WhoReadsOnHasTheNextPageListedAhead) {
+TEST_F(DirectorySnapshotTest, WhoReadsOnHasTheNextPageListedAhead) {
   const auto handle = open_in_pages_of_two(8);
   const auto on = read_on(*handle);
   EXPECT_EQ(lists(), 2U);
@@ -85,7 +92,7 @@ TEST_F(DirectoryHandleTest, WhoReadsOnHasTheNextPageListedAhead) {
   EXPECT_EQ(text(next), "4 5 ");
 }
 
-TEST_F(DirectoryHandleTest, APageAheadThatFailedIsAskedForAgainByWhoNeedsIt) {
+TEST_F(DirectorySnapshotTest, APageAheadThatFailedIsAskedForAgainByWhoNeedsIt) {
   const auto handle = open_in_pages_of_two(6);
   const auto on = read_on(*handle);
   store_.release();
@@ -96,7 +103,7 @@ TEST_F(DirectoryHandleTest, APageAheadThatFailedIsAskedForAgainByWhoNeedsIt) {
   EXPECT_EQ(text(next), "4 5 6 ");
 }
 
-TEST_F(DirectoryHandleTest, WhoWaitsForAPageAheadThatFailsAsksOnceMore) {
+TEST_F(DirectorySnapshotTest, WhoWaitsForAPageAheadThatFailsAsksOnceMore) {
   const auto handle = open_in_pages_of_two(6);
   (void)read_on(*handle);
   store_.release();
@@ -108,7 +115,7 @@ TEST_F(DirectoryHandleTest, WhoWaitsForAPageAheadThatFailsAsksOnceMore) {
   EXPECT_EQ(text(next), "TimedOut") << "the control: this one was its own";
 }
 
-TEST_F(DirectoryHandleTest, APageThatIsNotAheadAndFailsIsNotAskedForTwice) {
+TEST_F(DirectorySnapshotTest, APageThatIsNotAheadAndFailsIsNotAskedForTwice) {
   const auto handle = open_in_pages_of_two(6);
   const auto on = read_on(*handle);
   store_.fail_held(0, {.error = {ErrorCode::kUnreachable, "failed by the test"}});
@@ -116,7 +123,7 @@ TEST_F(DirectoryHandleTest, APageThatIsNotAheadAndFailsIsNotAskedForTwice) {
   EXPECT_EQ(lists(), 2U);
 }
 
-TEST_F(DirectoryHandleTest, GoingBackGivesTheSameAlthoughTheBucketChanged) {
+TEST_F(DirectorySnapshotTest, GoingBackGivesTheSameAlthoughTheBucketChanged) {
   const auto handle = open_in_pages_of_two(4);
   EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ");
   store_.remove("1");
@@ -127,7 +134,7 @@ TEST_F(DirectoryHandleTest, GoingBackGivesTheSameAlthoughTheBucketChanged) {
   EXPECT_EQ(text(read(*open(""), 0)), ". .. 0 ") << "the control: a new handle sees the change";
 }
 
-TEST_F(DirectoryHandleTest, ConcurrentReadsShareTheListing) {
+TEST_F(DirectorySnapshotTest, ConcurrentReadsShareTheListing) {
   const auto handle = open_in_pages_of_two(4);
   store_.hold();
   const auto first = read(*handle, 0);
@@ -143,7 +150,7 @@ TEST_F(DirectoryHandleTest, ConcurrentReadsShareTheListing) {
   EXPECT_EQ(text(further), "3 4 ");
 }
 
-TEST_F(DirectoryHandleTest, AFailedPageFailsAllWhoWaitAndIsAskedForAgain) {
+TEST_F(DirectorySnapshotTest, AFailedPageFailsAllWhoWaitAndIsAskedForAgain) {
   store_.put("1", "");
   const auto handle = open("");
   store_.hold();
@@ -156,14 +163,23 @@ TEST_F(DirectoryHandleTest, AFailedPageFailsAllWhoWaitAndIsAskedForAgain) {
   EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ");
 }
 
-TEST_F(DirectoryHandleTest, PagesWithoutANameToShowAreReadThrough) {
+TEST_F(DirectorySnapshotTest, AServerThatRepeatsItsContinuationTokenEndsTheListing) {
+  const auto handle = open_in_pages_of_two(8);
+  store_.repeat_tokens();
+  EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ");
+  EXPECT_EQ(text(read(*handle, 3)), "Protocol");
+  EXPECT_EQ(lists(), 2U);
+  EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ") << "what came before stays readable";
+}
+
+TEST_F(DirectorySnapshotTest, PagesWithoutANameToShowAreReadThrough) {
   store_.set_page_keys_max(1);
   for (const char* key : {".", "..", "//x", "z"}) store_.put(key, "");
   EXPECT_EQ(text(read(*open(""), 0)), ". .. z ");
   EXPECT_EQ(hidden_.value(), 3U);
 }
 
-TEST_F(DirectoryHandleTest, FeedsTheNameCacheWithFilesAndDirectories) {
+TEST_F(DirectorySnapshotTest, FeedsTheNameCacheWithFilesAndDirectories) {
   store_.put("d/file", "");
   store_.put("d/sub/x", "");
   EXPECT_FALSE(names_.find("d/file"));
@@ -174,7 +190,7 @@ TEST_F(DirectoryHandleTest, FeedsTheNameCacheWithFilesAndDirectories) {
   EXPECT_TRUE(names_.find("d/sub")->node->is_directory);
 }
 
-TEST_F(DirectoryHandleTest, TenThousandNamesComePageByPageEachOnce) {
+TEST_F(DirectorySnapshotTest, TenThousandNamesComePageByPageEachOnce) {
   for (int i = 0; i < 10'000; ++i) store_.put("d/" + std::to_string(i), "");
   const auto handle = open("d/");
   std::map<std::string, int> seen;
@@ -188,6 +204,45 @@ TEST_F(DirectoryHandleTest, TenThousandNamesComePageByPageEachOnce) {
   EXPECT_EQ(seen.size(), 10'002U);
   EXPECT_EQ(offset, 10'002U);
   EXPECT_EQ(lists(), 10U) << "1000 keys a page";
+}
+
+TEST_F(DirectorySnapshotTest, TellsTheBudgetWhatItsNamesTakeAndGivesItBack) {
+  const auto handle = open_in_pages_of_two(100);
+  const std::int64_t dots = listing_bytes_.value();
+  std::uint64_t offset = 0;
+  for (auto some = read(*handle, 0); !some.get()->empty(); some = read(*handle, offset)) {
+    offset += some.get()->size();
+  }
+  EXPECT_EQ(offset, 102U);
+  EXPECT_GT(listing_bytes_.value(), dots + 100 * 100);
+  EXPECT_LT(listing_bytes_.value(), dots + 100 * 400);
+}
+
+TEST_F(DirectorySnapshotTest, GivesTheBudgetBackAllThatItTook) {
+  (void)read(*open_in_pages_of_two(10), 5);
+  EXPECT_EQ(listing_bytes_.value(), 0);
+}
+
+TEST_F(DirectorySnapshotTest, BeyondTheBudgetAReadFailsUntilThereIsRoomAgain) {
+  const auto handle = open_in_pages_of_two(8);
+  EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ");
+  budget_->take(kBudget);
+  EXPECT_EQ(text(read(*handle, 3)), "NoMemory");
+  EXPECT_EQ(text(read(*handle, 1)), ".. 1 ") << "what is there stays readable";
+  EXPECT_EQ(lists(), 1U) << "nothing is fetched that there is no room for";
+  budget_->give_back(kBudget);
+  EXPECT_EQ(text(read(*handle, 3)), "2 3 ") << "and nothing was lost";
+}
+
+TEST_F(DirectorySnapshotTest, APageAheadThatThereIsNoRoomForFailsNobody) {
+  const auto handle = open_in_pages_of_two(8);
+  (void)read(*handle, 0);
+  store_.hold();
+  const auto on = read(*handle, 3);
+  budget_->take(kBudget);
+  store_.release_all();
+  EXPECT_EQ(text(on), "2 3 ");
+  EXPECT_EQ(lists(), 2U);
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "s3rdmafs/metrics/registry.h"
+
+namespace s3rdmafs::vfs {
+
+/// What the snapshots of all open directories may take of memory. It is asked before a page is
+/// fetched and told after that, so what is under way may exceed it by a page a directory.
+/// Thread-safe, lock-free.
+class SnapshotBudget {
+ public:
+  /// @param used  counts the bytes; outlives this
+  SnapshotBudget(std::uint64_t bytes_max, metrics::Gauge& used)
+      : bytes_max_(bytes_max), used_(used) {}
+
+  [[nodiscard]] bool has_room() const noexcept {
+    return static_cast<std::uint64_t>(used_.value()) < bytes_max_;
+  }
+  [[nodiscard]] std::uint64_t bytes_max() const noexcept { return bytes_max_; }
+  void take(std::uint64_t bytes) noexcept { used_.add(static_cast<std::int64_t>(bytes)); }
+  void give_back(std::uint64_t bytes) noexcept { used_.add(-static_cast<std::int64_t>(bytes)); }
+
+ private:
+  const std::uint64_t bytes_max_;
+  metrics::Gauge& used_;
+};
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/background.h"
+
+#include <sys/prctl.h>
+
+#include <csignal>
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemon/private_memory.h"
+
+namespace s3rdmafs::daemon {
+namespace {
+
+using testing::HasSubstr;
+
+// What `mount` says of a daemon that ended so.
+std::string outcome_of(const Service& service) {
+  const auto result = run_in_background(service);
+  return result ? "ready" : result.error().detail;
+}
+
+TEST(Background, AServiceThatIsReadyOrFailsSaysSo) {
+  EXPECT_EQ(outcome_of([](const auto& ready) -> Result<void> {
+              ready();
+              return {};
+            }),
+            "ready");
+  EXPECT_EQ(outcome_of([](const auto&) -> Result<void> {
+              return fail(ErrorCode::kSystem, "no such bucket");
+            }),
+            "no such bucket");
+}
+
+TEST(Background, AnExceptionBeforeItIsReadyIsTold) {
+  EXPECT_THAT(outcome_of([](const auto&) -> Result<void> { throw std::bad_alloc(); }),
+              HasSubstr("memory ran out"));
+  EXPECT_THAT(outcome_of([](const auto&) -> Result<void> { throw std::runtime_error("a bug"); }),
+              HasSubstr("a bug"));
+}
+
+TEST(Background, AnExceptionInAThreadIsTold) {
+  EXPECT_THAT(outcome_of([](const auto&) -> Result<void> {
+                std::thread([] { throw std::bad_alloc(); }).join();
+                return {};
+              }),
+              HasSubstr("memory ran out"));
+}
+
+TEST(Background, ADaemonThatIsKilledIsToldBySignal) {
+  EXPECT_THAT(outcome_of([](const auto&) -> Result<void> {
+                ::raise(SIGKILL);
+                return {};
+              }),
+              HasSubstr("signal 9"));
+}
+
+TEST(Background, TheMemoryOfAProcessWithSecretsIsItsOwn) {
+  EXPECT_EQ(outcome_of([](const auto&) -> Result<void> {
+              const int before = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+              keep_memory_private();
+              const int after = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+              return fail(ErrorCode::kSystem, std::to_string(before) + " " + std::to_string(after));
+            }),
+            "1 0");
+}
+
+}  // namespace
+}  // namespace s3rdmafs::daemon

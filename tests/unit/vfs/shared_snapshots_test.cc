@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vfs/shared_snapshots.h"
+
+#include <gtest/gtest.h>
+
+#include "mounted_bucket.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+using std::chrono::seconds;
+using Operation = fakes::FakeObjectStore::Operation;
+using Snapshot = std::shared_ptr<DirectorySnapshot>;
+
+class SharedSnapshotsTest : public testing::Test {
+ protected:
+  static constexpr seconds kFreshFor{10};
+
+  Snapshot get(const std::string& prefix) {
+    return snapshots_.get({store_, clock_, names_, order_, hidden_, budget_}, prefix, "");
+  }
+  static void list(const Snapshot& snapshot) {
+    snapshot->read(0, 100, {}, [](const Result<std::vector<ListedName>>&) {});
+  }
+
+  fakes::FakeClock clock_;
+  metrics::Counter hidden_;
+  metrics::Gauge listing_bytes_;
+  std::shared_ptr<SnapshotBudget> budget_ = std::make_shared<SnapshotBudget>(kMiB, listing_bytes_);
+  DirectoryOrder order_{100};
+  NameCache names_{clock_, {.ttl = seconds(30), .negative_ttl = seconds(5), .entries_max = 100}};
+  fakes::FakeObjectStore store_{clock_};
+  SharedSnapshots snapshots_{kFreshFor};
+};
+
+TEST_F(SharedSnapshotsTest, HandlesOfOneDirectoryShareASnapshotWhileItIsFresh) {
+  const Snapshot first = get("d/");
+  EXPECT_EQ(get("d/"), first);
+  EXPECT_NE(get("e/"), first) << "another directory";
+  list(first);
+  clock_.advance(kFreshFor - std::chrono::milliseconds(1));
+  EXPECT_EQ(get("d/"), first);
+  clock_.advance(std::chrono::milliseconds(1));
+  const Snapshot second = get("d/");
+  EXPECT_NE(second, first);
+  EXPECT_EQ(get("d/"), second) << "the newest is the one that is shared";
+}
+
+TEST_F(SharedSnapshotsTest, WhatWasNotListedYetIsFreshWheneverItWasOpened) {
+  const Snapshot first = get("d/");
+  clock_.advance(10 * kFreshFor);
+  EXPECT_EQ(get("d/"), first);
+}
+
+TEST_F(SharedSnapshotsTest, ASnapshotEndsWithItsLastHandle) {
+  std::weak_ptr<DirectorySnapshot> ended;
+  {
+    const Snapshot first = get("d/");
+    const Snapshot same = get("d/");
+    ended = first;
+    EXPECT_GT(listing_bytes_.value(), 0);
+  }
+  EXPECT_TRUE(ended.expired());
+  EXPECT_EQ(listing_bytes_.value(), 0);
+}
+
+TEST_F(SharedSnapshotsTest, ADirectoryThatChangedIsListedAgain) {
+  const Snapshot first = get("d/");
+  const Snapshot other = get("e/");
+  snapshots_.forget("d/");
+  EXPECT_NE(get("d/"), first);
+  EXPECT_EQ(get("e/"), other) << "the control";
+}
+
+TEST_F(SharedSnapshotsTest, AListingThatFailedIsNotShared) {
+  store_.fail_next(Operation::kList, 1, ErrorCode::kUnreachable);
+  const Snapshot first = get("d/");
+  list(first);
+  const Snapshot second = get("d/");
+  EXPECT_NE(second, first);
+  list(second);
+  EXPECT_EQ(get("d/"), second) << "the control";
+}
+
+TEST_F(SharedSnapshotsTest, ThousandsOfDirectoriesOneAfterAnotherLeaveTheOpenOnesShared) {
+  const Snapshot open = get("open/");
+  for (int i = 0; i < 5'000; ++i) (void)get(std::to_string(i) + "/");
+  EXPECT_EQ(get("open/"), open);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::vfs
