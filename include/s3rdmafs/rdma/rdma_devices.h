@@ -40,11 +40,13 @@ struct DeviceInfo {
   std::string name;  ///< "mlx5_0", "rxe0"
   std::string node_guid;
   std::vector<PortInfo> ports;
+  /// Why the device has no ports here: it cannot be opened or asked, as a device that a container
+  /// was not given. Empty: nothing is wrong.
+  std::string hindrance = {};
 };
 
-/// Every device, its ports and their GIDs, in the kernel's order. None is no error.
-/// Errors: kSystem, where the kernel has no RDMA at all (rdma-core's modules are not loaded), or
-/// where /dev/infiniband may not be opened.
+/// Every device, its ports and their GIDs, in the kernel's order. None is no error, and neither is
+/// a device that cannot be opened. Errors: kSystem, where the kernel does not list its devices.
 [[nodiscard]] Result<std::vector<DeviceInfo>> list_devices();
 
 /// What the mount file says; the defaults mean "choose".

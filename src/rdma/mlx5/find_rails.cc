@@ -41,9 +41,11 @@ Result<std::vector<FoundPort>> ports_of(ibv_device* device) {
                     .is_infiniband = port.link_layer == IBV_LINK_LAYER_INFINIBAND,
                     .gids = {}};
     for (int index = 0; index < port.gid_tbl_len; ++index) {
-      ibv_gid_entry entry{};  // empty places of the table answer with an error
-      if (ibv_query_gid_ex(context.get(), number, static_cast<std::uint32_t>(index), &entry, 0) ==
-          0) {
+      // Empty entries of the table answer with an error, or with zeros.
+      ibv_gid_entry entry{};
+      const auto at = static_cast<std::uint32_t>(index);
+      if (ibv_query_gid_ex(context.get(), number, at, &entry, 0) != 0) continue;
+      if (std::ranges::any_of(entry.gid.raw, [](auto byte) { return byte != 0; })) {
         found.gids.push_back(entry);
       }
     }
@@ -52,17 +54,40 @@ Result<std::vector<FoundPort>> ports_of(ibv_device* device) {
   return ports;
 }
 
-Result<std::vector<FoundPort>> connectx_ports() {
+/// A device that the machine has and this process cannot use: in a container the kernel lists the
+/// whole machine's devices, and only some can be opened.
+struct UnusableDevice {
+  std::string name;
+  std::string cause;
+};
+
+struct Found {
+  std::vector<FoundPort> ports;
+  std::vector<UnusableDevice> unusable;
+};
+
+Result<Found> connectx_ports() {
   Result<verbs::DeviceList> list = verbs::device_list();
   if (!list) return std::unexpected(std::move(list.error()));
-  std::vector<FoundPort> all;
+  Found found;
   for (ibv_device** device = list->get(); *device != nullptr; ++device) {
     if (!mlx5dv_is_supported(*device)) continue;
     Result<std::vector<FoundPort>> ports = ports_of(*device);
-    if (!ports) return ports;
-    std::ranges::move(*ports, std::back_inserter(all));
+    if (ports) {
+      std::ranges::move(*ports, std::back_inserter(found.ports));
+    } else {
+      found.unusable.push_back(
+          {.name = ibv_get_device_name(*device), .cause = std::move(ports.error().detail)});
+    }
   }
-  return all;
+  return found;
+}
+
+/// What ends an error: " (not usable: CAUSE; CAUSE)"; empty where every device is usable.
+std::string causes(const std::vector<UnusableDevice>& devices) {
+  std::string text;
+  for (const UnusableDevice& device : devices) text += (text.empty() ? "" : "; ") + device.cause;
+  return text.empty() ? text : " (not usable: " + text + ")";
 }
 
 in6_addr ip_of(const ibv_gid_entry& gid) {
@@ -103,11 +128,11 @@ std::optional<in6_addr> parse_address(const std::string& text) {
   return std::nullopt;
 }
 
-Result<RailPort> rail_with_address(const std::vector<FoundPort>& ports, const std::string& text,
+Result<RailPort> rail_with_address(const Found& found, const std::string& text,
                                    const in6_addr& address) {
   const ibv_gid_entry* best = nullptr;
   const FoundPort* best_port = nullptr;
-  for (const FoundPort& port : ports) {
+  for (const FoundPort& port : found.ports) {
     for (const ibv_gid_entry& gid : port.gids) {
       const in6_addr other = ip_of(gid);
       if (port.is_infiniband || !IN6_ARE_ADDR_EQUAL(&address, &other)) continue;
@@ -118,58 +143,77 @@ Result<RailPort> rail_with_address(const std::vector<FoundPort>& ports, const st
   }
   if (best == nullptr) {
     return fail(ErrorCode::kNotFound,
-                fmt::format("rdma.rails: no RoCE port of a ConnectX has the address {}", text));
+                fmt::format("rdma.rails: no RoCE port of a ConnectX has the address {}{}", text,
+                            causes(found.unusable)));
   }
   return rail_on(*best_port, best->gid_index);
 }
 
-Result<RailPort> find_rail(const std::vector<FoundPort>& ports, const std::string& text,
+Result<RailPort> find_rail(const Found& found, const std::string& text,
                            std::optional<unsigned> gid_index) {
-  if (const auto address = parse_address(text)) return rail_with_address(ports, text, *address);
+  if (const auto address = parse_address(text)) return rail_with_address(found, text, *address);
   const std::size_t colon = text.find(':');
+  const std::string device = text.substr(0, colon);
   unsigned number = 1;
   if (colon != std::string::npos) {
     const char* end = text.data() + text.size();
     if (std::from_chars(text.data() + colon + 1, end, number).ptr != end) number = 0;
   }
-  const auto found = std::ranges::find_if(ports, [&](const FoundPort& port) {
-    return port.device == text.substr(0, colon) && port.number == number;
+  const auto port = std::ranges::find_if(found.ports, [&](const FoundPort& candidate) {
+    return candidate.device == device && candidate.number == number;
   });
-  if (found != ports.end()) return rail_on(*found, gid_index);
+  if (port != found.ports.end()) return rail_on(*port, gid_index);
+  const auto unusable = std::ranges::find(found.unusable, device, &UnusableDevice::name);
+  if (unusable != found.unusable.end()) {
+    return fail(ErrorCode::kSystem,
+                fmt::format("rdma.rails: '{}' cannot be used: {}", text, unusable->cause));
+  }
   std::string known;
-  for (const FoundPort& port : ports) {
-    known += fmt::format("{}{}:{}", known.empty() ? "" : ", ", port.device, port.number);
+  for (const FoundPort& candidate : found.ports) {
+    known += fmt::format("{}{}:{}", known.empty() ? "" : ", ", candidate.device, candidate.number);
   }
   return fail(
       ErrorCode::kNotFound,
-      fmt::format("rdma.rails: there is no '{}'; the ports of this machine's ConnectX are {}", text,
-                  known.empty() ? "none" : known));
+      fmt::format("rdma.rails: there is no '{}'; the ports of this machine's ConnectX are {}{}",
+                  text, known.empty() ? "none" : known, causes(found.unusable)));
 }
 
-}  // namespace
-
-Result<std::vector<RailPort>> find_rails(std::string_view text, std::optional<unsigned> gid_index) {
-  const Result<std::vector<FoundPort>> ports = connectx_ports();
-  if (!ports) return std::unexpected(ports.error());
+Result<std::vector<RailPort>> all_rails(const Found& found, std::optional<unsigned> gid_index) {
   std::vector<RailPort> rails;
-  if (text == "auto") {
-    for (const FoundPort& port : *ports) {
-      const bool is_usable = port.is_active && (port.is_infiniband || !port.gids.empty());
-      if (is_usable) rails.push_back(rail_on(port, gid_index));
-    }
-    if (rails.empty()) {
-      return fail(ErrorCode::kUnsupported, "no port of a ConnectX is active on this machine");
-    }
-    return rails;
+  for (const FoundPort& port : found.ports) {
+    const bool is_usable = port.is_active && (port.is_infiniband || !port.gids.empty());
+    if (is_usable) rails.push_back(rail_on(port, gid_index));
   }
+  if (!rails.empty()) return rails;
+  return fail(ErrorCode::kUnsupported,
+              "no port of a ConnectX is active on this machine" + causes(found.unusable));
+}
+
+Result<std::vector<RailPort>> named_rails(const Found& found, std::string_view text,
+                                          std::optional<unsigned> gid_index) {
+  std::vector<RailPort> rails;
   while (true) {
     const std::size_t comma = text.find(',');
-    Result<RailPort> rail = find_rail(*ports, std::string(text.substr(0, comma)), gid_index);
+    Result<RailPort> rail = find_rail(found, std::string(text.substr(0, comma)), gid_index);
     if (!rail) return std::unexpected(std::move(rail.error()));
     rails.push_back(std::move(*rail));
     if (comma == std::string_view::npos) return rails;
     text.remove_prefix(comma + 1);
   }
+}
+
+}  // namespace
+
+Result<std::vector<RailPort>> find_rails(std::string_view text, std::optional<unsigned> gid_index) {
+  const Result<Found> found = connectx_ports();
+  if (!found) return std::unexpected(found.error());
+  if (text != "auto") return named_rails(*found, text, gid_index);
+  auto rails = all_rails(*found, gid_index);
+  if (!rails) return rails;
+  for (const UnusableDevice& device : found->unusable) {
+    spdlog::warn("dc: {} cannot be used: {}; going on without it", device.name, device.cause);
+  }
+  return rails;
 }
 
 }  // namespace s3rdmafs::rdma::mlx5

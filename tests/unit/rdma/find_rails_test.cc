@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rdma/mlx5/find_rails.h"
 
+#include <cerrno>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,6 +63,12 @@ TEST_F(FindRailsTest, TakesTheGidThatIsConfiguredOnInfiniBandToo) {
   EXPECT_EQ(rails("mlx5_0,mlx5_1", 0), "mlx5_0:1/0 mlx5_1:1/0");
 }
 
+TEST_F(FindRailsTest, TakesNoEmptyEntryOfTheGidTableByItself) {
+  verbs_.change_port("mlx5_0", 2, [](FakePort& port) { port.gids = {FakeGid{}, kLinkLocal}; });
+  verbs_.change_port("mlx5_3", 1, [](FakePort& port) { port.gids = {FakeGid{}}; });
+  EXPECT_EQ(rails("auto"), "mlx5_0:1/3 mlx5_0:2/1 mlx5_1:1");
+}
+
 TEST_F(FindRailsTest, NamesWhatIsNotThere) {
   EXPECT_THAT(rails("mlx5_0,mlx5_9"), HasSubstr("there is no 'mlx5_9'"));
   EXPECT_THAT(rails("mlx5_0:3"), HasSubstr("ConnectX are mlx5_0:1, mlx5_0:2, mlx5_1:1"));
@@ -68,6 +76,33 @@ TEST_F(FindRailsTest, NamesWhatIsNotThere) {
   EXPECT_THAT(rails("rxe0"), HasSubstr("there is no 'rxe0'"));
   EXPECT_THAT(rails("192.0.2.9"), HasSubstr("has the address 192.0.2.9"));
   EXPECT_THAT(rails("192.0.2.3"), HasSubstr("has the address 192.0.2.3")) << "of no ConnectX";
+}
+
+// In a container the kernel lists the whole machine's devices, and only some may be opened.
+TEST_F(FindRailsTest, GoesOnWithoutADeviceThatCannotBeOpenedOrAsked) {
+  verbs_.fail_next("mlx5_0", "ibv_open_device", EPERM);
+  EXPECT_EQ(rails("auto"), "mlx5_1:1");
+  verbs_.fail_next("mlx5_1", "ibv_query_device", EIO);
+  EXPECT_EQ(rails("auto"), "mlx5_0:1/3 mlx5_0:2/1");
+  verbs_.fail_next("mlx5_0", "ibv_open_device", EPERM);
+  EXPECT_EQ(rails("mlx5_1"), "mlx5_1:1") << "another one is named";
+  EXPECT_EQ(verbs_.live_objects(), 0);
+}
+
+TEST_F(FindRailsTest, FailsWhereADeviceThatIsNamedCannotBeOpened) {
+  verbs_.fail_next("mlx5_1", "ibv_open_device", EPERM);
+  EXPECT_THAT(rails("mlx5_0,mlx5_1"), HasSubstr("'mlx5_1' cannot be used: open mlx5_1: Operation"));
+  verbs_.fail_next("mlx5_0", "ibv_open_device", EPERM);
+  EXPECT_THAT(rails("192.0.2.1"), HasSubstr("not usable: open mlx5_0: Operation not permitted"))
+      << "the address may be that device's";
+}
+
+TEST_F(FindRailsTest, NamesEveryDeviceWithItsCauseWhereNoneIsLeft) {
+  verbs_.fail_next("mlx5_0", "ibv_open_device", EPERM);
+  verbs_.fail_next("mlx5_1", "ibv_query_device", EIO);
+  const std::string error = rails("auto");
+  EXPECT_THAT(error, HasSubstr("open mlx5_0: Operation not permitted"));
+  EXPECT_THAT(error, HasSubstr("query mlx5_1: Input/output error"));
 }
 
 TEST_F(FindRailsTest, LeavesNoDeviceOpen) {
