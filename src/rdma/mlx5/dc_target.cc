@@ -89,6 +89,13 @@ Result<void> DcTarget::read_port() {
     return fail_errno(fmt::format("{}: read GID {}", where_.name(), index), errno);
   }
   std::ranges::copy(gid.raw, address_.gid.begin());
+  if (address_.gid == DcAddress{}.gid) {
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("{}: entry {} of its GID table is empty; set rdma.gid_index to one that "
+                    "has an address (s3rdmafs doctor lists them), or to \"auto\"",
+                    where_.name(), index));
+  }
   return {};
 }
 

@@ -169,6 +169,21 @@ TEST(DcTarget, SaysWhatIsWrongWithARailThatCannotWork) {
   EXPECT_EQ(verbs.live_objects(), 0);
 }
 
+// The kernel's table has empty entries, and an address that is taken away leaves another.
+TEST(DcTarget, RefusesAnEmptyEntryOfTheGidTableByName) {
+  FakePort port = kRocePort;
+  port.gids.emplace_back();
+  RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort, port}}});
+  const Error error = open_error({.device = "mlx5_0", .port = 2, .gid_index = 2});
+  EXPECT_EQ(error.code, ErrorCode::kNotFound);
+  EXPECT_THAT(error.detail, HasSubstr("mlx5_0:2: entry 2 of its GID table is empty"));
+  EXPECT_THAT(error.detail, HasSubstr("rdma.gid_index")) << "what to do";
+  EXPECT_TRUE(verbs.queue_pairs().empty()) << "at once, before anything is made";
+  EXPECT_EQ(verbs.live_objects(), 0);
+  EXPECT_TRUE(DcTarget::open({.device = "mlx5_0", .port = 2, .gid_index = 1}, kDcKey))
+      << "the control: the entry before it";
+}
+
 // A failure at any step leaves nothing behind.
 TEST(DcTarget, IsTakenDownWholeWhereOneStepFails) {
   for (const char* step : {"ibv_open_device", "ibv_alloc_pd", "ibv_create_cq", "ibv_create_srq",
