@@ -31,10 +31,17 @@ std::optional<unsigned> gid_index_of(const config::MountConfig::Rdma& config) {
   return index;
 }
 
+rdma::verbs::PacketMarks marks_of(const config::MountConfig::Rdma& config) {
+  // config/ has checked their bounds.
+  return {.traffic_class = static_cast<std::uint8_t>(config.traffic_class),
+          .service_level = static_cast<std::uint8_t>(config.service_level)};
+}
+
 Result<std::unique_ptr<rdma::Fabric>> make_dc_fabric(const config::MountConfig::Rdma& config,
                                                      const Clock& clock) {
   auto rails = rdma::mlx5::find_rails(config.rails, gid_index_of(config));
   if (!rails) return fail_with_context("rdma.fabric is \"dc\"", std::move(rails.error()));
+  for (rdma::mlx5::RailPort& rail : *rails) rail.marks = marks_of(config);
   return rdma::mlx5::make_dc_fabric({.rails = std::move(*rails),
                                      .dc_key = config.dc_key,
                                      .token_form = config.token_form,
@@ -98,7 +105,9 @@ Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& con
 }  // namespace
 
 rdma::verbs::PortWish port_wish(const config::MountConfig::Rdma& config) {
-  return rdma::verbs::parse_rail(config.rails, gid_index_of(config));
+  rdma::verbs::PortWish wish = rdma::verbs::parse_rail(config.rails, gid_index_of(config));
+  wish.marks = marks_of(config);
+  return wish;
 }
 
 Result<std::unique_ptr<rdma::Fabric>> choose_fabric(const config::MountConfig& config,

@@ -10,6 +10,7 @@
 #include "config/mount_config.h"
 #include "rdma/fabric.h"
 #include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/rdma/rdma_devices.h"
 
 namespace s3rdmafs::rdma::mlx5 {
 
@@ -20,6 +21,7 @@ struct RailPort {
   /// Always there on RoCE. On InfiniBand only to cross routers: without it the target is reached by
   /// its LID.
   std::optional<unsigned> gid_index;
+  verbs::PacketMarks marks = {};
 
   [[nodiscard]] std::string name() const { return device + ":" + std::to_string(port); }
 };

@@ -141,7 +141,7 @@ Result<std::vector<DeviceInfo>> list_devices() {
 
 PortWish parse_rail(std::string_view rails, std::optional<unsigned> gid_index) {
   const std::string_view rail = rails.substr(0, rails.find(','));
-  PortWish wish{.device = {}, .address = {}, .port = {}, .gid_index = gid_index};
+  PortWish wish{.gid_index = gid_index};
   if (rail == "auto") return wish;
   if (gid_of_address(rail)) {
     wish.address = rail;
@@ -173,14 +173,15 @@ Result<ChosenPort> choose_port(const std::vector<DeviceInfo>& devices, const Por
         const int value = rank(entry, wanted);
         if (value <= best_rank) continue;
         best_rank = value;
-        best = ChosenPort{.device = device.name,
-                          .port = port.number,
-                          .gid_index = entry.index,
-                          .gid = entry.gid,
-                          .why = fmt::format(
-                              "{} port {}, {} GID {} ({}){}", device.name, port.number,
-                              gid_type_name(entry.type), entry.index, address_of_gid(entry.gid),
-                              value > kRankOfTheOne ? ": the address requests are sent from" : "")};
+        best = ChosenPort{
+            .device = device.name,
+            .port = port.number,
+            .gid_index = entry.index,
+            .gid = entry.gid,
+            .why = fmt::format("{} port {}, {} GID {} ({}){}", device.name, port.number,
+                               gid_type_name(entry.type), entry.index, address_of_gid(entry.gid),
+                               value > kRankOfTheOne ? ": the address requests are sent from" : ""),
+            .marks = wish.marks};
       }
     }
   }

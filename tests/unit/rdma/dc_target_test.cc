@@ -99,7 +99,8 @@ TEST(DcTarget, GoesToInitAndThenToReadyToReceiveAndNoFurther) {
   EXPECT_EQ(ready.ah_attr.is_global, 1);
   EXPECT_EQ(ready.ah_attr.grh.sgid_index, 1);
   EXPECT_EQ(ready.ah_attr.grh.hop_limit, 64);
-  EXPECT_EQ(ready.ah_attr.grh.traffic_class, 0);
+  EXPECT_EQ(ready.ah_attr.grh.traffic_class, 0) << "unmarked, unless it is told otherwise";
+  EXPECT_EQ(ready.ah_attr.sl, 0);
 }
 
 TEST(DcTarget, ReadsItsNumberOnlyWhenReadyToReceive) {
@@ -132,6 +133,26 @@ TEST(DcTarget, HasBothLidAndGidOnInfiniBandWhereAGidIsConfigured) {
   EXPECT_EQ(target->address().lid, 0x2a);
   EXPECT_TRUE(target->address().has_gid);
   EXPECT_EQ(verbs.queue_pairs().at(0).modifications.at(1).first.ah_attr.is_global, 1);
+}
+
+// The bytes of a PUT leave through the target: the server reads them.
+TEST(DcTarget, MarksWhatItSendsAsItIsTold) {
+  RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort}}});
+  RailPort where = kRoce;
+  where.marks = {.traffic_class = 104, .service_level = 3};
+  const auto target = open(where);
+  const auto ready = verbs.queue_pairs().at(0).modifications.at(1).first;
+  EXPECT_EQ(ready.ah_attr.grh.traffic_class, 104);
+  EXPECT_EQ(ready.ah_attr.sl, 3);
+}
+
+TEST(DcTarget, HasAServiceLevelOnInfiniBandWithoutAGlobalRouteToo) {
+  RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kInfiniBandPort}}});
+  const auto target = open({.device = "mlx5_0",
+                            .port = 1,
+                            .gid_index = std::nullopt,
+                            .marks = {.traffic_class = 0, .service_level = 15}});
+  EXPECT_EQ(verbs.queue_pairs().at(0).modifications.at(1).first.ah_attr.sl, 15);
 }
 
 TEST(DcTarget, RegistersMemoryWithTheLeastAccessThatADirectionNeeds) {
