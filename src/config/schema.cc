@@ -181,7 +181,9 @@ constexpr Key kKeys[] = {
     // The kernel's table has an entry for each address and RoCE version; the route tells which.
     {"rdma", "gid_index",
      Text{[](MountConfig& c) -> auto& { return c.rdma.gid_index; }, check_gid_index},
-     Default{"auto"}, "Entry of the port's GID table to use; \"auto\" chooses."},
+     Default{"auto"},
+     "Entry of the port's GID table to use; \"auto\" chooses, \"none\": on InfiniBand the LID "
+     "alone."},
     // What a network does with unmarked packets is the safe assumption where nobody says otherwise.
     // A lossless RoCE network has a class of its own (cuObject's servers mark theirs with 96).
     {"rdma", "traffic_class",

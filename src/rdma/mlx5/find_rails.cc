@@ -8,6 +8,7 @@
 
 #include <infiniband/mlx5dv.h>
 
+#include "rdma/mlx5/reachable_rails.h"
 #include "rdma/verbs/open_device.h"
 #include "s3rdmafs/base/log.h"
 
@@ -109,15 +110,18 @@ int rank(const ibv_gid_entry& gid) {
   return gid.gid_type == IBV_GID_TYPE_ROCE_V2 ? rank : rank + 3;
 }
 
-std::optional<unsigned> choose_gid(const FoundPort& port) {
-  if (port.is_infiniband || port.gids.empty()) return std::nullopt;
+/// Nothing: by the LID alone, or there is none.
+std::optional<unsigned> choose_gid(const FoundPort& port, const RailWish& wish) {
+  if (wish.gid_index) return wish.gid_index;
+  if (port.is_infiniband) {
+    return wish.lid_alone_on_infiniband ? std::nullopt : std::optional(0U);
+  }
+  if (port.gids.empty()) return std::nullopt;
   return std::ranges::min_element(port.gids, {}, rank)->gid_index;
 }
 
 RailPort rail_on(const FoundPort& port, std::optional<unsigned> gid_index) {
-  return {.device = port.device,
-          .port = port.number,
-          .gid_index = gid_index ? gid_index : choose_gid(port)};
+  return {.device = port.device, .port = port.number, .gid_index = gid_index};
 }
 
 /// An IPv4 or IPv6 address as it stands in a GID.
@@ -149,8 +153,7 @@ Result<RailPort> rail_with_address(const Found& found, const std::string& text,
   return rail_on(*best_port, best->gid_index);
 }
 
-Result<RailPort> find_rail(const Found& found, const std::string& text,
-                           std::optional<unsigned> gid_index) {
+Result<RailPort> find_rail(const Found& found, const std::string& text, const RailWish& wish) {
   if (const auto address = parse_address(text)) return rail_with_address(found, text, *address);
   const std::size_t colon = text.find(':');
   const std::string device = text.substr(0, colon);
@@ -162,7 +165,7 @@ Result<RailPort> find_rail(const Found& found, const std::string& text,
   const auto port = std::ranges::find_if(found.ports, [&](const FoundPort& candidate) {
     return candidate.device == device && candidate.number == number;
   });
-  if (port != found.ports.end()) return rail_on(*port, gid_index);
+  if (port != found.ports.end()) return rail_on(*port, choose_gid(*port, wish));
   const auto unusable = std::ranges::find(found.unusable, device, &UnusableDevice::name);
   if (unusable != found.unusable.end()) {
     return fail(ErrorCode::kSystem,
@@ -178,23 +181,41 @@ Result<RailPort> find_rail(const Found& found, const std::string& text,
                   text, known.empty() ? "none" : known, causes(found.unusable)));
 }
 
-Result<std::vector<RailPort>> all_rails(const Found& found, std::optional<unsigned> gid_index) {
-  std::vector<RailPort> rails;
-  for (const FoundPort& port : found.ports) {
-    const bool is_usable = port.is_active && (port.is_infiniband || !port.gids.empty());
-    if (is_usable) rails.push_back(rail_on(port, gid_index));
-  }
-  if (!rails.empty()) return rails;
-  return fail(ErrorCode::kUnsupported,
-              "no port of a ConnectX is active on this machine" + causes(found.unusable));
+/// What the routing table knows a port by.
+RailCandidate candidate_on(const FoundPort& port, const RailWish& wish) {
+  RailCandidate candidate{.rail = rail_on(port, choose_gid(port, wish))};
+  if (port.is_infiniband) return candidate;  // its GIDs are no addresses of a network device
+  const auto gid =
+      std::ranges::find(port.gids, candidate.rail.gid_index, &ibv_gid_entry::gid_index);
+  if (gid == port.gids.end()) return candidate;
+  candidate.network_device = gid->ndev_ifindex;
+  std::ranges::copy(gid->gid.raw, candidate.address.begin());
+  return candidate;
 }
 
-Result<std::vector<RailPort>> named_rails(const Found& found, std::string_view text,
-                                          std::optional<unsigned> gid_index) {
+Result<std::vector<RailPort>> all_rails(const Found& found, const RailWish& wish,
+                                        verbs::RouteQuery& routes) {
+  std::vector<RailCandidate> candidates;
+  for (const FoundPort& port : found.ports) {
+    const bool is_usable = port.is_active && (port.is_infiniband || !port.gids.empty());
+    if (is_usable) candidates.push_back(candidate_on(port, wish));
+  }
+  if (candidates.empty()) {
+    return fail(ErrorCode::kUnsupported,
+                "no port of a ConnectX is active on this machine" + causes(found.unusable));
+  }
+  for (const UnusableDevice& device : found.unusable) {
+    spdlog::warn("dc: {} cannot be used: {}; going on without it", device.name, device.cause);
+  }
+  return reachable_rails(std::move(candidates), wish.endpoints, routes);
+}
+
+Result<std::vector<RailPort>> named_rails(const Found& found, const RailWish& wish) {
   std::vector<RailPort> rails;
+  std::string_view text = wish.ports;
   while (true) {
     const std::size_t comma = text.find(',');
-    Result<RailPort> rail = find_rail(found, std::string(text.substr(0, comma)), gid_index);
+    Result<RailPort> rail = find_rail(found, std::string(text.substr(0, comma)), wish);
     if (!rail) return std::unexpected(std::move(rail.error()));
     rails.push_back(std::move(*rail));
     if (comma == std::string_view::npos) return rails;
@@ -204,16 +225,10 @@ Result<std::vector<RailPort>> named_rails(const Found& found, std::string_view t
 
 }  // namespace
 
-Result<std::vector<RailPort>> find_rails(std::string_view text, std::optional<unsigned> gid_index) {
+Result<std::vector<RailPort>> find_rails(const RailWish& wish, verbs::RouteQuery& routes) {
   const Result<Found> found = connectx_ports();
   if (!found) return std::unexpected(found.error());
-  if (text != "auto") return named_rails(*found, text, gid_index);
-  auto rails = all_rails(*found, gid_index);
-  if (!rails) return rails;
-  for (const UnusableDevice& device : found->unusable) {
-    spdlog::warn("dc: {} cannot be used: {}; going on without it", device.name, device.cause);
-  }
-  return rails;
+  return wish.ports == "auto" ? all_rails(*found, wish, routes) : named_rails(*found, wish);
 }
 
 }  // namespace s3rdmafs::rdma::mlx5

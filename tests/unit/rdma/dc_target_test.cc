@@ -116,7 +116,7 @@ TEST(DcTarget, IsReachedByItsGidOnRoce) {
   EXPECT_EQ(address.gid, kIpv4.raw);
 }
 
-TEST(DcTarget, IsReachedByItsLidAloneOnInfiniBand) {
+TEST(DcTarget, IsReachedByItsLidAloneOnInfiniBandWhereThatIsWanted) {
   RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort, kInfiniBandPort}}});
   const auto target = open({.device = "mlx5_0", .port = 2, .gid_index = std::nullopt});
   EXPECT_EQ(target->address().lid, 0x2a);
@@ -127,12 +127,15 @@ TEST(DcTarget, IsReachedByItsLidAloneOnInfiniBand) {
   EXPECT_EQ(ready.ah_attr.port_num, 2);
 }
 
-TEST(DcTarget, HasBothLidAndGidOnInfiniBandWhereAGidIsConfigured) {
+TEST(DcTarget, IsReachedByLidAndGidOnInfiniBand) {
   RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kInfiniBandPort}}});
   const auto target = open({.device = "mlx5_0", .port = 1, .gid_index = 0});
   EXPECT_EQ(target->address().lid, 0x2a);
   EXPECT_TRUE(target->address().has_gid);
-  EXPECT_EQ(verbs.queue_pairs().at(0).modifications.at(1).first.ah_attr.is_global, 1);
+  EXPECT_EQ(target->address().gid, kLinkLocal.raw);
+  const auto ready = verbs.queue_pairs().at(0).modifications.at(1).first;
+  EXPECT_EQ(ready.ah_attr.is_global, 1);
+  EXPECT_EQ(ready.ah_attr.grh.sgid_index, 0);
 }
 
 // The bytes of a PUT leave through the target: the server reads them.
