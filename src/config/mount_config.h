@@ -125,7 +125,9 @@ struct MountConfig {
     std::uint64_t dc_key = 0;  ///< of DC targets: the servers must have the same
     DcTokenForm token_form = DcTokenForm::k81;
     std::string rails = {};  ///< "auto", or "name", "name:port" and addresses with commas between
-    std::string gid_index = "auto";  ///< "auto" or a number
+    std::string gid_index = "auto";  ///< "auto", "none" or a number
+    unsigned traffic_class = 0;      ///< of the GRH or IP header, 0 to 255
+    unsigned service_level = 0;      ///< 0 to 15; on RoCE the priority
     unsigned sessions_max = 64;      ///< of the rc fabric
     bool bind_source = true;         ///< whether requests come from the address of their rail
   } rdma;

@@ -186,7 +186,17 @@ constexpr Key kKeys[] = {
     // The kernel's table has an entry for each address and RoCE version; the route tells which.
     {"rdma", "gid_index",
      Text{[](MountConfig& c) -> auto& { return c.rdma.gid_index; }, check_gid_index},
-     Default{"auto"}, "Entry of the port's GID table to use; \"auto\" chooses."},
+     Default{"auto"},
+     "Entry of the port's GID table to use; \"auto\" chooses, \"none\": on InfiniBand the LID "
+     "alone."},
+    // What a network does with unmarked packets is the safe assumption where nobody says otherwise.
+    // A lossless RoCE network has a class of its own (cuObject's servers mark theirs with 96).
+    {"rdma", "traffic_class",
+     Integer{[](MountConfig& c) -> auto& { return c.rdma.traffic_class; }, 0, 255}, Default{"0"},
+     "Traffic class of what our NIC sends: DSCP times 4, and ECN."},
+    {"rdma", "service_level",
+     Integer{[](MountConfig& c) -> auto& { return c.rdma.service_level; }, 0, 15}, Default{"0"},
+     "Service level of what our NIC sends; on RoCE the priority, up to 7."},
     // As many as http.connections_max, since each request in flight needs one. Servers of this
     // dialect have 1024 for all their clients (s3rdmafs-protocol(7)).
     {"rdma", "sessions_max",

@@ -181,10 +181,12 @@ Result<std::string> check_socket(std::string_view text) {
 Result<std::string> check_gid_index(std::string_view text) {
   std::uint8_t index = 0;  // what an address handle has room for
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (text == "auto" || (error == std::errc() && end == text.data() + text.size())) {
+  if (text == "auto" || text == "none" ||
+      (error == std::errc() && end == text.data() + text.size())) {
     return std::string(text);
   }
-  return refuse(text, "is no entry of a GID table; expected \"auto\" or a number from 0 to 255");
+  return refuse(
+      text, "is no entry of a GID table; expected \"auto\", \"none\" or a number from 0 to 255");
 }
 
 Result<std::string> check_rails(std::string_view text) {

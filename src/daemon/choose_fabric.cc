@@ -11,11 +11,15 @@
 #include "rdma/null_fabric.h"
 #include "rdma/shm/shm_fabric.h"
 #include "rdma/verbs/rc_fabric.h"
+#include "rdma/verbs/route.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/rdma/shm_wire.h"
 
 namespace s3rdmafs::daemon {
 namespace {
+
+// A mount should not wait for a resolver that is down: HTTP will find out soon enough.
+constexpr std::chrono::milliseconds kLookUpPatience{3000};
 
 std::string list_of(const std::vector<std::string>& urls) {
   std::string list;
@@ -27,14 +31,41 @@ std::optional<unsigned> gid_index_of(const config::MountConfig::Rdma& config) {
   unsigned index = 0;
   const std::string& text = config.gid_index;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error != std::errc()) return std::nullopt;  // "auto"; config/ has checked it
+  if (error != std::errc()) return std::nullopt;  // a word; config/ has checked it
   return index;
 }
 
-Result<std::unique_ptr<rdma::Fabric>> make_dc_fabric(const config::MountConfig::Rdma& config,
+rdma::verbs::PacketMarks marks_of(const config::MountConfig::Rdma& config) {
+  // config/ has checked their bounds.
+  return {.traffic_class = static_cast<std::uint8_t>(config.traffic_class),
+          .service_level = static_cast<std::uint8_t>(config.service_level)};
+}
+
+/// Of all endpoints; none where they cannot be told, which leaves the choice of rails open.
+std::vector<rdma::verbs::Gid> addresses_of(const config::MountConfig::Endpoint& config) {
+  std::vector<std::string> hosts;
+  for (const std::string& url : config.all_urls()) hosts.push_back(host_port_of(url).host);
+  auto addresses = rdma::verbs::addresses_of_hosts(hosts, kLookUpPatience);
+  if (addresses) return *std::move(addresses);
+  spdlog::info("dc: {}; every active port may be a rail", addresses.error().detail);
+  return {};
+}
+
+rdma::mlx5::RailWish rail_wish(const config::MountConfig& config) {
+  rdma::mlx5::RailWish wish{.ports = config.rdma.rails,
+                            .gid_index = gid_index_of(config.rdma),
+                            .lid_alone_on_infiniband = config.rdma.gid_index == "none"};
+  if (wish.ports == "auto") wish.endpoints = addresses_of(config.endpoint);
+  return wish;
+}
+
+Result<std::unique_ptr<rdma::Fabric>> make_dc_fabric(const config::MountConfig& mount,
                                                      const Clock& clock) {
-  auto rails = rdma::mlx5::find_rails(config.rails, gid_index_of(config));
+  const config::MountConfig::Rdma& config = mount.rdma;
+  const auto routes = rdma::verbs::make_kernel_route_query();
+  auto rails = rdma::mlx5::find_rails(rail_wish(mount), *routes);
   if (!rails) return fail_with_context("rdma.fabric is \"dc\"", std::move(rails.error()));
+  for (rdma::mlx5::RailPort& rail : *rails) rail.marks = marks_of(config);
   return rdma::mlx5::make_dc_fabric({.rails = std::move(*rails),
                                      .dc_key = config.dc_key,
                                      .token_form = config.token_form,
@@ -84,7 +115,7 @@ Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& con
                                                   const Clock& clock, metrics::Registry& metrics) {
   if (config.rdma.mode == config::RdmaMode::kOff) return rdma::make_null_fabric();
   // Any server that has the DC key takes its tokens.
-  if (config.rdma.fabric == config::FabricChoice::kDc) return make_dc_fabric(config.rdma, clock);
+  if (config.rdma.fabric == config::FabricChoice::kDc) return make_dc_fabric(config, clock);
   std::vector<std::unique_ptr<rdma::Fabric>> fabrics;
   for (const std::string& url : config.endpoint.all_urls()) {
     auto fabric = make_session_fabric(config, url, clock, metrics);
@@ -98,7 +129,9 @@ Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& con
 }  // namespace
 
 rdma::verbs::PortWish port_wish(const config::MountConfig::Rdma& config) {
-  return rdma::verbs::parse_rail(config.rails, gid_index_of(config));
+  rdma::verbs::PortWish wish = rdma::verbs::parse_rail(config.rails, gid_index_of(config));
+  wish.marks = marks_of(config);
+  return wish;
 }
 
 Result<std::unique_ptr<rdma::Fabric>> choose_fabric(const config::MountConfig& config,

@@ -9,11 +9,13 @@ namespace s3rdmafs::rdma {
 
 /// What became of the request that carried a token.
 enum class TokenFate {
-  kUnsent,          ///< it never left, or surely never arrived
-  kAnswered,        ///< a complete answer: the server is done with the window
-  kTransferFailed,  ///< a complete answer, and it says that the transfer failed
-  kUnanswered,      ///< no complete answer: the server may still touch the window
-  kGivenUp,         ///< not waited for: it may as well, but nothing is known to have failed
+  kUnsent,           ///< it never left, or surely never arrived
+  kUnconnected,      ///< it never left: no connection came about from source_address(), only others
+  kAnswered,         ///< a complete answer: the server is done with the window
+  kAnsweredUnbound,  ///< the same, but the request did not come from source_address()
+  kTransferFailed,   ///< a complete answer, and it says that the transfer failed
+  kUnanswered,       ///< no complete answer: the server may still touch the window
+  kGivenUp,          ///< not waited for: it may as well, but nothing is known to have failed
 };
 
 /// The value of x-amz-rdma-token for one request, and what that value holds on to: an RC session
@@ -47,7 +49,7 @@ class Token {
 
   /// The IP address on this host that the request must come from: a server chooses the network it
   /// reaches our memory by from the connection, and separate networks may not be routed. Empty:
-  /// any.
+  /// any. Where no connection comes about from it, any other is better than none.
   [[nodiscard]] const std::string& source_address() const noexcept { return source_address_; }
 
   /// The request is over. What the token held on to may serve the next one, or is torn down.

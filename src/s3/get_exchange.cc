@@ -74,10 +74,12 @@ void GetExchange::allow_giving_up(HttpRequest& request) {
 
 Exchange::Next GetExchange::on_outcome(HttpOutcome outcome) {
   if (!outcome) return on_no_answer(std::move(outcome.error()));
+  policy_.on_connected();
   return has_token_ ? on_rdma_answer(*outcome) : on_http_answer(*outcome);
 }
 
 Exchange::Next GetExchange::on_no_answer(HttpFailure failure) {
+  if (policy_.goes_another_way(failure)) return {.step = Step::kSendAgain};
   policy_.on_no_answer(failure);
   if (has_token_ && failure.may_have_reached_server) {
     result_ = std::unexpected(GetFailure{.error = std::move(failure.error),
@@ -256,6 +258,9 @@ void GetExchange::fail(Error error) {
   result_ = std::unexpected(GetFailure{.error = std::move(error)});
 }
 
-void GetExchange::finish() { done_(std::move(result_)); }
+void GetExchange::finish() {
+  policy_.on_over();
+  done_(std::move(result_));
+}
 
 }  // namespace s3rdmafs::s3

@@ -74,6 +74,10 @@ struct HttpFailure {
   /// kUnreachable (also for an attempt that took too long), kTimedOut (the deadline passed),
   /// kCancelled, kProtocol (no HTTP), kConfig (TLS).
   Error error;
+  /// No connection came about from HttpRequest::source_address, which was set. So the request was
+  /// not sent, and whether the server can be reached from another address is not known.
+  bool no_connection_from_source = false;
+  bool was_connect_time_out = false;  ///< of that: it was not refused, the time ran out
   /// False: the server surely never saw the request. True: it may have, and may still act on it.
   bool may_have_reached_server = false;
   bool was_given_up = false;  ///< HttpRequest::may_give_up said so

@@ -119,8 +119,12 @@ Result<HttpRequest> PutExchange::build_head() {
 
 Exchange::Next PutExchange::on_outcome(HttpOutcome outcome) {
   if (verifier_) return on_compared(std::move(outcome));
-  if (outcome) return is_asking_whose_ ? on_head(*outcome) : on_answer(*outcome);
+  if (outcome) {
+    policy_.on_connected();
+    return is_asking_whose_ ? on_head(*outcome) : on_answer(*outcome);
+  }
   HttpFailure failure = std::move(outcome.error());
+  if (policy_.goes_another_way(failure)) return {.step = Step::kSendAgain};
   policy_.on_no_answer(failure);
   if (failure.may_have_reached_server && !is_asking_whose_) {
     may_have_taken_effect_ = true;
@@ -295,6 +299,9 @@ void PutExchange::fail(Error error) {
   ended_.outcome.etag = std::unexpected(std::move(error));
 }
 
-void PutExchange::finish() { done_(std::move(ended_)); }
+void PutExchange::finish() {
+  policy_.on_over();
+  done_(std::move(ended_));
+}
 
 }  // namespace s3rdmafs::s3

@@ -19,6 +19,7 @@ EndpointSet::Outcome judge(const HttpOutcome& outcome) {
                                                             : Outcome::kAnswered;
   }
   const HttpFailure& failure = outcome.error();
+  if (failure.no_connection_from_source) return Outcome::kNothing;  // perhaps that rail's fault
   if (failure.was_given_up) return Outcome::kGivenUp;
   if (failure.may_have_reached_server && failure.error.code != ErrorCode::kCancelled) {
     return Outcome::kNoAnswer;

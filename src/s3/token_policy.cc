@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3/token_policy.h"
 
+#include <algorithm>
+
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 
@@ -13,6 +15,9 @@ constexpr std::size_t kRdmaTransferBytesMax = kGiB;
 
 /// By token, before HTTP: one more try finds a session that works, if the fabric does.
 constexpr unsigned kTransfersMax = 2;
+
+/// By so many rails in one go, before the request is sent from any address.
+constexpr std::size_t kRailsMax = 2;
 
 std::optional<std::string_view> view(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
@@ -37,6 +42,7 @@ void TokenPolicy::prepare(Endpoint& endpoint, Deadline deadline, Done<void> read
              [this, ready = std::move(ready)](Result<rdma::Token> token) mutable {
                if (!token) return ready(without_rdma("fabric_down", std::move(token.error())));
                token_ = std::move(*token);
+               is_bound_ = may_bind(*token_);
                ready({});
              });
 }
@@ -183,8 +189,42 @@ Result<void> TokenPolicy::without_rdma(std::string_view reason, Error why) {
 }
 
 void TokenPolicy::end_token(rdma::TokenFate fate) {
-  if (token_) token_->end(fate);
+  if (token_) {
+    const bool is_unbound = !is_bound_ && !token_->source_address().empty();
+    const bool is_answered = fate == rdma::TokenFate::kAnswered;
+    token_->end(is_answered && is_unbound ? rdma::TokenFate::kAnsweredUnbound : fate);
+  }
   token_.reset();
+  is_bound_ = false;
+}
+
+// One other rail is worth a try: it is how the server is to reach the memory. After two that fail,
+// or with the same again, a request from any address is better than none; and after a time-out,
+// since the server may be dead and others alive.
+bool TokenPolicy::may_bind(const rdma::Token& token) const {
+  const std::string& source = token.source_address();
+  return !source.empty() && !has_lost_time_ && unconnected_.size() < kRailsMax &&
+         std::ranges::find(unconnected_, source, &rdma::Token::source_address) ==
+             unconnected_.end();
+}
+
+bool TokenPolicy::goes_another_way(const HttpFailure& failure) {
+  if (failure.no_connection_from_source && token_) {
+    unconnected_.push_back(std::move(*token_));
+    has_lost_time_ |= failure.was_connect_time_out;
+    token_.reset();
+    is_bound_ = false;
+    return true;
+  }
+  end_unconnected(failure.may_have_reached_server ? rdma::TokenFate::kUnconnected
+                                                  : rdma::TokenFate::kUnsent);
+  return false;
+}
+
+void TokenPolicy::end_unconnected(rdma::TokenFate fate) {
+  for (rdma::Token& token : unconnected_) token.end(fate);
+  unconnected_.clear();
+  has_lost_time_ = false;
 }
 
 rdma::ReplyFacts reply_facts(const HttpResponse& response, const S3Error& error,

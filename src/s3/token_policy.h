@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/mount_config.h"
 #include "rdma/fabric.h"
@@ -48,14 +49,25 @@ class TokenPolicy {
 
   /// Where the attempt's connection should come from: see rdma::Token. Empty: no matter.
   [[nodiscard]] std::string source_address() const {
-    return token_ ? token_->source_address() : std::string();
+    return is_bound_ ? token_->source_address() : std::string();
   }
+
+  /// To be asked first about every attempt without an answer. True: only that its connection was to
+  /// come from a rail's address is known to be wrong, and the attempt is to be made again at once;
+  /// by another rail, or from any address. Whose fault it was the next attempt tells: the server's,
+  /// if that one reaches nothing from any address either.
+  [[nodiscard]] bool goes_another_way(const HttpFailure& failure);
+  /// An answer came, whatever it says. Before on_answer().
+  void on_connected() { end_unconnected(rdma::TokenFate::kUnconnected); }
 
   // How the attempt ended: one of these, if it had a token.
   void on_unsent();
   void on_no_answer(const HttpFailure& failure);
   void on_answer(const rdma::Decision& decision);
   void on_broken_off();  ///< an answer with more body than anybody asked for
+
+  /// The transfer is over, however it ended: no token is held any longer.
+  void on_over() { end_unconnected(rdma::TokenFate::kUnsent); }
 
   /// The transfer has ended well.
   void on_done(Path path);
@@ -89,6 +101,8 @@ class TokenPolicy {
   [[nodiscard]] Result<void> without_rdma(std::string_view reason, Error why);
   [[nodiscard]] bool may_fail_again(const rdma::Decision& decision);
   void end_token(rdma::TokenFate fate);
+  [[nodiscard]] bool may_bind(const rdma::Token& token) const;
+  void end_unconnected(rdma::TokenFate fate);
 
   TransferShared& shared_;
   const TransferKind kind_;
@@ -96,6 +110,10 @@ class TokenPolicy {
   const std::string what_;
   Endpoint* endpoint_ = nullptr;      // of the attempt under way
   std::optional<rdma::Token> token_;  // of the attempt under way
+  bool is_bound_ = false;             // it comes from its token's address
+  // Of the attempts before it whose connection did not come about, while nobody knows why.
+  std::vector<rdma::Token> unconnected_;
+  bool has_lost_time_ = false;  // with these
   bool ignores_threshold_ = false;
   bool is_whole_put_probe_ = false;
   std::optional<bool> is_worth_it_;  // decided once: attempts should not differ by chance

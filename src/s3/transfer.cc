@@ -68,6 +68,11 @@ bool is_about_headers(CURLcode code, std::string_view text) {
          (code == CURLE_RECV_ERROR && text.starts_with("Too large response headers"));
 }
 
+bool is_failed_connect(CURLcode code) {
+  return code == CURLE_COULDNT_CONNECT || code == CURLE_INTERFACE_FAILED ||
+         code == CURLE_OPERATION_TIMEDOUT;
+}
+
 std::string_view advice_for(CURLcode code) {
   if (code == CURLE_SSL_CACERT_BADFILE) return " (endpoint.ca_file cannot be used)";
   if (code == CURLE_PEER_FAILED_VERIFICATION) {
@@ -131,10 +136,10 @@ void Transfer::begin(HttpRequest request, HttpDone done,
   CURL* easy = easy_.get();
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
   curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
-  // libcurl reuses a connection only where it was bound to the same address. "host!" takes the text
-  // for an address, never for an interface's name; it is copied.
+  // libcurl reuses a connection only where it was bound to the same address, which since 8.9 it
+  // does not see in the form "host!ADDRESS". The text is copied.
   const std::string& source = request_.source_address;
-  curl_easy_setopt(easy, CURLOPT_INTERFACE, source.empty() ? nullptr : ("host!" + source).c_str());
+  curl_easy_setopt(easy, CURLOPT_INTERFACE, source.empty() ? nullptr : source.c_str());
   const bool expects_body = !request_.body_into.empty() && !request_.has_rdma_token;
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
                    expects_body ? kReceiveBufferBytes : kSmallReceiveBufferBytes);
@@ -185,6 +190,10 @@ HttpOutcome Transfer::outcome(CURLcode code, std::chrono::steady_clock::time_poi
     failure.was_silent = failure.may_have_reached_server;
     if (now >= request_.deadline) failure.error.code = ErrorCode::kTimedOut;
   }
+  failure.no_connection_from_source =
+      !request_.source_address.empty() && times_sent_ == 0 && is_failed_connect(code);
+  failure.was_connect_time_out =
+      failure.no_connection_from_source && code == CURLE_OPERATION_TIMEDOUT;
   // The query is left out: of a listing it is long and tells nothing.
   const std::string_view url = request_.url;
   failure.error.detail =

@@ -78,6 +78,14 @@ class RecordingVerbs::Machine {
     return errno = planted->second.first;
   }
 
+  /// The error planted for a query, which is not recorded; or 0.
+  int planted(const ibv_context* context, const char* function) REQUIRES(mutex) {
+    const auto found = failures.find({contexts.at(context)->device->fake.name, function});
+    if (found == failures.end() || found->second.second == 0) return 0;
+    --found->second.second;
+    return found->second.first;
+  }
+
   /// A new object, or nullptr with errno set where the test wants it to fail.
   template <class T>
   T* make(ibv_context* context, const char* function, std::vector<const void*> depends_on)
@@ -302,6 +310,7 @@ int ibv_close_device(ibv_context* context) {
 int ibv_query_device(ibv_context* context, ibv_device_attr* out) {
   auto& all = fakes::machine();
   const MutexLock lock(all.mutex);
+  if (const int error = all.planted(context, "ibv_query_device"); error != 0) return error;
   *out = {};
   out->phys_port_cnt =
       static_cast<std::uint8_t>(all.contexts.at(context)->device->fake.ports.size());

@@ -40,12 +40,23 @@ struct DeviceInfo {
   std::string name;  ///< "mlx5_0", "rxe0"
   std::string node_guid;
   std::vector<PortInfo> ports;
+  /// Why the device has no ports here: it cannot be opened or asked, as a device that a container
+  /// was not given. Empty: nothing is wrong.
+  std::string hindrance = {};
 };
 
-/// Every device, its ports and their GIDs, in the kernel's order. None is no error.
-/// Errors: kSystem, where the kernel has no RDMA at all (rdma-core's modules are not loaded), or
-/// where /dev/infiniband may not be opened.
+/// Every device, its ports and their GIDs, in the kernel's order. None is no error, and neither is
+/// a device that cannot be opened. Errors: kSystem, where the kernel does not list its devices.
 [[nodiscard]] Result<std::vector<DeviceInfo>> list_devices();
+
+/// How what leaves through a queue pair of ours is marked for the switches: the answers to a
+/// server's reads of our memory, which are the bytes of a PUT.
+struct PacketMarks {
+  std::uint8_t traffic_class = 0;  ///< of the GRH or IP header: DSCP times 4, and ECN
+  std::uint8_t service_level = 0;  ///< 0 to 15 on InfiniBand; on RoCE the priority, 0 to 7
+
+  bool operator==(const PacketMarks&) const = default;
+};
 
 /// What the mount file says; the defaults mean "choose".
 struct PortWish {
@@ -53,6 +64,7 @@ struct PortWish {
   std::string address = {};                ///< the port has this IP address; empty: any
   std::optional<std::uint8_t> port = {};   ///< from 1
   std::optional<unsigned> gid_index = {};  ///< in that port's table
+  PacketMarks marks = {};                  ///< of the port that is chosen
 };
 
 /// The first of rdma.rails: "auto", "device", "device:port" or an IP address of a port.
@@ -64,6 +76,7 @@ struct ChosenPort {
   unsigned gid_index = 0;
   Gid gid{};
   std::string why;  ///< one line for a person
+  PacketMarks marks = {};
 };
 
 /// The port whose traffic takes the route to the server: the one with a RoCE v2 GID equal to

@@ -158,6 +158,11 @@ Finding judge_devices(const std::vector<rdma::verbs::DeviceInfo>& devices) {
   std::string faults;
   bool has_good_one = false;
   for (const auto& device : devices) {
+    if (!device.hindrance.empty()) {
+      const std::string fault = device.name + " " + device.hindrance;
+      faults += (faults.empty() ? "" : "; ") + fault;
+      seen += (seen.empty() ? "" : "; ") + fault;
+    }
     for (const auto& port : device.ports) {
       const std::string name = fmt::format("{} port {}", device.name, port.number);
       const std::string fault = hindrance(port);

@@ -191,11 +191,14 @@ Token DcFabric::mint(const DcRegion& region, Rail& rail, const Rail::Reach& reac
       .window_bytes = static_cast<std::uint32_t>(length),
       .rkey = key,
       .target = reach.target};
+  const bool is_bound = options_.bind_source && !reach.source_address.empty();
   rail.on_begin(length);
   return Token(
       token.to_text(options_.token_form),
-      [&rail, length](TokenFate fate) { rail.on_end(length, fate); },
-      options_.bind_source ? reach.source_address : std::string());
+      [&rail, bytes = static_cast<std::uint32_t>(length), is_bound](TokenFate fate) {
+        rail.on_end(bytes, fate, is_bound);
+      },
+      is_bound ? reach.source_address : std::string());
 }
 
 Result<void> DcFabric::renew(DcRegion& region) {

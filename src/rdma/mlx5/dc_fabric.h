@@ -10,6 +10,7 @@
 #include "config/mount_config.h"
 #include "rdma/fabric.h"
 #include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/rdma/rdma_devices.h"
 
 namespace s3rdmafs::rdma::mlx5 {
 
@@ -17,9 +18,10 @@ namespace s3rdmafs::rdma::mlx5 {
 struct RailPort {
   std::string device;     ///< "mlx5_0"
   std::uint8_t port = 1;  ///< from 1
-  /// Always there on RoCE. On InfiniBand only to cross routers: without it the target is reached by
-  /// its LID.
+  /// Always there on RoCE. On InfiniBand the target is reached by its LID where there is none,
+  /// which does not cross routers and is not what most servers expect.
   std::optional<unsigned> gid_index;
+  verbs::PacketMarks marks = {};
 
   [[nodiscard]] std::string name() const { return device + ":" + std::to_string(port); }
 };

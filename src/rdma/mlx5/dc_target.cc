@@ -89,6 +89,13 @@ Result<void> DcTarget::read_port() {
     return fail_errno(fmt::format("{}: read GID {}", where_.name(), index), errno);
   }
   std::ranges::copy(gid.raw, address_.gid.begin());
+  if (address_.gid == DcAddress{}.gid) {
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("{}: entry {} of its GID table is empty; set rdma.gid_index to one that "
+                    "has an address (s3rdmafs doctor lists them), or to \"auto\"",
+                    where_.name(), index));
+  }
   return {};
 }
 
@@ -137,10 +144,12 @@ Result<void> DcTarget::make_ready() {
   ready.path_mtu = mtu_;
   ready.min_rnr_timer = kMinRnrTimer;
   ready.ah_attr.port_num = where_.port;
+  ready.ah_attr.sl = where_.marks.service_level;
   if (where_.gid_index) {
     ready.ah_attr.is_global = 1;
     ready.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(*where_.gid_index);
     ready.ah_attr.grh.hop_limit = kHopLimit;
+    ready.ah_attr.grh.traffic_class = where_.marks.traffic_class;
   }
   error = ibv_modify_qp(target_.get(), &ready,
                         IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER | IBV_QP_AV);

@@ -13,9 +13,9 @@ namespace s3rdmafs::rdma::mlx5 {
 
 /// Where a DC target is reached: the part of a token that is the same for every window on a rail.
 struct DcAddress {
-  std::uint16_t lid = 0;         ///< of the port; 0 on RoCE, which has none
-  std::uint32_t dct_number = 0;  ///< 24 bits; known once the target is ready to receive
-  bool has_gid = false;          ///< always on RoCE; on InfiniBand only where packets are routed
+  std::uint16_t lid = 0;               ///< of the port; 0 on RoCE, which has none
+  std::uint32_t dct_number = 0;        ///< 24 bits; known once the target is ready to receive
+  bool has_gid = false;                ///< always on RoCE; on InfiniBand by default
   std::array<std::uint8_t, 16> gid{};  ///< as it stands in the GID table: network order
 
   bool operator==(const DcAddress&) const = default;

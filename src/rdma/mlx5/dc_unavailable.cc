@@ -16,8 +16,6 @@ std::unexpected<Error> refuse() {
 
 Result<std::unique_ptr<Fabric>> make_dc_fabric(DcOptions, const Clock&) { return refuse(); }
 
-Result<std::vector<RailPort>> find_rails(std::string_view, std::optional<unsigned>) {
-  return refuse();
-}
+Result<std::vector<RailPort>> find_rails(const RailWish&, verbs::RouteQuery&) { return refuse(); }
 
 }  // namespace s3rdmafs::rdma::mlx5

@@ -6,19 +6,34 @@
 #include <vector>
 
 #include "rdma/mlx5/dc_fabric.h"
+#include "rdma/verbs/route.h"
 
 namespace s3rdmafs::rdma::mlx5 {
 
-/// The ports that rdma.rails names: "auto" (every active port of every ConnectX), or devices
-/// ("mlx5_0", "mlx5_0:2") and IP addresses of theirs with commas between.
+/// Which ports are to be rails.
+struct RailWish {
+  /// rdma.rails: "auto" (the active ports of every ConnectX by which an endpoint can be reached),
+  /// or devices ("mlx5_0", "mlx5_0:2") and IP addresses of theirs with commas between.
+  std::string_view ports = "auto";
+  /// Of every rail. Nothing: chosen; on RoCE a RoCE v2 entry, an IPv4 address before an IPv6 one
+  /// before a link-local one, the lowest index of its kind; on InfiniBand entry 0, which is always
+  /// the port's own.
+  std::optional<unsigned> gid_index = {};
+  /// Where the GID is chosen: none on InfiniBand, where the LID says it all within a subnet.
+  bool lid_alone_on_infiniband = false;
+  /// Addresses of the endpoints, for "auto"; empty: they are not known, and every port may do.
+  std::vector<verbs::Gid> endpoints = {};
+};
+
+/// The rails that are wished for. Borrows `routes`, which only "auto" asks.
 ///
-/// @param gid_index  of every rail, InfiniBand's too; nothing: chosen on RoCE (RoCE v2, an IPv4
-///                   address before an IPv6 one before a link-local one, the lowest index of its
-///                   kind), and none on InfiniBand
+/// A device that cannot be opened or asked is logged and left out: in a container the kernel lists
+/// devices that the container was not given.
 ///
 /// Errors: kNotFound, with the rail that is not there; kUnsupported where "auto" finds none or this
-/// build has no libmlx5; kSystem.
-[[nodiscard]] Result<std::vector<RailPort>> find_rails(std::string_view text,
-                                                       std::optional<unsigned> gid_index);
+/// build has no libmlx5; kSystem, also where a device that is named cannot be opened or asked. Each
+/// names the devices left out, with their causes.
+[[nodiscard]] Result<std::vector<RailPort>> find_rails(const RailWish& wish,
+                                                       verbs::RouteQuery& routes);
 
 }  // namespace s3rdmafs::rdma::mlx5

@@ -32,14 +32,22 @@ std::string ip_address_of(const DcAddress& address) {
 std::optional<Rail::Reach> Rail::reach() const {
   const MutexLock lock(mutex_);
   if (!is_up_.load(std::memory_order_relaxed)) return std::nullopt;
-  return reach_;
+  if (health_.may_bind(clock_.now())) return reach_;
+  return Reach{.target = reach_.target, .source_address = {}};
 }
 
-void Rail::on_end(std::size_t bytes, TokenFate fate) noexcept {
+void Rail::on_end(std::size_t bytes, TokenFate fate, bool is_bound) noexcept {
   outstanding_bytes_.fetch_sub(bytes);
-  if (health_.on_end(fate, clock_.now())) {
+  if (fate == TokenFate::kAnswered && !is_bound) fate = TokenFate::kAnsweredUnbound;
+  if (!health_.on_end(fate, clock_.now())) return;
+  if (fate == TokenFate::kUnconnected) {
     spdlog::warn(
-        "dc: {} failed {} transfers in a row; going by other rails, trying it once a second",
+        "dc: no connection comes about from the address of {}; going by other rails, or from any "
+        "address, trying it again now and then",
+        name());
+  } else {
+    spdlog::warn(
+        "dc: {} failed {} transfers in a row; going by other rails, trying it again now and then",
         name(), RailHealth::kFailuresMax);
   }
 }

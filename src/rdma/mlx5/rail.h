@@ -25,7 +25,9 @@ class Rail {
   /// What a token must say of this rail, and where its request should come from.
   struct Reach {
     DcAddress target;
-    std::string source_address;  ///< of the port; empty where its GID is no IP address
+    /// Of the port; empty where its GID is no IP address, or where no connections come about from
+    /// it.
+    std::string source_address;
   };
 
   /// Closed. Borrows the clock.
@@ -41,7 +43,8 @@ class Rail {
   [[nodiscard]] bool may_take() noexcept { return health_.may_take(clock_.now()); }
   /// A token for it, over so many bytes, was given out; on_end() is the end of it.
   void on_begin(std::size_t bytes) noexcept { outstanding_bytes_.fetch_add(bytes); }
-  void on_end(std::size_t bytes, TokenFate fate) noexcept;
+  /// @param is_bound  whether the request was to come from the rail's address
+  void on_end(std::size_t bytes, TokenFate fate, bool is_bound) noexcept;
   [[nodiscard]] std::uint64_t outstanding_bytes() const noexcept {
     return outstanding_bytes_.load();
   }

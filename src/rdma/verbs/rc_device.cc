@@ -102,6 +102,8 @@ Result<void> RcDevice::connect(const QueuePair& pair, const rc::Endpoint& server
   change.min_rnr_timer = kMinRnrTimer;
   change.ah_attr.is_global = 1;
   change.ah_attr.port_num = where_.port;
+  change.ah_attr.sl = where_.marks.service_level;
+  change.ah_attr.grh.traffic_class = where_.marks.traffic_class;
   change.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(where_.gid_index);
   change.ah_attr.grh.hop_limit = kHopLimit;
   std::ranges::copy(server.gid, change.ah_attr.grh.dgid.raw);

@@ -217,6 +217,10 @@ Result<void> RcFabric::open_device() {
   auto device = RcDevice::open(*chosen);
   if (!device) return std::unexpected(std::move(device.error()));
   spdlog::info("rc: {}", chosen->why);
+  for (const DeviceInfo& other : *devices) {
+    if (other.hindrance.empty()) continue;
+    spdlog::warn("rc: {} {}; going on without it", other.name, other.hindrance);
+  }
   device_.set(std::move(*device));
   return {};
 }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <memory>
 
 #include <net/if.h>
@@ -68,6 +69,26 @@ PortInfo describe_port(ibv_context* context, std::uint8_t number) {
   return info;
 }
 
+DeviceInfo describe_device(ibv_device* device) {
+  DeviceInfo info{
+      .name = ibv_get_device_name(device), .node_guid = {}, .ports = {}, .hindrance = {}};
+  const Context context(ibv_open_device(device));
+  if (!context) {
+    info.hindrance = fmt::format("cannot be opened: {}", std::strerror(errno));
+    return info;
+  }
+  ibv_device_attr attributes{};
+  if (const int error = ibv_query_device(context.get(), &attributes); error != 0) {
+    info.hindrance = fmt::format("cannot be asked: {}", std::strerror(error));
+    return info;
+  }
+  info.node_guid = fmt::format("{:016x}", be64toh(attributes.node_guid));
+  for (unsigned port = 1; port <= attributes.phys_port_cnt; ++port) {
+    info.ports.push_back(describe_port(context.get(), static_cast<std::uint8_t>(port)));
+  }
+  return info;
+}
+
 bool is_link_local(const Gid& gid) { return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80; }
 
 bool is_loopback(std::string_view address) {
@@ -82,10 +103,16 @@ int rank(const GidEntry& entry, const std::optional<Gid>& wanted) {
 }
 constexpr int kRankOfTheOne = 8;
 
+std::string what_was_asked(const PortWish& wish) {
+  if (!wish.gid_index) return "as asked for";
+  return fmt::format("has anything at entry {} of its GID table (rdma.gid_index)", *wish.gid_index);
+}
+
 std::string what_there_is(const std::vector<DeviceInfo>& devices) {
   if (devices.empty()) return "this machine has no RDMA device";
   std::string text = "there is";
   for (const DeviceInfo& device : devices) {
+    if (!device.hindrance.empty()) text += fmt::format(" {} ({})", device.name, device.hindrance);
     for (const PortInfo& port : device.ports) {
       text += fmt::format(" {}:{} ({}", device.name, port.number, port.state);
       for (const GidEntry& entry : port.gids) text += ", " + address_of_gid(entry.gid);
@@ -107,27 +134,14 @@ Result<std::vector<DeviceInfo>> list_devices() {
   }
   std::vector<DeviceInfo> devices;
   for (int i = 0; i < count; ++i) {
-    DeviceInfo info{.name = ibv_get_device_name(list[static_cast<std::size_t>(i)]),
-                    .node_guid = {},
-                    .ports = {}};
-    const Context context(ibv_open_device(list[static_cast<std::size_t>(i)]));
-    if (!context) return fail_errno("open RDMA device " + info.name, errno);
-    ibv_device_attr attributes{};
-    if (ibv_query_device(context.get(), &attributes) != 0) {
-      return fail_errno("ask RDMA device " + info.name, errno);
-    }
-    info.node_guid = fmt::format("{:016x}", be64toh(attributes.node_guid));
-    for (unsigned port = 1; port <= attributes.phys_port_cnt; ++port) {
-      info.ports.push_back(describe_port(context.get(), static_cast<std::uint8_t>(port)));
-    }
-    devices.push_back(std::move(info));
+    devices.push_back(describe_device(list[static_cast<std::size_t>(i)]));
   }
   return devices;
 }
 
 PortWish parse_rail(std::string_view rails, std::optional<unsigned> gid_index) {
   const std::string_view rail = rails.substr(0, rails.find(','));
-  PortWish wish{.device = {}, .address = {}, .port = {}, .gid_index = gid_index};
+  PortWish wish{.gid_index = gid_index};
   if (rail == "auto") return wish;
   if (gid_of_address(rail)) {
     wish.address = rail;
@@ -159,14 +173,15 @@ Result<ChosenPort> choose_port(const std::vector<DeviceInfo>& devices, const Por
         const int value = rank(entry, wanted);
         if (value <= best_rank) continue;
         best_rank = value;
-        best = ChosenPort{.device = device.name,
-                          .port = port.number,
-                          .gid_index = entry.index,
-                          .gid = entry.gid,
-                          .why = fmt::format(
-                              "{} port {}, {} GID {} ({}){}", device.name, port.number,
-                              gid_type_name(entry.type), entry.index, address_of_gid(entry.gid),
-                              value > kRankOfTheOne ? ": the address requests are sent from" : "")};
+        best = ChosenPort{
+            .device = device.name,
+            .port = port.number,
+            .gid_index = entry.index,
+            .gid = entry.gid,
+            .why = fmt::format("{} port {}, {} GID {} ({}){}", device.name, port.number,
+                               gid_type_name(entry.type), entry.index, address_of_gid(entry.gid),
+                               value > kRankOfTheOne ? ": the address requests are sent from" : ""),
+            .marks = wish.marks};
       }
     }
   }
@@ -175,7 +190,7 @@ Result<ChosenPort> choose_port(const std::vector<DeviceInfo>& devices, const Por
       ErrorCode::kNotFound,
       fmt::format("no active RDMA port {}: {}. {}",
                   any_will_do
-                      ? "as asked for"
+                      ? what_was_asked(wish)
                       : fmt::format("has {}, the address requests are sent from", source_address),
                   what_there_is(devices),
                   devices.empty() ? "Use rdma.fabric = \"auto\" or rdma.mode = \"off\""

@@ -50,6 +50,14 @@ TEST(HeaderNameValue, IsStoredInLowerCase) {
   EXPECT_THAT(refusal("rdma", "token_header", ""), HasSubstr("no header's name"));
 }
 
+TEST(GidIndexValue, IsANumberOrOneOfTwoWords) {
+  EXPECT_EQ(stored("rdma", "gid_index", "auto"), "\"auto\"");
+  EXPECT_EQ(stored("rdma", "gid_index", "none"), "\"none\"");
+  EXPECT_EQ(stored("rdma", "gid_index", "255"), "\"255\"");
+  EXPECT_THAT(refusal("rdma", "gid_index", "256"), HasSubstr("expected \"auto\", \"none\" or"));
+  EXPECT_THAT(refusal("rdma", "gid_index", "any"), HasSubstr("no entry of a GID table"));
+}
+
 TEST(IntegerValue, IsAWholeNumberWithinItsBounds) {
   EXPECT_EQ(stored("http", "event_threads", "64"), "64");
   EXPECT_THAT(refusal("http", "event_threads", "0"), HasSubstr("too small"));
@@ -57,6 +65,10 @@ TEST(IntegerValue, IsAWholeNumberWithinItsBounds) {
   EXPECT_THAT(refusal("http", "event_threads", "65"), HasSubstr("too large"));
   EXPECT_THAT(refusal("http", "event_threads", "2x"), HasSubstr("not a whole number"));
   EXPECT_THAT(refusal("http", "event_threads", "99999999999999999999"), HasSubstr("not a whole"));
+  EXPECT_EQ(stored("rdma", "traffic_class", "255"), "255");
+  EXPECT_THAT(refusal("rdma", "traffic_class", "256"), HasSubstr("too large"));
+  EXPECT_EQ(stored("rdma", "service_level", "15"), "15");
+  EXPECT_THAT(refusal("rdma", "service_level", "16"), HasSubstr("too large"));
   EXPECT_THAT(refusal("mount", "uid", "4294967295"), HasSubstr("too large")) << "(uid_t)-1";
   EXPECT_EQ(refusal("mount", "uid", "4294967294"), "");
 }

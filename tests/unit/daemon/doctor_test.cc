@@ -92,6 +92,15 @@ TEST(DoctorChecks, NameAPortThatIsDownOrHasNoGid) {
   EXPECT_EQ(judge().level, Level::kPass);
 }
 
+TEST(DoctorChecks, NameADeviceThatCannotBeOpened) {
+  const Finding finding = judge_devices({{.name = "mlx5_1",
+                                          .node_guid = {},
+                                          .ports = {},
+                                          .hindrance = "cannot be opened: Permission denied"}});
+  EXPECT_THAT(finding.seen, HasSubstr("mlx5_1 cannot be opened: Permission denied"));
+  EXPECT_EQ(finding.level, Level::kDegraded);
+}
+
 TEST(DoctorChecks, KnowWhatAKernelLacks) {
   EXPECT_EQ(judge_kernel("4.19.0").level, Level::kFail);
   EXPECT_EQ(judge_kernel("6.1.0-13-amd64").level, Level::kNote);

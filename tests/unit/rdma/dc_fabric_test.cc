@@ -273,6 +273,31 @@ TEST_F(DcFabricTest, GoesByOtherRailsWhileOneFailsItsTransfers) {
   EXPECT_EQ(rails_in_use(*region), (std::set{1, 2}));
 }
 
+// The server is reached, only not from the rails: what they name still works.
+TEST_F(DcFabricTest, BindsNoRequestToRailsThatCannotBeConnectedFromButForATryNowAndThen) {
+  const auto region = register_region();
+  for (int i = 0; i < 2 * RailHealth::kFailuresMax; ++i) next(*region, TokenFate::kUnconnected);
+  for (int i = 0; i < 10; ++i) {
+    Token token = try_token(*region).value();
+    EXPECT_EQ(token.source_address(), "");
+    token.end(TokenFate::kAnswered);
+  }
+  clock_.advance(RailHealth::kRetryInterval);
+  Token first = try_token(*region).value();
+  Token second = try_token(*region).value();
+  EXPECT_EQ((std::set{first.source_address(), second.source_address()}),
+            (std::set<std::string>{"192.0.2.1", "192.0.2.2"}))
+      << "each rail is tried";
+  Token third = try_token(*region).value();
+  EXPECT_EQ(third.source_address(), "") << "once";
+  for (Token* token : {&first, &second, &third}) token->end(TokenFate::kAnswered);
+  for (int i = 0; i < 4; ++i) {
+    Token token = try_token(*region).value();
+    EXPECT_NE(token.source_address(), "") << "and from then on always";
+    token.end(TokenFate::kAnswered);
+  }
+}
+
 TEST_F(DcFabricTest, StillUsesRailsThatFailWhereThereAreNoOthers) {
   const auto region = register_region();
   for (int i = 0; i < 20; ++i) next(*region, TokenFate::kUnanswered);

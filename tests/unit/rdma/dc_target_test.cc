@@ -99,7 +99,8 @@ TEST(DcTarget, GoesToInitAndThenToReadyToReceiveAndNoFurther) {
   EXPECT_EQ(ready.ah_attr.is_global, 1);
   EXPECT_EQ(ready.ah_attr.grh.sgid_index, 1);
   EXPECT_EQ(ready.ah_attr.grh.hop_limit, 64);
-  EXPECT_EQ(ready.ah_attr.grh.traffic_class, 0);
+  EXPECT_EQ(ready.ah_attr.grh.traffic_class, 0) << "unmarked, unless it is told otherwise";
+  EXPECT_EQ(ready.ah_attr.sl, 0);
 }
 
 TEST(DcTarget, ReadsItsNumberOnlyWhenReadyToReceive) {
@@ -115,7 +116,7 @@ TEST(DcTarget, IsReachedByItsGidOnRoce) {
   EXPECT_EQ(address.gid, kIpv4.raw);
 }
 
-TEST(DcTarget, IsReachedByItsLidAloneOnInfiniBand) {
+TEST(DcTarget, IsReachedByItsLidAloneOnInfiniBandWhereThatIsWanted) {
   RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort, kInfiniBandPort}}});
   const auto target = open({.device = "mlx5_0", .port = 2, .gid_index = std::nullopt});
   EXPECT_EQ(target->address().lid, 0x2a);
@@ -126,12 +127,35 @@ TEST(DcTarget, IsReachedByItsLidAloneOnInfiniBand) {
   EXPECT_EQ(ready.ah_attr.port_num, 2);
 }
 
-TEST(DcTarget, HasBothLidAndGidOnInfiniBandWhereAGidIsConfigured) {
+TEST(DcTarget, IsReachedByLidAndGidOnInfiniBand) {
   RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kInfiniBandPort}}});
   const auto target = open({.device = "mlx5_0", .port = 1, .gid_index = 0});
   EXPECT_EQ(target->address().lid, 0x2a);
   EXPECT_TRUE(target->address().has_gid);
-  EXPECT_EQ(verbs.queue_pairs().at(0).modifications.at(1).first.ah_attr.is_global, 1);
+  EXPECT_EQ(target->address().gid, kLinkLocal.raw);
+  const auto ready = verbs.queue_pairs().at(0).modifications.at(1).first;
+  EXPECT_EQ(ready.ah_attr.is_global, 1);
+  EXPECT_EQ(ready.ah_attr.grh.sgid_index, 0);
+}
+
+// The bytes of a PUT leave through the target: the server reads them.
+TEST(DcTarget, MarksWhatItSendsAsItIsTold) {
+  RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort}}});
+  RailPort where = kRoce;
+  where.marks = {.traffic_class = 104, .service_level = 3};
+  const auto target = open(where);
+  const auto ready = verbs.queue_pairs().at(0).modifications.at(1).first;
+  EXPECT_EQ(ready.ah_attr.grh.traffic_class, 104);
+  EXPECT_EQ(ready.ah_attr.sl, 3);
+}
+
+TEST(DcTarget, HasAServiceLevelOnInfiniBandWithoutAGlobalRouteToo) {
+  RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kInfiniBandPort}}});
+  const auto target = open({.device = "mlx5_0",
+                            .port = 1,
+                            .gid_index = std::nullopt,
+                            .marks = {.traffic_class = 0, .service_level = 15}});
+  EXPECT_EQ(verbs.queue_pairs().at(0).modifications.at(1).first.ah_attr.sl, 15);
 }
 
 TEST(DcTarget, RegistersMemoryWithTheLeastAccessThatADirectionNeeds) {
@@ -167,6 +191,21 @@ TEST(DcTarget, SaysWhatIsWrongWithARailThatCannotWork) {
   EXPECT_THAT(open_error({.device = "mlx5_0", .port = 1, .gid_index = 9}).detail,
               HasSubstr("read GID 9"));
   EXPECT_EQ(verbs.live_objects(), 0);
+}
+
+// The kernel's table has empty entries, and an address that is taken away leaves another.
+TEST(DcTarget, RefusesAnEmptyEntryOfTheGidTableByName) {
+  FakePort port = kRocePort;
+  port.gids.emplace_back();
+  RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort, port}}});
+  const Error error = open_error({.device = "mlx5_0", .port = 2, .gid_index = 2});
+  EXPECT_EQ(error.code, ErrorCode::kNotFound);
+  EXPECT_THAT(error.detail, HasSubstr("mlx5_0:2: entry 2 of its GID table is empty"));
+  EXPECT_THAT(error.detail, HasSubstr("rdma.gid_index")) << "what to do";
+  EXPECT_TRUE(verbs.queue_pairs().empty()) << "at once, before anything is made";
+  EXPECT_EQ(verbs.live_objects(), 0);
+  EXPECT_TRUE(DcTarget::open({.device = "mlx5_0", .port = 2, .gid_index = 1}, kDcKey))
+      << "the control: the entry before it";
 }
 
 // A failure at any step leaves nothing behind.

@@ -58,7 +58,19 @@ TEST(DcToken, IsThe81CharactersInBase64) {
   EXPECT_EQ(kRealToken.to_text(DcTokenForm::kBase64), kRealExampleInBase64);
 }
 
-TEST(DcToken, NamesNativeInfiniBandByItsLidAlone) {
+TEST(DcToken, NamesInfiniBandByLidAndGid) {
+  const DcToken token{.window_address = 0x1000,
+                      .window_bytes = 1,
+                      .rkey = 2,
+                      .target = {.lid = 0x2a,
+                                 .dct_number = 3,
+                                 .has_gid = true,
+                                 .gid = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}}};
+  EXPECT_EQ(token.to_text(DcTokenForm::k81),
+            "0000000000001000:00000001:00000002:002a:000003:1:fe800000000000000000000000000007");
+}
+
+TEST(DcToken, NamesInfiniBandByItsLidAloneWhereThatIsWanted) {
   const DcToken token{.window_address = 0x1000,
                       .window_bytes = 1,
                       .rkey = 2,

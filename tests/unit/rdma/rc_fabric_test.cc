@@ -45,7 +45,7 @@ class RcFabricTest : public ::testing::Test {
     if (!fabric_) {
       const std::string url = server_.url();
       const auto port = static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
-      auto made = make_rc_fabric({.port = {},
+      auto made = make_rc_fabric({.port = port_,
                                   .endpoint_url = url,
                                   .endpoint_host = "127.0.0.1",
                                   .endpoint_port = port,
@@ -84,6 +84,7 @@ class RcFabricTest : public ::testing::Test {
                             {.raw = gid_of_address("192.0.2.1").value()}}}},
         .is_mlx5 = false}}};
   fakes::ScriptedHttpServer server_;
+  PortWish port_;
   const SystemClock clock_;
   metrics::Registry metrics_;
   std::vector<std::byte> memory_{4096};
@@ -123,6 +124,17 @@ TEST_F(RcFabricTest, BringsAQueuePairToReadyToReceiveAndNoFurther) {
   EXPECT_EQ(ready.ah_attr.grh.sgid_index, 1);
   EXPECT_EQ(ready.ah_attr.grh.hop_limit, 64);
   EXPECT_EQ(ready.ah_attr.grh.dgid.raw[15], 9);
+  EXPECT_EQ(ready.ah_attr.grh.traffic_class, 0) << "unmarked, unless it is told otherwise";
+  EXPECT_EQ(ready.ah_attr.sl, 0);
+}
+
+// The bytes of a PUT leave through the pair: the server reads them.
+TEST_F(RcFabricTest, MarksWhatItSendsAsItIsTold) {
+  port_.marks = {.traffic_class = 104, .service_level = 3};
+  EXPECT_TRUE(fabric().is_up());
+  const ibv_qp_attr ready = verbs_.queue_pairs().at(0).modifications.at(1).first;
+  EXPECT_EQ(ready.ah_attr.grh.traffic_class, 104);
+  EXPECT_EQ(ready.ah_attr.sl, 3);
 }
 
 TEST_F(RcFabricTest, RegistersWithTheLeastAccessOfEachDirection) {

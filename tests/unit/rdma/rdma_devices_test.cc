@@ -72,6 +72,12 @@ TEST(ChoosePort, DoesAsItIsTold) {
   EXPECT_FALSE(choose_port(kTwoRails, parse_rail("mlx5_7", std::nullopt), "10.0.0.1"));
 }
 
+TEST(ChoosePort, NamesTheEntryOfTheGidTableThatIsEmpty) {
+  const auto none = choose_port(kTwoRails, parse_rail("mlx5_0", 7U), "10.0.0.1");
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().detail, HasSubstr("entry 7 of its GID table (rdma.gid_index)"));
+}
+
 TEST(ChoosePort, LeavesOutPortsThatAreDown) {
   std::vector<DeviceInfo> devices = kTwoRails;
   devices[0].ports = {port_with({{"10.0.0.1", GidType::kRoceV2}}, /*is_active=*/false)};

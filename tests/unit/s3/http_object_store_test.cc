@@ -684,8 +684,9 @@ TEST_F(HttpObjectStoreTest, KeepsTheConnectionsOfEveryRailOpen) {
   EXPECT_EQ(ports["127.0.0.2"].size(), 1U);
 }
 
-TEST_F(HttpObjectStoreTest, HasReachedNoServerWhereItCannotSendFromThatAddress) {
+TEST_F(HttpObjectStoreTest, HasReachedNoServerWhereNoAddressHasAWayToOne) {
   region_.set_source_address("192.0.2.1");  // not this host's
+  options_.endpoint.url = "http://127.0.0.1:1";
   const auto outcome = get();
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().error.code, ErrorCode::kUnreachable);

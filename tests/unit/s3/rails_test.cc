@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests whose tokens name rails, of which some have no way to the servers.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <deque>
+#include <future>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fakes/scripted_http_server.h"
+#include "s3/http_object_store.h"
+#include "s3rdmafs/base/checksum.h"
+#include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/base/unique_fd.h"
+#include "window.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+using namespace std::chrono_literals;
+using fakes::ScriptedAnswer;
+using fakes::ScriptedHttpServer;
+using rdma::TokenFate;
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+using testing::Pair;
+using Ended = std::expected<Path, GetFailure>;
+
+constexpr const char* kEtag = "\"v1\"";
+constexpr const char* kGoodRail = "127.0.0.2";
+constexpr const char* kOtherGoodRail = "127.0.0.3";
+// No host's (reserved, RFC 1112), so that no connection comes about.
+constexpr const char* kBadRail = "240.0.0.1";
+constexpr const char* kOtherBadRail = "240.0.0.2";
+
+ScriptedAnswer rdma_answer() {
+  return {.status = 206,
+          .headers = {{"ETag", kEtag},
+                      {"Content-Range", "bytes 0-4095/100000"},
+                      {"x-amz-rdma-reply", "206"},
+                      {"x-amz-rdma-bytes-transferred", "4096"}}};
+}
+
+/// Its tokens name one rail after the other.
+class RegionOnRails final : public rdma::MemoryRegion {
+ public:
+  using Fate = std::pair<std::string, TokenFate>;  // of a token, with its rail
+
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return memory_; }
+  void token(std::size_t, std::size_t, Deadline, Done<rdma::Token> done) override {
+    std::string rail;
+    {
+      const MutexLock lock(mutex_);
+      rail = rails_.front();
+      rails_.pop_front();
+      rails_.push_back(rail);
+    }
+    done(rdma::Token("token", [this, rail](TokenFate fate) { note(rail, fate); }, rail));
+  }
+  [[nodiscard]] Result<void> renew() override { return {}; }
+
+  void set_rails(std::deque<std::string> rails) {
+    const MutexLock lock(mutex_);
+    rails_ = std::move(rails);
+  }
+  /// Of the tokens that have ended, in that order; each is told once.
+  [[nodiscard]] std::vector<Fate> take_fates() {
+    const MutexLock lock(mutex_);
+    return std::exchange(fates_, {});
+  }
+
+ private:
+  void note(const std::string& rail, TokenFate fate) {
+    const MutexLock lock(mutex_);
+    fates_.emplace_back(rail, fate);
+  }
+
+  mutable std::vector<std::byte> memory_ = std::vector<std::byte>(kWindowBytes);
+  Mutex mutex_;
+  std::deque<std::string> rails_ GUARDED_BY(mutex_){kGoodRail};
+  std::vector<Fate> fates_ GUARDED_BY(mutex_);
+};
+
+/// A port whose connections never come about: its queue is full, and further ones are dropped.
+class BlackHole {
+ public:
+  BlackHole() {
+    address_.sin_family = AF_INET;
+    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* any = reinterpret_cast<sockaddr*>(&address_);
+    socklen_t length = sizeof(address_);
+    if (::bind(listener_.get(), any, length) != 0 || ::listen(listener_.get(), 0) != 0 ||
+        ::getsockname(listener_.get(), any, &length) != 0) {
+      throw std::runtime_error("no port to listen on");
+    }
+    for (const UniqueFd& caller : callers_) {
+      static_cast<void>(::connect(caller.get(), any, length));
+    }
+  }
+  [[nodiscard]] std::string url() const {
+    return "http://127.0.0.1:" + std::to_string(ntohs(address_.sin_port));
+  }
+
+ private:
+  static UniqueFd make_socket() {
+    return UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  }
+
+  sockaddr_in address_{};
+  UniqueFd listener_ = make_socket();
+  std::array<UniqueFd, 3> callers_{make_socket(), make_socket(), make_socket()};
+};
+
+class RailsTest : public ::testing::Test {
+ protected:
+  RailsTest() {
+    options_.bucket.name = "train";
+    options_.endpoint.urls = {a_->url()};
+    options_.endpoint.region = "us-east-1";
+    options_.rdma = {.mode = config::RdmaMode::kRequire, .threshold_bytes = 0, .shm_socket = ""};
+    options_.http = {
+        .event_threads = 1, .connections_max = 8, .connect_timeout = 5s, .request_timeout = 20s};
+    options_.retry = {.attempts_max = 1, .backoff_first = 1ms, .backoff_max = 5ms, .deadline = {}};
+    a_->then(rdma_answer());
+    b_->then(rdma_answer());
+  }
+
+  HttpObjectStore& store() {
+    if (!store_) store_.emplace(options_, credentials_, clock_, metrics_);
+    return *store_;
+  }
+  rdma::Window window() { return {.region = &region_, .offset = 0, .length = kWindowBytes}; }
+  Ended get() {
+    std::promise<Ended> promise;
+    store().get({.key = "key", .etag = kEtag, .window = window()}, clock_.now() + 20s,
+                [&promise](Ended ended) { promise.set_value(std::move(ended)); });
+    return promise.get_future().get();  // bounded by the deadline
+  }
+  PutOutcome put_part() {
+    std::promise<PutOutcome> promise;
+    const PutBody body{.window = window(), .crc64nvme = crc64nvme(0, region_.bytes())};
+    store().upload_part("key", "upload", 1, body, clock_.now() + 20s,
+                        [&promise](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
+    return promise.get_future().get();  // bounded by the deadline
+  }
+  static std::vector<std::string> clients_of(const ScriptedHttpServer& server) {
+    std::vector<std::string> addresses;
+    for (const auto& request : server.seen()) addresses.push_back(request.client_address);
+    return addresses;
+  }
+  std::uint64_t failures_of(const std::string& url) {
+    return metrics_.counter("endpoint_failures_total", "", "endpoint=\"" + url + "\"").value();
+  }
+  std::int64_t is_alive(const std::string& url) {
+    return metrics_.gauge("endpoint_alive", "", "endpoint=\"" + url + "\"").value();
+  }
+
+  std::optional<ScriptedHttpServer> a_{std::in_place}, b_{std::in_place};
+  const std::string a_url_ = a_->url(), b_url_ = b_->url();
+  const SystemClock clock_;
+  metrics::Registry metrics_;
+  StaticCredentials credentials_{
+      {.access_key_id = "key", .secret_access_key = "secret", .session_token = ""}};
+  HttpObjectStore::Options options_;
+  RegionOnRails region_;
+  std::optional<HttpObjectStore> store_;  // last: gone before what it borrows
+};
+
+TEST_F(RailsTest, AReadComesFromAnyAddressWhereItsRailHasNoWayToTheServer) {
+  region_.set_rails({kBadRail});
+  EXPECT_EQ(get().value(), Path::kRdma) << "and it is no retry: there is one attempt";
+  EXPECT_THAT(clients_of(*a_), ElementsAre("127.0.0.1"));
+  EXPECT_THAT(region_.take_fates(), ElementsAre(Pair(kBadRail, TokenFate::kUnconnected),
+                                                Pair(kBadRail, TokenFate::kAnsweredUnbound)));
+}
+
+TEST_F(RailsTest, AReadGoesByAnotherRailWhereItsOwnHasNoWayToTheServer) {
+  region_.set_rails({kBadRail, kGoodRail});
+  EXPECT_EQ(get().value(), Path::kRdma);
+  EXPECT_THAT(clients_of(*a_), ElementsAre(kGoodRail));
+  EXPECT_THAT(region_.take_fates(), ElementsAre(Pair(kBadRail, TokenFate::kUnconnected),
+                                                Pair(kGoodRail, TokenFate::kAnswered)));
+}
+
+TEST_F(RailsTest, AReadComesFromAnyAddressAfterTwoRailsWithoutAWay) {
+  region_.set_rails({kBadRail, kOtherBadRail, kGoodRail});
+  EXPECT_EQ(get().value(), Path::kRdma);
+  EXPECT_THAT(clients_of(*a_), ElementsAre("127.0.0.1"));
+  EXPECT_THAT(region_.take_fates(), ElementsAre(Pair(kBadRail, TokenFate::kUnconnected),
+                                                Pair(kOtherBadRail, TokenFate::kUnconnected),
+                                                Pair(kGoodRail, TokenFate::kAnsweredUnbound)));
+}
+
+// The control of the three above.
+TEST_F(RailsTest, AReadComesFromItsRailWhereThatHasAWayToTheServer) {
+  region_.set_rails({kGoodRail, kOtherGoodRail});
+  ASSERT_TRUE(get() && get());
+  EXPECT_THAT(clients_of(*a_), ElementsAre(kGoodRail, kOtherGoodRail));
+  EXPECT_THAT(region_.take_fates(), ElementsAre(Pair(kGoodRail, TokenFate::kAnswered),
+                                                Pair(kOtherGoodRail, TokenFate::kAnswered)));
+}
+
+TEST_F(RailsTest, APartOfAnUploadComesFromAnyAddressToo) {
+  a_.emplace();
+  options_.endpoint.urls = {a_->url()};
+  a_->then({.headers = {{"ETag", kEtag},
+                        {"x-amz-rdma-reply", "200"},
+                        {"x-amz-rdma-bytes-transferred", "4096"}}});
+  region_.set_rails({kBadRail});
+  const PutOutcome outcome = put_part();
+  ASSERT_TRUE(outcome.etag) << outcome.etag.error().detail;
+  EXPECT_EQ(outcome.path, Path::kRdma);
+  EXPECT_FALSE(outcome.late_read_possible) << "the first attempt reached nothing";
+  EXPECT_THAT(clients_of(*a_), ElementsAre("127.0.0.1"));
+}
+
+// Eight rails for computing beside two for storage must not cost the mount its servers.
+TEST_F(RailsTest, NoServerIsBlamedForARailWithoutAWay) {
+  options_.endpoint.urls = {a_url_, b_url_};
+  region_.set_rails({kBadRail, kOtherBadRail});
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(get());
+  EXPECT_EQ(failures_of(a_url_), 0U);
+  EXPECT_EQ(failures_of(b_url_), 0U);
+  EXPECT_EQ(is_alive(a_url_), 1);
+  EXPECT_EQ(is_alive(b_url_), 1);
+  EXPECT_EQ(a_->seen().size(), 10U) << "both are used";
+  EXPECT_EQ(b_->seen().size(), 10U);
+}
+
+TEST_F(RailsTest, NoRailIsBlamedForAServerThatIsDead) {
+  options_.endpoint.urls = {a_url_, b_url_};
+  a_.reset();
+  region_.set_rails({kGoodRail, kOtherGoodRail});
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(get());
+  EXPECT_EQ(is_alive(a_url_), 0);
+  EXPECT_EQ(b_->seen().size(), 10U);
+  const auto fates = region_.take_fates();
+  EXPECT_THAT(fates, AllOf(Contains(Pair(kGoodRail, TokenFate::kUnsent)),
+                           Contains(Pair(kOtherGoodRail, TokenFate::kUnsent))));
+  EXPECT_THAT(fates, Not(Contains(Pair(testing::_, TokenFate::kUnconnected))));
+}
+
+// It may be dead while others are alive: one more time-out tells.
+TEST_F(RailsTest, AReadComesFromAnyAddressAtOnceAfterATimeOut) {
+  const BlackHole hole;
+  options_.endpoint.urls = {hole.url()};
+  options_.http.connect_timeout = 100ms;
+  region_.set_rails({kGoodRail, kOtherGoodRail});
+  EXPECT_FALSE(get());
+  EXPECT_THAT(region_.take_fates(), ElementsAre(Pair(kGoodRail, TokenFate::kUnsent),
+                                                Pair(kOtherGoodRail, TokenFate::kUnsent)));
+  EXPECT_EQ(failures_of(hole.url()), 1U);
+}
+
+TEST_F(RailsTest, NoTokenIsHeldWhereNothingIsReachedAtAll) {
+  a_.reset();
+  region_.set_rails({kBadRail, kGoodRail});
+  const Ended ended = get();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().error.code, ErrorCode::kUnreachable);
+  EXPECT_FALSE(ended.error().late_write_possible);
+  EXPECT_THAT(region_.take_fates(),
+              ElementsAre(Pair(kBadRail, TokenFate::kUnsent), Pair(kGoodRail, TokenFate::kUnsent),
+                          Pair(kBadRail, TokenFate::kUnsent)))
+      << "before the caller may give its memory up";
+  EXPECT_THAT(region_.take_fates(), IsEmpty());
+  EXPECT_EQ(failures_of(a_url_), 1U) << "the attempt from any address";
+}
+
+}  // namespace
+}  // namespace s3rdmafs::s3
