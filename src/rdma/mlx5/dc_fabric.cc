@@ -7,14 +7,15 @@
 // every registration first. A region that could not be registered on a rail (locked-memory limit)
 // goes by the others, and is tried again with the same beat.
 //
-// The fence. renew() deregisters on every rail before it registers anew: a key that is gone makes a
-// server's access fail in our device. Where deregistering fails, the rail is closed, which takes
-// its keys with it: closing the device is the kernel's last word on all that was made through it.
+// The fence. renew() deregisters on every rail before it registers again, at addresses that were
+// never used before: devices give the same keys out again (verbs/address_space.cc). Where
+// deregistering fails, the rail is closed, which takes its keys with it: closing the device is the
+// kernel's last word on all that was made through it.
 //
 // Locks. memory_mutex_ (order 6a) is held over registrations and the opening of devices, and guards
 // rails and registrations. token() takes no more than a rail's own lock (6b).
 //
-// Cost of a token: that lock, two atomic loads, one allocation (its text).
+// Cost of a token: that lock and its key's, one allocation (its text).
 #include "rdma/mlx5/dc_fabric.h"
 
 #include <poll.h>
@@ -30,6 +31,7 @@
 #include "rdma/mlx5/dc_target.h"
 #include "rdma/mlx5/dc_token.h"
 #include "rdma/mlx5/rail.h"
+#include "rdma/verbs/token_key.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/thread_name.h"
@@ -56,11 +58,9 @@ class DcRegion final : public MemoryRegion {
  private:
   friend class DcFabric;
 
-  static constexpr std::uint64_t kNoKey = std::numeric_limits<std::uint64_t>::max();
-
   struct OnRail {
-    Registration region;                     // under the fabric's memory_mutex_
-    std::atomic<std::uint64_t> key{kNoKey};  // its 32-bit rkey, for token()
+    Registration region;  // under the fabric's memory_mutex_
+    verbs::TokenKey key;  // for token()
   };
 
   DcFabric& fabric_;
@@ -71,7 +71,8 @@ class DcRegion final : public MemoryRegion {
 
 class DcFabric final : public Fabric {
  public:
-  DcFabric(DcOptions options, const Clock& clock) : options_(std::move(options)) {
+  DcFabric(DcOptions options, const Clock& clock, verbs::AddressSpace& addresses)
+      : options_(std::move(options)), addresses_(addresses) {
     for (const RailPort& where : options_.rails) {
       rails_.push_back(std::make_unique<Rail>(where, options_.dc_key, clock));
     }
@@ -99,8 +100,8 @@ class DcFabric final : public Fabric {
  private:
   using OnRail = DcRegion::OnRail;
 
-  [[nodiscard]] Token mint(const DcRegion& region, Rail& rail, const Rail::Reach& reach,
-                           std::uint32_t key, std::size_t offset, std::size_t length) const;
+  [[nodiscard]] Token mint(Rail& rail, const Rail::Reach& reach, verbs::TokenKey::Value key,
+                           std::size_t offset, std::size_t length) const;
   [[nodiscard]] Result<void> register_on_all(DcRegion& region) REQUIRES(memory_mutex_);
   [[nodiscard]] Result<void> register_on(DcRegion& region, std::size_t rail)
       REQUIRES(memory_mutex_);
@@ -114,6 +115,7 @@ class DcFabric final : public Fabric {
   void repair_rail(std::size_t rail) REQUIRES(memory_mutex_);
 
   const DcOptions options_;
+  verbs::AddressSpace& addresses_;
   std::vector<std::unique_ptr<Rail>> rails_;  // fixed once made
   std::atomic<std::size_t> next_rail_{0};
 
@@ -161,11 +163,11 @@ Result<Token> DcFabric::token_for(const DcRegion& region, std::size_t offset, st
     for (std::size_t i = 0; i < rails_.size(); ++i) {
       const std::size_t index = (first + i) % rails_.size();
       Rail& rail = *rails_[index];
-      const std::uint64_t key = region.on_rail_[index].key.load(std::memory_order_acquire);
-      if (key == DcRegion::kNoKey) continue;
+      const auto key = region.on_rail_[index].key.get();
+      if (!key) continue;
       const std::optional<Rail::Reach> reach = rail.reach();
       if (!reach || !(take_suspect || rail.may_take())) continue;
-      return mint(region, rail, *reach, static_cast<std::uint32_t>(key), offset, length);
+      return mint(rail, *reach, *key, offset, length);
     }
   }
   return fail(ErrorCode::kUnreachable, "no rail of the dc fabric is up");
@@ -184,13 +186,12 @@ std::size_t DcFabric::least_loaded_rail() {
   return best;
 }
 
-Token DcFabric::mint(const DcRegion& region, Rail& rail, const Rail::Reach& reach,
-                     std::uint32_t key, std::size_t offset, std::size_t length) const {
-  const DcToken token{
-      .window_address = reinterpret_cast<std::uintptr_t>(region.bytes_.data() + offset),
-      .window_bytes = static_cast<std::uint32_t>(length),
-      .rkey = key,
-      .target = reach.target};
+Token DcFabric::mint(Rail& rail, const Rail::Reach& reach, verbs::TokenKey::Value key,
+                     std::size_t offset, std::size_t length) const {
+  const DcToken token{.window_address = key.address + offset,
+                      .window_bytes = static_cast<std::uint32_t>(length),
+                      .rkey = key.rkey,
+                      .target = reach.target};
   rail.on_begin(length);
   return Token(
       token.to_text(options_.token_form),
@@ -228,19 +229,20 @@ Result<void> DcFabric::register_on_all(DcRegion& region) {
 Result<void> DcFabric::register_on(DcRegion& region, std::size_t rail) {
   DcTarget* target = rails_[rail]->target();
   if (target == nullptr) return {};  // closed: nothing to register with
-  auto registered = target->register_memory(region.bytes_, region.access_);
+  const std::uint64_t iova = addresses_.take(region.bytes_);
+  auto registered = target->register_memory(region.bytes_, iova, region.access_);
   if (!registered) {
     return fail_with_context(rails_[rail]->name(), std::move(registered.error()));
   }
   OnRail& registration = region.on_rail_[rail];
   registration.region = std::move(*registered);
-  registration.key.store(registration.region->rkey, std::memory_order_release);
+  registration.key.set({.address = iova, .rkey = registration.region->rkey});
   return {};
 }
 
 // True when the key is dead. Where it is not, the handle is given up: the rail goes as a whole.
 bool DcFabric::deregister(OnRail& registration) {
-  registration.key.store(DcRegion::kNoKey, std::memory_order_release);
+  registration.key.clear();
   ibv_mr* region = registration.region.release();
   if (region == nullptr) return true;
   const int error = ibv_dereg_mr(region);
@@ -298,8 +300,9 @@ Result<void> DcRegion::renew() { return fabric_.renew(*this); }
 
 }  // namespace
 
-Result<std::unique_ptr<Fabric>> make_dc_fabric(DcOptions options, const Clock& clock) {
-  auto fabric = std::make_unique<DcFabric>(std::move(options), clock);
+Result<std::unique_ptr<Fabric>> make_dc_fabric(DcOptions options, const Clock& clock,
+                                               verbs::AddressSpace& addresses) {
+  auto fabric = std::make_unique<DcFabric>(std::move(options), clock, addresses);
   if (auto started = fabric->start(); !started) {
     return std::unexpected(std::move(started.error()));
   }

@@ -9,6 +9,7 @@
 
 #include "config/mount_config.h"
 #include "rdma/fabric.h"
+#include "rdma/verbs/address_space.h"
 #include "s3rdmafs/base/clock.h"
 
 namespace s3rdmafs::rdma::mlx5 {
@@ -37,9 +38,11 @@ struct DcOptions {
 /// is down or keeps failing. Devices that fail, and ports that go down or get another address, come
 /// back by themselves, within about a second.
 ///
-/// Rails whose port is down do not keep it from starting. Borrows the clock.
+/// Rails whose port is down do not keep it from starting. Borrows clock and addresses.
 /// Errors: kUnsupported where this build has no libmlx5 or a device no DC transport; kNotFound
 /// where there is no such device, port or GID; kSystem, with the call that failed.
-[[nodiscard]] Result<std::unique_ptr<Fabric>> make_dc_fabric(DcOptions options, const Clock& clock);
+[[nodiscard]] Result<std::unique_ptr<Fabric>> make_dc_fabric(
+    DcOptions options, const Clock& clock,
+    verbs::AddressSpace& addresses = verbs::process_addresses());
 
 }  // namespace s3rdmafs::rdma::mlx5

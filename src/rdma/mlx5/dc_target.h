@@ -44,8 +44,10 @@ class DcTarget {
 
   [[nodiscard]] const DcAddress& address() const noexcept { return address_; }
 
+  /// @param iova  by which address servers know the first byte
   /// Errors: kNoMemory, with the limit on locked memory where that is the reason; kSystem.
-  [[nodiscard]] Result<Registration> register_memory(std::span<std::byte> bytes, Access access);
+  [[nodiscard]] Result<Registration> register_memory(std::span<std::byte> bytes, std::uint64_t iova,
+                                                     Access access);
 
   /// The next event, if there is one. Does not wait.
   [[nodiscard]] std::optional<Event> next_event();

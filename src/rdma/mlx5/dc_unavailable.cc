@@ -14,7 +14,9 @@ std::unexpected<Error> refuse() {
 
 }  // namespace
 
-Result<std::unique_ptr<Fabric>> make_dc_fabric(DcOptions, const Clock&) { return refuse(); }
+Result<std::unique_ptr<Fabric>> make_dc_fabric(DcOptions, const Clock&, verbs::AddressSpace&) {
+  return refuse();
+}
 
 Result<std::vector<RailPort>> find_rails(std::string_view, std::optional<unsigned>) {
   return refuse();

@@ -50,8 +50,9 @@ Result<Context> open_device(const std::string& name) {
                                                 name, others.empty() ? "none" : others));
 }
 
-Result<Registration> register_memory(ibv_pd* domain, std::span<std::byte> bytes, unsigned access) {
-  Registration region(ibv_reg_mr(domain, bytes.data(), bytes.size(), access));
+Result<Registration> register_memory(ibv_pd* domain, std::span<std::byte> bytes, std::uint64_t iova,
+                                     unsigned access) {
+  Registration region(ibv_reg_mr_iova(domain, bytes.data(), bytes.size(), iova, access));
   if (region) return region;
   if (errno == ENOMEM) return fail_registration(bytes.size());
   return fail_errno(fmt::format("register {}", format_size(bytes.size())), errno);

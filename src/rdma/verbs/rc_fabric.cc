@@ -4,13 +4,13 @@
 // when that fails or its address changes, registers everything anew, and has every session made
 // again, for a queue pair reaches only memory of its own protection domain.
 //
-// The fence. renew() deregisters before it registers anew: a key that is gone makes a server's
-// access fail in our device.
+// The fence. renew() deregisters before it registers again, at an address that was never used
+// before: devices give the same keys out again (address_space.cc).
 //
-// Locks. memory_mutex_ (order 7a) is held over registrations and guards the device. token() reads
-// atomics only; the pool has a leaf lock of its own.
+// Locks. memory_mutex_ (order 7a) is held over registrations and guards the device. token() takes
+// its key's lock and the pool's, both leaves.
 //
-// Cost of a token: the pool's lock, an atomic load, and two allocations: its text, and the session
+// Cost of a token: the pool's lock, its key's, and two allocations: its text, and the session
 // it gives back.
 #include "rdma/verbs/rc_fabric.h"
 
@@ -21,13 +21,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <limits>
 #include <thread>
 #include <vector>
 
 #include "rdma/verbs/rc_control.h"
 #include "rdma/verbs/rc_device.h"
 #include "rdma/verbs/session_pool.h"
+#include "rdma/verbs/token_key.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/thread_name.h"
@@ -112,7 +112,6 @@ class RcRegion final : public MemoryRegion {
 
  private:
   friend class RcFabric;
-  static constexpr std::uint64_t kNoKey = std::numeric_limits<std::uint64_t>::max();
 
   RcFabric& fabric_;
   const std::span<std::byte> bytes_;
@@ -120,15 +119,17 @@ class RcRegion final : public MemoryRegion {
   // Under the fabric's memory_mutex_; the device first: it outlives what is registered with it.
   std::shared_ptr<RcDevice> device_;
   Registration registration_;
-  std::atomic<std::uint64_t> key_{kNoKey};  // its 32-bit rkey
+  TokenKey key_;
 };
 
 class RcFabric final : public Fabric {
  public:
-  RcFabric(RcOptions options, const Clock& clock, metrics::Registry& metrics)
+  RcFabric(RcOptions options, const Clock& clock, metrics::Registry& metrics,
+           AddressSpace& addresses)
       : options_(std::move(options)),
         clock_(clock),
         metrics_(metrics),
+        addresses_(addresses),
         maker_({.endpoint_url = options_.endpoint_url, .ca_file = options_.ca_file}, device_) {}
   ~RcFabric() override {
     shut_down();
@@ -193,6 +194,7 @@ class RcFabric final : public Fabric {
   const RcOptions options_;
   const Clock& clock_;
   metrics::Registry& metrics_;
+  AddressSpace& addresses_;
   CurrentDevice device_;
   RcSessionMaker maker_;
   std::optional<SessionPool> pool_;
@@ -223,16 +225,17 @@ Result<void> RcFabric::open_device() {
 Result<void> RcFabric::register_region(RcRegion& region) {
   std::shared_ptr<RcDevice> device = device_.get();
   if (!device) return {};
-  auto registration = device->register_memory(region.bytes_, region.access_);
+  const std::uint64_t iova = addresses_.take(region.bytes_);
+  auto registration = device->register_memory(region.bytes_, iova, region.access_);
   if (!registration) return std::unexpected(std::move(registration.error()));
   region.device_ = std::move(device);
   region.registration_ = std::move(*registration);
-  region.key_.store(region.registration_->rkey, std::memory_order_release);
+  region.key_.set({.address = iova, .rkey = region.registration_->rkey});
   return {};
 }
 
 Result<void> RcFabric::deregister(RcRegion& region) {
-  region.key_.store(RcRegion::kNoKey, std::memory_order_release);
+  region.key_.clear();
   ibv_mr* const registration = region.registration_.release();
   if (registration == nullptr) return {};
   if (const int error = ibv_dereg_mr(registration); error != 0) {
@@ -254,9 +257,9 @@ void RcFabric::watch(const std::stop_token& stop) {
     if (device) {
       take_events();
       register_missing();
-    } else {
-      bring_back_device();
     }
+    // A device that has just failed may work again at once: often its driver restarted it.
+    if (!device_.get()) bring_back_device();
   }
 }
 
@@ -306,7 +309,7 @@ void RcFabric::register_missing() {
   unsigned missing = 0;
   std::string why;
   for (RcRegion* region : regions_) {
-    if (region->key_.load() != RcRegion::kNoKey) continue;
+    if (region->key_.get()) continue;
     Result<void> registered = deregister(*region);  // what a device that failed did not let go of
     if (registered) registered = register_region(*region);
     if (registered) continue;
@@ -325,17 +328,16 @@ void RcRegion::token(std::size_t offset, std::size_t length, Deadline deadline, 
   fabric_.pool().acquire(deadline, [this, offset, length, done = std::move(done)](
                                        Result<SessionPool::Lease> lease) mutable {
     if (!lease) return done(std::unexpected(std::move(lease.error())));
-    const std::uint64_t key = key_.load(std::memory_order_acquire);
+    const auto key = key_.get();
     SessionPool& pool = fabric_.pool();
-    if (key == kNoKey) {
+    if (!key) {
       pool.give_back(std::move(*lease), TokenFate::kUnsent);
       return done(fail(ErrorCode::kUnreachable, "the memory is not registered at present"));
     }
-    std::string text = rc::format_object_token(
-        {.session_id = lease->session->id(),
-         .address = reinterpret_cast<std::uintptr_t>(bytes_.data() + offset),
-         .size_bytes = length,
-         .rkey = static_cast<std::uint32_t>(key)});
+    std::string text = rc::format_object_token({.session_id = lease->session->id(),
+                                                .address = key->address + offset,
+                                                .size_bytes = length,
+                                                .rkey = key->rkey});
     done(Token(std::move(text), [&pool, lease = std::move(*lease)](TokenFate fate) mutable {
       pool.give_back(std::move(lease), fate);
     }));
@@ -347,8 +349,9 @@ Result<void> RcRegion::renew() { return fabric_.renew(*this); }
 }  // namespace
 
 Result<std::unique_ptr<Fabric>> make_rc_fabric(RcOptions options, const Clock& clock,
-                                               metrics::Registry& metrics) {
-  auto fabric = std::make_unique<RcFabric>(std::move(options), clock, metrics);
+                                               metrics::Registry& metrics,
+                                               AddressSpace& addresses) {
+  auto fabric = std::make_unique<RcFabric>(std::move(options), clock, metrics, addresses);
   if (auto started = fabric->start(); !started) {
     return std::unexpected(std::move(started.error()));
   }

@@ -82,6 +82,9 @@ class DcFabricTest : public ::testing::Test {
     }
     return rails;
   }
+  bool can_write(const std::string& device, const DcToken& token) const {
+    return verbs_.can_write(device, token.rkey, token.window_address, token.window_bytes);
+  }
   void set_port_state(const std::string& device, ibv_port_state state) {
     verbs_.change_port(device, 1, [state](FakePort& port) { port.state = state; });
     verbs_.send_event(device,
@@ -128,7 +131,7 @@ TEST_F(DcFabricTest, WritesTheWindowAndTheRailIntoTheToken) {
   const Token token = try_token(*region, 1000, 4).value();
   const DcToken fields = DcToken::parse(token.text(), DcTokenForm::k81).value();
 
-  EXPECT_EQ(fields.window_address, reinterpret_cast<std::uintptr_t>(memory_.data()) + 1000);
+  EXPECT_EQ(fields.window_address, verbs_.registrations().at(0).iova + 1000);
   EXPECT_EQ(fields.window_bytes, 4U);
   EXPECT_EQ(fields.rkey, verbs_.registrations().at(0).rkey);
   EXPECT_NE(fields.target.dct_number, 0U);
@@ -246,7 +249,8 @@ TEST_F(DcFabricTest, RebuildsARailWhoseDeviceFailedAndRegistersEverythingThereAg
   DcToken after = next(*region);
   if (after.target.gid.back() != 1) after = next(*region);
   EXPECT_NE(after.target.dct_number, before.target.dct_number);
-  EXPECT_NE(after.rkey, before.rkey);
+  EXPECT_TRUE(can_write("mlx5_0", after));
+  EXPECT_FALSE(can_write("mlx5_0", before)) << "though the key is in use again";
 }
 
 TEST_F(DcFabricTest, RebuildsARailWhoseAddressChanged) {
@@ -307,7 +311,6 @@ TEST_F(DcFabricTest, FailsWithTheReasonWhereNoRailCouldRegisterARegion) {
 
 TEST_F(DcFabricTest, RenewKillsEveryKeyBeforeItMakesNewOnes) {
   const auto region = register_region();
-  const auto old = verbs_.registrations();
   const std::size_t calls = verbs_.calls().size();
   ASSERT_TRUE(region->renew());
 
@@ -320,8 +323,38 @@ TEST_F(DcFabricTest, RenewKillsEveryKeyBeforeItMakesNewOnes) {
   EXPECT_FALSE(seen[0].is_alive || seen[1].is_alive);
   EXPECT_TRUE(seen[2].is_alive && seen[3].is_alive);
   for (int i = 0; i < 4; ++i) {
-    const std::uint32_t key = next(*region).rkey;
-    EXPECT_TRUE(key != old[0].rkey && key != old[1].rkey);
+    const DcToken token = next(*region);
+    EXPECT_TRUE(can_write(token.target.gid.back() == 1 ? "mlx5_0" : "mlx5_1", token));
+  }
+}
+
+// The driver gives the same key to the next registration: only the address can tell them apart.
+TEST_F(DcFabricTest, RenewKillsATokenWhoseKeyComesBackWithTheNextRegistration) {
+  const auto region = register_region();
+  const DcToken old = next(*region);
+  ASSERT_EQ(old.target.gid.back(), 1);
+  ASSERT_TRUE(can_write("mlx5_0", old));
+  ASSERT_TRUE(region->renew());
+  EXPECT_EQ(verbs_.registrations().at(2).rkey, old.rkey) << "the control: the key is back";
+  EXPECT_FALSE(can_write("mlx5_0", old));
+}
+
+// The same for an object file, which is registered for one fill and then again for the next.
+TEST_F(DcFabricTest, ATokenOfMemoryThatWasGivenUpIsDeadWhenTheMemoryIsRegisteredAgain) {
+  auto region = register_region();
+  const DcToken old = next(*region);
+  region.reset();
+  region = register_region();
+  EXPECT_EQ(verbs_.registrations().at(2).rkey, old.rkey) << "the control: the key is back";
+  EXPECT_FALSE(can_write("mlx5_0", old));
+}
+
+TEST_F(DcFabricTest, RegistersAtAddressesThatEqualTheMemorysOwnModuloAHugePage) {
+  const auto region = register_region();
+  for (const auto& seen : verbs_.registrations()) {
+    EXPECT_EQ(seen.iova % (2UL << 20),
+              reinterpret_cast<std::uintptr_t>(memory_.data()) % (2UL << 20));
+    EXPECT_NE(seen.iova, reinterpret_cast<std::uintptr_t>(memory_.data()));
   }
 }
 
