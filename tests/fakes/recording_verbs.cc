@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <set>
 
 #include "s3rdmafs/base/unique_fd.h"
 
@@ -50,6 +49,9 @@ class RecordingVerbs::Machine {
     std::shared_ptr<void> owner;
   };
 
+  using Call = std::pair<std::string, std::string>;  // device, function
+  enum class Held { kNotYet, kHere };
+
   explicit Machine(std::vector<FakeDevice> devices) {
     for (FakeDevice& fake : devices) {
       auto device = std::make_unique<Device>();
@@ -70,12 +72,11 @@ class RecordingVerbs::Machine {
   std::vector<SeenQueuePair> queue_pairs GUARDED_BY(mutex);
   RecordedMemory memory GUARDED_BY(mutex);
   std::vector<VerbsCall> calls GUARDED_BY(mutex);
-  std::map<std::pair<std::string, std::string>, std::pair<int, int>> failures GUARDED_BY(mutex);
+  std::map<Call, std::pair<int, int>> failures GUARDED_BY(mutex);
   std::uint32_t next_number GUARDED_BY(mutex) = 0x1330;
   int busy GUARDED_BY(mutex) = 0;
   int unacknowledged GUARDED_BY(mutex) = 0;
-  std::set<std::pair<std::string, std::string>> held GUARDED_BY(mutex);  // device, function
-  std::multiset<std::pair<std::string, std::string>> waiting GUARDED_BY(mutex);
+  std::map<Call, Held> held GUARDED_BY(mutex);
   mutable CondVar held_changed;
 
   /// Records a call. Returns the planted error, or 0.
@@ -89,14 +90,20 @@ class RecordingVerbs::Machine {
     return errno = planted->second.first;
   }
 
-  void wait_while_held(const std::pair<std::string, std::string>& call) REQUIRES(mutex) {
-    if (!held.contains(call)) return;
-    const auto place = waiting.insert(call);
+  void wait_while_held(const Call& call) REQUIRES(mutex) {
+    const auto found = held.find(call);
+    if (found == held.end() || found->second != Held::kNotYet) return;
+    found->second = Held::kHere;
     held_changed.notify_all();
     const auto deadline = std::chrono::steady_clock::now() + kHeldMax;
     while (held.contains(call) && held_changed.wait_until(mutex, deadline)) {
     }
-    waiting.erase(place);
+    held.erase(call);
+  }
+
+  bool is_held(const Call& call) const REQUIRES(mutex) {
+    const auto found = held.find(call);
+    return found != held.end() && found->second == Held::kHere;
   }
 
   /// A new object, or nullptr with errno set where the test wants it to fail.
@@ -210,9 +217,9 @@ void RecordingVerbs::fail_next(const std::string& device, const std::string& fun
   machine_->failures[{device, function}] = {error, times};
 }
 
-void RecordingVerbs::hold(const std::string& device, const std::string& function) {
+void RecordingVerbs::hold_next(const std::string& device, const std::string& function) {
   const MutexLock lock(machine_->mutex);
-  machine_->held.insert({device, function});
+  machine_->held[{device, function}] = Machine::Held::kNotYet;
 }
 
 void RecordingVerbs::let_go(const std::string& device, const std::string& function) {
@@ -224,10 +231,15 @@ void RecordingVerbs::let_go(const std::string& device, const std::string& functi
 bool RecordingVerbs::wait_for_held(const std::string& device, const std::string& function) const {
   const auto deadline = std::chrono::steady_clock::now() + kHeldMax;
   const MutexLock lock(machine_->mutex);
-  while (!machine_->waiting.contains({device, function})) {
+  while (!machine_->is_held({device, function})) {
     if (!machine_->held_changed.wait_until(machine_->mutex, deadline)) return false;
   }
   return true;
+}
+
+bool RecordingVerbs::is_held(const std::string& device, const std::string& function) const {
+  const MutexLock lock(machine_->mutex);
+  return machine_->is_held({device, function});
 }
 
 void RecordingVerbs::change_port(const std::string& device, unsigned port,

@@ -72,12 +72,14 @@ class RecordingVerbs {
 
   /// The next `times` calls of `function` on this device fail with `error`.
   void fail_next(const std::string& device, const std::string& function, int error, int times = 1);
-  /// While held, calls of `function` on this device do not return; at most 30 s, for a test that
-  /// forgets to let them.
-  void hold(const std::string& device, const std::string& function);
+  /// The next call of `function` on this device does not return before let_go(); after 30 s it
+  /// does, for a test that waits for what waits for it.
+  void hold_next(const std::string& device, const std::string& function);
   void let_go(const std::string& device, const std::string& function);
-  /// Waits until a call is held there. False after 30 s.
+  /// Waits until that call has come. False after 30 s.
   [[nodiscard]] bool wait_for_held(const std::string& device, const std::string& function) const;
+  /// Whether it is still there.
+  [[nodiscard]] bool is_held(const std::string& device, const std::string& function) const;
   void change_port(const std::string& device, unsigned port,
                    const std::function<void(FakePort&)>& change);
   /// Delivers an asynchronous event to everyone who has the device open.

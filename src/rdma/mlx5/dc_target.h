@@ -23,7 +23,8 @@ using verbs::SharedReceiveQueue;
 
 /// A DC target on one port, and what memory is registered with: everything a server's DC initiators
 /// need of us. Passive: nothing is ever posted and no completion ever comes (protocol.md 3.1).
-/// Thread-bound: to whoever holds the fabric's lock.
+/// register_memory() and event_fd() are thread-safe; the rest belongs to whoever holds the rail's
+/// lifecycle lock.
 class DcTarget {
  public:
   /// What the device had to say.

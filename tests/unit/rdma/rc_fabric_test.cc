@@ -212,6 +212,46 @@ TEST_F(RcFabricTest, TriesAgainToRegisterWhatADeviceRefusedWhenItCameBack) {
   EXPECT_TRUE(eventually([&] { return token(*of).has_value(); }));
 }
 
+TEST_F(RcFabricTest, ARegistrationThatTakesLongKeepsNoOtherRegionWaiting) {
+  const auto of = region();
+  verbs_.hold_next("rxe0", "ibv_reg_mr");
+  auto slow = std::async(std::launch::async, [this] { return region(); });
+  ASSERT_TRUE(verbs_.wait_for_held("rxe0", "ibv_reg_mr"));
+  EXPECT_TRUE(token(*of));
+  EXPECT_TRUE(of->renew());
+  region().reset();
+  EXPECT_TRUE(verbs_.is_held("rxe0", "ibv_reg_mr")) << "none of these waited for it";
+  verbs_.let_go("rxe0", "ibv_reg_mr");
+  EXPECT_TRUE(token(*slow.get()));
+}
+
+TEST_F(RcFabricTest, ADeviceThatOpensSlowlyKeepsNoRegistrationWaiting) {
+  const auto of = region();
+  verbs_.hold_next("rxe0", "ibv_open_device");
+  verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
+  ASSERT_TRUE(verbs_.wait_for_held("rxe0", "ibv_open_device"));
+  EXPECT_TRUE(of->renew());
+  const auto another = region();
+  EXPECT_EQ(token(*another).error().code, ErrorCode::kUnreachable);
+  EXPECT_TRUE(verbs_.is_held("rxe0", "ibv_open_device")) << "none of these waited for it";
+  verbs_.let_go("rxe0", "ibv_open_device");
+  EXPECT_TRUE(eventually([&] { return token(*another).has_value() && token(*of).has_value(); }));
+}
+
+TEST_F(RcFabricTest, ADeviceThatFailsUnderARegistrationTakesItInWhenItIsBack) {
+  const auto of = region();
+  verbs_.hold_next("rxe0", "ibv_reg_mr");
+  auto slow = std::async(std::launch::async, [this] { return region(); });
+  ASSERT_TRUE(verbs_.wait_for_held("rxe0", "ibv_reg_mr"));
+  verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
+  ASSERT_TRUE(eventually([&] { return !fabric().is_up(); }));
+  verbs_.fail_next("rxe0", "ibv_reg_mr", EIO);
+  verbs_.let_go("rxe0", "ibv_reg_mr");
+  const auto made = slow.get();  // the device is the fault, not the memory: no error
+  EXPECT_TRUE(eventually([&] { return token(*made).has_value() && token(*of).has_value(); }));
+  EXPECT_EQ(verbs_.busy_destructions(), 0);
+}
+
 // A key that could not be taken back may still let a server write.
 TEST_F(RcFabricTest, TakesBackAKeyLeftFromADeviceThatFailedBeforeItRegistersAnew) {
   const auto of = region();
