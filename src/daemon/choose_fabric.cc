@@ -32,14 +32,15 @@ std::optional<unsigned> gid_index_of(const config::MountConfig::Rdma& config) {
 }
 
 Result<std::unique_ptr<rdma::Fabric>> make_dc_fabric(const config::MountConfig::Rdma& config,
-                                                     const Clock& clock) {
+                                                     const Clock& clock,
+                                                     metrics::Registry& metrics) {
   auto rails = rdma::mlx5::find_rails(config.rails, gid_index_of(config));
   if (!rails) return fail_with_context("rdma.fabric is \"dc\"", std::move(rails.error()));
   return rdma::mlx5::make_dc_fabric({.rails = std::move(*rails),
                                      .dc_key = config.dc_key,
                                      .token_form = config.token_form,
                                      .bind_source = config.bind_source},
-                                    clock);
+                                    clock, metrics);
 }
 
 std::unique_ptr<rdma::Fabric> make_shm_fabric(const config::MountConfig& config,
@@ -84,7 +85,9 @@ Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& con
                                                   const Clock& clock, metrics::Registry& metrics) {
   if (config.rdma.mode == config::RdmaMode::kOff) return rdma::make_null_fabric();
   // Any server that has the DC key takes its tokens.
-  if (config.rdma.fabric == config::FabricChoice::kDc) return make_dc_fabric(config.rdma, clock);
+  if (config.rdma.fabric == config::FabricChoice::kDc) {
+    return make_dc_fabric(config.rdma, clock, metrics);
+  }
   std::vector<std::unique_ptr<rdma::Fabric>> fabrics;
   for (const std::string& url : config.endpoint.all_urls()) {
     auto fabric = make_session_fabric(config, url, clock, metrics);

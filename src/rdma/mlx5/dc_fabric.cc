@@ -30,6 +30,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <deque>
 #include <limits>
 #include <thread>
 
@@ -61,6 +62,17 @@ struct DcMemory {
   std::vector<verbs::DeviceRegistration<DcTarget>> on_rail;
 };
 
+/// The registrations that one rail refused.
+struct Refusals {
+  Refusals(metrics::Registry& metrics, const RailPort& rail)
+      : counter(metrics.counter("rdma_dc_registrations_refused_total",
+                                "Registrations of memory that a rail refused.",
+                                "rail=\"" + rail.name() + "\"")) {}
+
+  metrics::Counter& counter;
+  std::atomic<bool> was_warned_of{false};
+};
+
 class DcRegion final : public MemoryRegion {
  public:
   DcRegion(DcFabric& fabric, std::shared_ptr<DcMemory> memory)
@@ -78,10 +90,12 @@ class DcRegion final : public MemoryRegion {
 
 class DcFabric final : public Fabric {
  public:
-  DcFabric(DcOptions options, const Clock& clock, verbs::AddressSpace& addresses)
+  DcFabric(DcOptions options, const Clock& clock, metrics::Registry& metrics,
+           verbs::AddressSpace& addresses)
       : options_(std::move(options)), addresses_(addresses) {
     for (const RailPort& where : options_.rails) {
       rails_.push_back(std::make_unique<Rail>(where, options_.dc_key, clock));
+      refusals_.emplace_back(metrics, where);
     }
   }
   ~DcFabric() override {
@@ -114,6 +128,7 @@ class DcFabric final : public Fabric {
   [[nodiscard]] std::vector<std::shared_ptr<DcMemory>> all_memory() const;
   [[nodiscard]] Result<void> register_on_all(DcMemory& memory);
   [[nodiscard]] Result<void> register_on(DcMemory& memory, std::size_t rail);
+  void on_refused(std::size_t rail, const Error& error);
   /// When it returns, no key of this memory is alive, and none comes before it is wanted.
   void deregister_on_all(DcMemory& memory);
 
@@ -126,6 +141,7 @@ class DcFabric final : public Fabric {
   const DcOptions options_;
   verbs::AddressSpace& addresses_;
   std::vector<std::unique_ptr<Rail>> rails_;  // fixed once made
+  std::deque<Refusals> refusals_;             // one a rail, fixed too
   std::atomic<std::size_t> next_rail_{0};
 
   mutable Mutex memory_mutex_;  // lock order 6c
@@ -234,7 +250,10 @@ Result<void> DcFabric::register_on_all(DcMemory& memory) {
   Result<void> result;
   bool is_registered = false;
   for (std::size_t rail = 0; rail < rails_.size(); ++rail) {
-    if (auto registered = register_on(memory, rail); !registered) result = std::move(registered);
+    if (auto registered = register_on(memory, rail); !registered) {
+      on_refused(rail, registered.error());
+      result = std::move(registered);
+    }
     is_registered |= memory.on_rail[rail].key().has_value();
   }
   if (is_registered) return {};
@@ -245,7 +264,20 @@ Result<void> DcFabric::register_on(DcMemory& memory, std::size_t rail) {
   auto registered = memory.on_rail[rail].make([&] { return rails_[rail]->target(); }, memory.bytes,
                                               memory.access, addresses_);
   if (registered) return {};
+  if (registered.error().code == ErrorCode::kNoMemory && rails_.size() > 1) {
+    registered.error().detail += fmt::format(
+        "; what is registered counts as locked on each rail, {} x cache.size here", rails_.size());
+  }
   return fail_with_context(rails_[rail]->name(), std::move(registered.error()));
+}
+
+// Once a rail: every region has the same fate, and the counter tells how many.
+void DcFabric::on_refused(std::size_t rail, const Error& error) {
+  Refusals& refusals = refusals_[rail];
+  refusals.counter.add();
+  if (refusals.was_warned_of.exchange(true)) return;
+  spdlog::warn("dc: {}; the memory goes by the other rails, trying this one once a second",
+               error.detail);
 }
 
 void DcFabric::deregister_on_all(DcMemory& memory) {
@@ -310,8 +342,9 @@ Result<void> DcRegion::renew() { return fabric_.renew(*memory_); }
 }  // namespace
 
 Result<std::unique_ptr<Fabric>> make_dc_fabric(DcOptions options, const Clock& clock,
+                                               metrics::Registry& metrics,
                                                verbs::AddressSpace& addresses) {
-  auto fabric = std::make_unique<DcFabric>(std::move(options), clock, addresses);
+  auto fabric = std::make_unique<DcFabric>(std::move(options), clock, metrics, addresses);
   if (auto started = fabric->start(); !started) {
     return std::unexpected(std::move(started.error()));
   }

@@ -14,7 +14,8 @@ std::unexpected<Error> refuse() {
 
 }  // namespace
 
-Result<std::unique_ptr<Fabric>> make_dc_fabric(DcOptions, const Clock&, verbs::AddressSpace&) {
+Result<std::unique_ptr<Fabric>> make_dc_fabric(DcOptions, const Clock&, metrics::Registry&,
+                                               verbs::AddressSpace&) {
   return refuse();
 }
 

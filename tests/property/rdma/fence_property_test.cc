@@ -62,7 +62,7 @@ class DcWorld final : public World {
       : fabric_(mlx5::make_dc_fabric({.rails = {{.device = "mlx5_0", .port = 1, .gid_index = 0},
                                                 {.device = "mlx5_1", .port = 1, .gid_index = 0}},
                                       .dc_key = 1},
-                                     clock_, addresses)
+                                     clock_, metrics_, addresses)
                     .value()) {}
   Fabric& fabric() override { return *fabric_; }
   fakes::RecordingVerbs& verbs() override { return verbs_; }
@@ -82,6 +82,7 @@ class DcWorld final : public World {
   fakes::RecordingVerbs verbs_{{{.name = "mlx5_0", .ports = {port_with_address(0)}},
                                 {.name = "mlx5_1", .ports = {port_with_address(1)}}}};
   fakes::FakeClock clock_;
+  metrics::Registry metrics_;
   std::unique_ptr<Fabric> fabric_;
 };
 

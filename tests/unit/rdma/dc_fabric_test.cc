@@ -14,6 +14,8 @@
 
 #include "fakes/allocation_count.h"
 #include "fakes/fake_clock.h"
+#include "fakes/locked_memory_limit.h"
+#include "fakes/log_capture.h"
 #include "fakes/recording_verbs.h"
 #include "rdma/mlx5/dc_token.h"
 #include "rdma/mlx5/rail_health.h"
@@ -43,7 +45,7 @@ class DcFabricTest : public ::testing::Test {
  protected:
   Fabric& fabric() {
     if (!fabric_) {
-      auto made = make_dc_fabric(options_, clock_);
+      auto made = make_dc_fabric(options_, clock_, metrics_);
       if (!made) throw std::runtime_error(made.error().detail);
       fabric_ = std::move(*made);
     }
@@ -103,6 +105,7 @@ class DcFabricTest : public ::testing::Test {
                          {.name = "mlx5_1", .ports = {port_with_address(2)}},
                          {.name = "rxe0", .ports = {port_with_address(3)}, .is_mlx5 = false}}};
   fakes::FakeClock clock_;
+  metrics::Registry metrics_;
   DcOptions options_{.rails = {{.device = "mlx5_0", .port = 1, .gid_index = 0},
                                {.device = "mlx5_1", .port = 1, .gid_index = 0}},
                      .dc_key = 0xffeeddcc};
@@ -305,6 +308,34 @@ TEST_F(DcFabricTest, FailsWithTheReasonWhereNoRailCouldRegisterARegion) {
   ASSERT_FALSE(region);
   EXPECT_EQ(region.error().code, ErrorCode::kNoMemory);
   EXPECT_THAT(region.error().detail, HasSubstr("locked"));
+  EXPECT_THAT(region.error().detail, HasSubstr("2 x cache.size")) << "it counts on each rail";
+}
+
+TEST_F(DcFabricTest, SaysOnceThatARailRefusesMemoryAndCountsHowOften) {
+  const fakes::LockedMemoryLimit limit(1 << 20);
+  const fakes::LogCapture log;
+  const auto& refused =
+      metrics_.counter("rdma_dc_registrations_refused_total", "", R"(rail="mlx5_0:1")");
+  static_cast<void>(fabric());
+  verbs_.fail_next("mlx5_0", "ibv_reg_mr", ENOMEM, 1000);
+  {
+    const auto region = register_region();
+    const auto another = register_region();
+    EXPECT_EQ(refused.value(), 2U);
+    ASSERT_TRUE(eventually([&] { return verbs_.count("ibv_reg_mr") > 4; }))
+        << "the keeper's attempts are neither counted nor logged";
+    EXPECT_EQ(refused.value(), 2U);
+    EXPECT_EQ(
+        metrics_.counter("rdma_dc_registrations_refused_total", "", R"(rail="mlx5_1:1")").value(),
+        0U);
+  }
+  fabric_.reset();
+  const std::vector<std::string> lines = log.lines_with("register 64KiB");
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], HasSubstr("mlx5_0:1"));
+  EXPECT_THAT(lines[0], HasSubstr("the limit on locked memory is 1MiB"));
+  EXPECT_THAT(lines[0], HasSubstr("LimitMEMLOCK=infinity"));
+  EXPECT_THAT(lines[0], HasSubstr("2 x cache.size"));
 }
 
 // --- The fence ---
@@ -390,7 +421,7 @@ TEST_F(DcFabricTest, StartsWithoutARailThatIsDownAndTakesItInLater) {
 
 TEST_F(DcFabricTest, DoesNotStartWithARailThatCanNeverWork) {
   options_.rails.push_back({.device = "rxe0", .port = 1, .gid_index = 0});
-  const auto fabric = make_dc_fabric(options_, clock_);
+  const auto fabric = make_dc_fabric(options_, clock_, metrics_);
   ASSERT_FALSE(fabric);
   EXPECT_EQ(fabric.error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(fabric.error().detail, HasSubstr("rxe0"));

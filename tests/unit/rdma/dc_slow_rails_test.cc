@@ -35,7 +35,7 @@ bool eventually(const std::function<bool()>& condition) {
 class DcSlowRailsTest : public ::testing::Test {
  protected:
   void open(std::vector<RailPort> rails) {
-    fabric_ = make_dc_fabric({.rails = std::move(rails), .dc_key = 1}, clock_).value();
+    fabric_ = make_dc_fabric({.rails = std::move(rails), .dc_key = 1}, clock_, metrics_).value();
   }
   std::unique_ptr<MemoryRegion> register_region() {
     return fabric_
@@ -69,6 +69,7 @@ class DcSlowRailsTest : public ::testing::Test {
   fakes::RecordingVerbs verbs_{{{.name = "mlx5_0", .ports = {port_with_address(1)}},
                                 {.name = "mlx5_1", .ports = {port_with_address(2)}}}};
   fakes::FakeClock clock_;
+  metrics::Registry metrics_;
   std::vector<std::byte> memory_ = std::vector<std::byte>(4096);
   std::unique_ptr<Fabric> fabric_;  // before its regions, which tests hold
 };

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fakes/locked_memory_limit.h"
 #include "fakes/recording_verbs.h"
 
 namespace s3rdmafs::rdma::mlx5 {
@@ -194,6 +195,19 @@ TEST(DcTarget, ExplainsTheLimitOnLockedMemory) {
   ASSERT_FALSE(region);
   EXPECT_EQ(region.error().code, ErrorCode::kNoMemory);
   EXPECT_THAT(region.error().detail, HasSubstr("locked"));
+}
+
+// The kernel's answer where a process may lock nothing at all.
+TEST(DcTarget, ExplainsALimitOfZeroAsItExplainsAnyOther) {
+  const fakes::LockedMemoryLimit none(0);
+  RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort}}});
+  const auto target = open(kRoce);
+  verbs.fail_next("mlx5_0", "ibv_reg_mr", EPERM);
+  std::vector<std::byte> memory(4096);
+  const auto region = target->register_memory(memory, kIova, Access::kRemoteWrite);
+  ASSERT_FALSE(region);
+  EXPECT_EQ(region.error().code, ErrorCode::kNoMemory);
+  EXPECT_THAT(region.error().detail, HasSubstr("LimitMEMLOCK=infinity"));
 }
 
 TEST(DcTarget, AcknowledgesEventsAndNeverWaitsForOne) {
