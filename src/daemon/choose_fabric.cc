@@ -60,7 +60,8 @@ rdma::mlx5::RailWish rail_wish(const config::MountConfig& config) {
 }
 
 Result<std::unique_ptr<rdma::Fabric>> make_dc_fabric(const config::MountConfig& mount,
-                                                     const Clock& clock) {
+                                                     const Clock& clock,
+                                                     metrics::Registry& metrics) {
   const config::MountConfig::Rdma& config = mount.rdma;
   const auto routes = rdma::verbs::make_kernel_route_query();
   auto rails = rdma::mlx5::find_rails(rail_wish(mount), *routes);
@@ -70,7 +71,7 @@ Result<std::unique_ptr<rdma::Fabric>> make_dc_fabric(const config::MountConfig& 
                                      .dc_key = config.dc_key,
                                      .token_form = config.token_form,
                                      .bind_source = config.bind_source},
-                                    clock);
+                                    clock, metrics);
 }
 
 std::unique_ptr<rdma::Fabric> make_shm_fabric(const config::MountConfig& config,
@@ -115,7 +116,9 @@ Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& con
                                                   const Clock& clock, metrics::Registry& metrics) {
   if (config.rdma.mode == config::RdmaMode::kOff) return rdma::make_null_fabric();
   // Any server that has the DC key takes its tokens.
-  if (config.rdma.fabric == config::FabricChoice::kDc) return make_dc_fabric(config, clock);
+  if (config.rdma.fabric == config::FabricChoice::kDc) {
+    return make_dc_fabric(config, clock, metrics);
+  }
   std::vector<std::unique_ptr<rdma::Fabric>> fabrics;
   for (const std::string& url : config.endpoint.all_urls()) {
     auto fabric = make_session_fabric(config, url, clock, metrics);

@@ -5,13 +5,17 @@
 // of the same names are defined.
 #include "fakes/recording_verbs.h"
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+
+#include "s3rdmafs/base/unique_fd.h"
 
 #undef ibv_get_device_list
 #undef ibv_query_port
@@ -22,6 +26,8 @@ namespace s3rdmafs::fakes {
 namespace {
 
 std::atomic<RecordingVerbs*> present{nullptr};  // C functions have nowhere else to find it
+
+constexpr std::chrono::seconds kHeldMax{30};
 
 int query_port(ibv_context* context, std::uint8_t number, ibv_port_attr* out, std::size_t) noexcept;
 
@@ -43,6 +49,9 @@ class RecordingVerbs::Machine {
     std::shared_ptr<void> owner;
   };
 
+  using Call = std::pair<std::string, std::string>;  // device, function
+  enum class Held { kNotYet, kHere };
+
   explicit Machine(std::vector<FakeDevice> devices) {
     for (FakeDevice& fake : devices) {
       auto device = std::make_unique<Device>();
@@ -55,23 +64,26 @@ class RecordingVerbs::Machine {
   }
 
   mutable Mutex mutex;
+  const UniqueFd own_memory{::open("/proc/self/mem", O_WRONLY | O_CLOEXEC)};
   std::vector<std::unique_ptr<Device>> devices_;  // fixed; their ports under the mutex
   std::map<const ibv_context*, std::unique_ptr<Context>> contexts GUARDED_BY(mutex);
   std::map<const void*, Object> objects GUARDED_BY(mutex);
   std::map<const ibv_qp*, std::size_t> queue_pair_index GUARDED_BY(mutex);
   std::vector<SeenQueuePair> queue_pairs GUARDED_BY(mutex);
-  std::vector<SeenRegistration> registrations GUARDED_BY(mutex);
+  RecordedMemory memory GUARDED_BY(mutex);
   std::vector<VerbsCall> calls GUARDED_BY(mutex);
-  std::map<std::pair<std::string, std::string>, std::pair<int, int>> failures GUARDED_BY(mutex);
-  std::uint32_t next_key GUARDED_BY(mutex) = 0x1000;
+  std::map<Call, std::pair<int, int>> failures GUARDED_BY(mutex);
   std::uint32_t next_number GUARDED_BY(mutex) = 0x1330;
   int busy GUARDED_BY(mutex) = 0;
   int unacknowledged GUARDED_BY(mutex) = 0;
+  std::map<Call, Held> held GUARDED_BY(mutex);
+  mutable CondVar held_changed;
 
   /// Records a call. Returns the planted error, or 0.
   int record(const ibv_context* context, const char* function) REQUIRES(mutex) {
     const std::string device = context->device->name;
     calls.push_back({function, device});
+    wait_while_held({device, function});
     const auto planted = failures.find({device, function});
     if (planted == failures.end() || planted->second.second == 0) return 0;
     --planted->second.second;
@@ -84,6 +96,22 @@ class RecordingVerbs::Machine {
     if (found == failures.end() || found->second.second == 0) return 0;
     --found->second.second;
     return found->second.first;
+  }
+
+  void wait_while_held(const Call& call) REQUIRES(mutex) {
+    const auto found = held.find(call);
+    if (found == held.end() || found->second != Held::kNotYet) return;
+    found->second = Held::kHere;
+    held_changed.notify_all();
+    const auto deadline = std::chrono::steady_clock::now() + kHeldMax;
+    while (held.contains(call) && held_changed.wait_until(mutex, deadline)) {
+    }
+    held.erase(call);
+  }
+
+  bool is_held(const Call& call) const REQUIRES(mutex) {
+    const auto found = held.find(call);
+    return found != held.end() && found->second == Held::kHere;
   }
 
   /// A new object, or nullptr with errno set where the test wants it to fail.
@@ -109,6 +137,7 @@ class RecordingVerbs::Machine {
       ++busy;
       return EBUSY;
     }
+    memory.remove(object);
     objects.erase(object);
     return 0;
   }
@@ -149,7 +178,7 @@ ibv_gid_entry entry_of(const FakePort& port, unsigned number, unsigned index) {
   return entry;
 }
 
-ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, unsigned access) {
+ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova, unsigned access) {
   auto& all = machine();
   const MutexLock lock(all.mutex);
   auto* region = all.make<ibv_mr>(pd->context, "ibv_reg_mr", {pd});
@@ -157,12 +186,11 @@ ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, unsigned access) {
   region->pd = pd;
   region->addr = address;
   region->length = length;
-  region->lkey = region->rkey = all.next_key++;
-  all.registrations.push_back({.device = pd->context->device->name,
-                               .address = address,
-                               .length = length,
-                               .access = access,
-                               .rkey = region->rkey});
+  region->lkey = region->rkey = all.memory.add(region, {.device = pd->context->device->name,
+                                                        .address = address,
+                                                        .length = length,
+                                                        .access = access,
+                                                        .iova = iova});
   return region;
 }
 
@@ -195,6 +223,31 @@ void RecordingVerbs::fail_next(const std::string& device, const std::string& fun
                                int times) {
   const MutexLock lock(machine_->mutex);
   machine_->failures[{device, function}] = {error, times};
+}
+
+void RecordingVerbs::hold_next(const std::string& device, const std::string& function) {
+  const MutexLock lock(machine_->mutex);
+  machine_->held[{device, function}] = Machine::Held::kNotYet;
+}
+
+void RecordingVerbs::let_go(const std::string& device, const std::string& function) {
+  const MutexLock lock(machine_->mutex);
+  machine_->held.erase({device, function});
+  machine_->held_changed.notify_all();
+}
+
+bool RecordingVerbs::wait_for_held(const std::string& device, const std::string& function) const {
+  const auto deadline = std::chrono::steady_clock::now() + kHeldMax;
+  const MutexLock lock(machine_->mutex);
+  while (!machine_->is_held({device, function})) {
+    if (!machine_->held_changed.wait_until(machine_->mutex, deadline)) return false;
+  }
+  return true;
+}
+
+bool RecordingVerbs::is_held(const std::string& device, const std::string& function) const {
+  const MutexLock lock(machine_->mutex);
+  return machine_->is_held({device, function});
 }
 
 void RecordingVerbs::change_port(const std::string& device, unsigned port,
@@ -235,7 +288,30 @@ std::vector<SeenQueuePair> RecordingVerbs::queue_pairs() const {
 
 std::vector<SeenRegistration> RecordingVerbs::registrations() const {
   const MutexLock lock(machine_->mutex);
-  return machine_->registrations;
+  return machine_->memory.log();
+}
+
+std::size_t RecordingVerbs::registration_count() const {
+  const MutexLock lock(machine_->mutex);
+  return machine_->memory.log().size();
+}
+
+bool RecordingVerbs::can_write(const std::string& device, std::uint32_t rkey, std::uint64_t iova,
+                               std::size_t length) const {
+  const MutexLock lock(machine_->mutex);
+  return machine_->memory.find(device, rkey, iova, length, IBV_ACCESS_REMOTE_WRITE) != nullptr;
+}
+
+// Under the lock: a registration does not end while something is written there.
+bool RecordingVerbs::write(const std::string& device, std::uint32_t rkey, std::uint64_t iova,
+                           std::span<const std::byte> bytes) {
+  const MutexLock lock(machine_->mutex);
+  const std::byte* at =
+      machine_->memory.find(device, rkey, iova, bytes.size(), IBV_ACCESS_REMOTE_WRITE);
+  if (at == nullptr) return false;
+  return pwrite(machine_->own_memory.get(), bytes.data(), bytes.size(),
+                static_cast<off_t>(reinterpret_cast<std::uintptr_t>(at))) ==
+         static_cast<ssize_t>(bytes.size());
 }
 
 int RecordingVerbs::live_objects() const {
@@ -301,7 +377,10 @@ int ibv_close_device(ibv_context* context) {
   close(context->async_fd);
   // The kernel ends all that was made through a device when it is closed.
   std::erase_if(all.objects, [&](const auto& entry) {
-    return std::ranges::find(entry.second.depends_on, context) != entry.second.depends_on.end();
+    const bool is_of_device =
+        std::ranges::find(entry.second.depends_on, context) != entry.second.depends_on.end();
+    if (is_of_device) all.memory.remove(entry.first);
+    return is_of_device;
   });
   all.contexts.erase(context);
   return 0;
@@ -388,28 +467,24 @@ int ibv_dealloc_pd(ibv_pd* pd) {
 }
 
 ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
-  return fakes::reg_mr(pd, address, length, static_cast<unsigned>(access));
+  return fakes::reg_mr(pd, address, length, reinterpret_cast<std::uintptr_t>(address),
+                       static_cast<unsigned>(access));
 }
 
-ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t, int access) {
-  return fakes::reg_mr(pd, address, length, static_cast<unsigned>(access));
+ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                        int access) {
+  return fakes::reg_mr(pd, address, length, iova, static_cast<unsigned>(access));
 }
 
-ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t,
+ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                          unsigned access) {
-  return fakes::reg_mr(pd, address, length, access);
+  return fakes::reg_mr(pd, address, length, iova, access);
 }
 
 int ibv_dereg_mr(ibv_mr* region) {
   auto& all = fakes::machine();
   const MutexLock lock(all.mutex);
-  const std::uint32_t key = region->rkey;
-  const int error = all.destroy(region, "ibv_dereg_mr");
-  if (error != 0) return error;
-  for (auto& seen : all.registrations) {
-    if (seen.rkey == key) seen.is_alive = false;
-  }
-  return 0;
+  return all.destroy(region, "ibv_dereg_mr");
 }
 
 ibv_cq* ibv_create_cq(ibv_context* context, int depth, void* user, ibv_comp_channel* channel, int) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 
+#include "fakes/recorded_memory.h"
 #include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs::fakes {
@@ -58,17 +60,9 @@ struct SeenQueuePair {
   std::vector<std::pair<ibv_qp_attr, int>> modifications;  ///< with their masks
 };
 
-struct SeenRegistration {
-  std::string device;
-  void* address = nullptr;
-  std::size_t length = 0;
-  unsigned access = 0;
-  std::uint32_t rkey = 0;
-  bool is_alive = true;
-};
-
 /// The machine's RDMA devices for as long as it lives; there is one at a time. Destroying an object
-/// that others still depend on fails with EBUSY, as in the kernel. Thread-safe.
+/// that others still depend on fails with EBUSY, as in the kernel. Keys of memory come again, as on
+/// mlx5 (RecordedMemory). Thread-safe.
 class RecordingVerbs {
  public:
   explicit RecordingVerbs(std::vector<FakeDevice> devices);
@@ -78,6 +72,14 @@ class RecordingVerbs {
 
   /// The next `times` calls of `function` on this device fail with `error`.
   void fail_next(const std::string& device, const std::string& function, int error, int times = 1);
+  /// The next call of `function` on this device does not return before let_go(); after 30 s it
+  /// does, for a test that waits for what waits for it.
+  void hold_next(const std::string& device, const std::string& function);
+  void let_go(const std::string& device, const std::string& function);
+  /// Waits until that call has come. False after 30 s.
+  [[nodiscard]] bool wait_for_held(const std::string& device, const std::string& function) const;
+  /// Whether it is still there.
+  [[nodiscard]] bool is_held(const std::string& device, const std::string& function) const;
   void change_port(const std::string& device, unsigned port,
                    const std::function<void(FakePort&)>& change);
   /// Delivers an asynchronous event to everyone who has the device open.
@@ -87,7 +89,16 @@ class RecordingVerbs {
   /// How often a function was called, failures included, over all devices.
   [[nodiscard]] std::size_t count(const std::string& function) const;
   [[nodiscard]] std::vector<SeenQueuePair> queue_pairs() const;
+  /// Every registration there has ever been, in order.
   [[nodiscard]] std::vector<SeenRegistration> registrations() const;
+  [[nodiscard]] std::size_t registration_count() const;
+  /// Whether a server that has these from a token can write there now.
+  [[nodiscard]] bool can_write(const std::string& device, std::uint32_t rkey, std::uint64_t iova,
+                               std::size_t length) const;
+  /// A server's RDMA WRITE. False where the device refuses it. Goes past the sanitizers' eyes, as a
+  /// device's access does.
+  bool write(const std::string& device, std::uint32_t rkey, std::uint64_t iova,
+             std::span<const std::byte> bytes);
   /// Objects made and not ended, devices included.
   [[nodiscard]] int live_objects() const;
   /// Objects that something still depended on when they were to be destroyed.

@@ -9,7 +9,9 @@
 
 #include "config/mount_config.h"
 #include "rdma/fabric.h"
+#include "rdma/verbs/address_space.h"
 #include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/metrics/registry.h"
 #include "s3rdmafs/rdma/rdma_devices.h"
 
 namespace s3rdmafs::rdma::mlx5 {
@@ -39,9 +41,11 @@ struct DcOptions {
 /// other, leaving out what is down or keeps failing. Devices that fail, and ports that go down or
 /// get another address, come back by themselves, within about a second.
 ///
-/// Rails whose port is down do not keep it from starting. Borrows the clock.
+/// Rails whose port is down do not keep it from starting. Borrows clock, metrics and addresses.
 /// Errors: kUnsupported where this build has no libmlx5 or a device no DC transport; kNotFound
 /// where there is no such device, port or GID; kSystem, with the call that failed.
-[[nodiscard]] Result<std::unique_ptr<Fabric>> make_dc_fabric(DcOptions options, const Clock& clock);
+[[nodiscard]] Result<std::unique_ptr<Fabric>> make_dc_fabric(
+    DcOptions options, const Clock& clock, metrics::Registry& metrics,
+    verbs::AddressSpace& addresses = verbs::process_addresses());
 
 }  // namespace s3rdmafs::rdma::mlx5

@@ -160,8 +160,9 @@ Result<void> DcTarget::make_ready() {
   return {};
 }
 
-Result<Registration> DcTarget::register_memory(std::span<std::byte> bytes, Access access) {
-  return verbs::register_memory(protection_domain_.get(), bytes, access_flags(access));
+Result<Registration> DcTarget::register_memory(std::span<std::byte> bytes, std::uint64_t iova,
+                                               Access access) {
+  return verbs::register_memory(protection_domain_.get(), bytes, iova, access_flags(access));
 }
 
 std::optional<DcTarget::Event> DcTarget::next_event() {

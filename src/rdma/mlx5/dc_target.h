@@ -23,7 +23,8 @@ using verbs::SharedReceiveQueue;
 
 /// A DC target on one port, and what memory is registered with: everything a server's DC initiators
 /// need of us. Passive: nothing is ever posted and no completion ever comes (s3rdmafs-protocol(7)).
-/// Thread-bound: to whoever holds the fabric's lock.
+/// register_memory() and event_fd() are thread-safe; the rest belongs to whoever holds the rail's
+/// lifecycle lock.
 class DcTarget {
  public:
   /// What the device had to say.
@@ -44,8 +45,10 @@ class DcTarget {
 
   [[nodiscard]] const DcAddress& address() const noexcept { return address_; }
 
+  /// @param iova  by which address servers know the first byte
   /// Errors: kNoMemory, with the limit on locked memory where that is the reason; kSystem.
-  [[nodiscard]] Result<Registration> register_memory(std::span<std::byte> bytes, Access access);
+  [[nodiscard]] Result<Registration> register_memory(std::span<std::byte> bytes, std::uint64_t iova,
+                                                     Access access);
 
   /// The next event, if there is one. Does not wait.
   [[nodiscard]] std::optional<Event> next_event();

@@ -14,7 +14,10 @@ std::unexpected<Error> refuse() {
 
 }  // namespace
 
-Result<std::unique_ptr<Fabric>> make_dc_fabric(DcOptions, const Clock&) { return refuse(); }
+Result<std::unique_ptr<Fabric>> make_dc_fabric(DcOptions, const Clock&, metrics::Registry&,
+                                               verbs::AddressSpace&) {
+  return refuse();
+}
 
 Result<std::vector<RailPort>> find_rails(const RailWish&, verbs::RouteQuery&) { return refuse(); }
 

@@ -6,9 +6,11 @@
 #include "rdma/mlx5/rail.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "s3rdmafs/base/log.h"
 
@@ -55,29 +57,37 @@ void Rail::on_end(std::size_t bytes, TokenFate fate, bool is_bound) noexcept {
 Result<void> Rail::open() {
   auto target = DcTarget::open(where_, dc_key_);
   if (!target) return std::unexpected(std::move(target.error()));
-  target_ = std::move(*target);
   {
     const MutexLock lock(mutex_);
+    target_ = std::move(*target);
     reach_ = {.target = target_->address(), .source_address = ip_address_of(target_->address())};
   }
   set_up(true);
   return {};
 }
 
-void Rail::close() {
+std::shared_ptr<DcTarget> Rail::withdraw() {
   set_up(false);
-  target_.reset();
+  const MutexLock lock(mutex_);
+  return std::exchange(target_, nullptr);
+}
+
+UniqueFd Rail::events() const {
+  const MutexLock lock(mutex_);
+  if (!target_) return UniqueFd();
+  return UniqueFd(fcntl(target_->event_fd(), F_DUPFD_CLOEXEC, 0));
 }
 
 bool Rail::take_events() {
-  if (!target_) return true;
+  const std::shared_ptr<DcTarget> target = this->target();
+  if (!target) return true;
   bool may_differ = !is_up();  // an event may have been missed
-  while (const std::optional<DcTarget::Event> event = target_->next_event()) {
+  while (const std::optional<DcTarget::Event> event = target->next_event()) {
     if (*event == DcTarget::Event::kBroken) return false;
     may_differ = true;
   }
   if (!may_differ) return true;
-  const DcTarget::Port port = target_->port();
+  const DcTarget::Port port = target->port();
   if (port == DcTarget::Port::kChanged) return false;
   set_up(port == DcTarget::Port::kAsOpened);
   return true;

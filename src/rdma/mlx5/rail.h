@@ -10,6 +10,7 @@
 #include "rdma/mlx5/rail_health.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/base/unique_fd.h"
 
 namespace s3rdmafs::rdma::mlx5 {
 
@@ -18,10 +19,12 @@ namespace s3rdmafs::rdma::mlx5 {
 /// States. *closed*: no target; nothing is registered here. *up*: tokens are given. *down*: the
 /// port is not active; target and registrations stay, for it may come back as it was.
 ///
-/// Threads: reach() and health() are thread-safe; the rest belongs to whoever holds the fabric's
-/// lock.
+/// Threads: thread-safe. What opens and closes it takes its `lifecycle` lock, for as long as the
+/// verbs need; nothing else does.
 class Rail {
  public:
+  Mutex lifecycle;  ///< lock order 6a: over opening, closing and the device's events
+
   /// What a token must say of this rail, and where its request should come from.
   struct Reach {
     DcAddress target;
@@ -50,15 +53,22 @@ class Rail {
   }
 
   /// closed -> up. Errors: those of DcTarget::open; it stays closed.
-  [[nodiscard]] Result<void> open();
-  /// Any -> closed. What was registered here must be gone.
-  void close();
+  [[nodiscard]] Result<void> open() REQUIRES(lifecycle);
+  /// Any -> closed: from now on there is no target for new registrations. The device is closed when
+  /// its last owner lets go: the caller, and what is still registered with it.
+  [[nodiscard]] std::shared_ptr<DcTarget> withdraw() REQUIRES(lifecycle);
   /// The target, or nullptr while closed.
-  [[nodiscard]] DcTarget* target() noexcept { return target_.get(); }
+  [[nodiscard]] std::shared_ptr<DcTarget> target() const {
+    const MutexLock lock(mutex_);
+    return target_;
+  }
+  /// Readable when the device has an event; empty while closed. A descriptor of its own, since the
+  /// device may be closed while somebody waits for it.
+  [[nodiscard]] UniqueFd events() const;
 
   /// Takes in what the device has reported, and looks at a port that is down: up <-> down.
   /// @return  false when the rail has to be closed: it is broken, or its address has changed
-  [[nodiscard]] bool take_events();
+  [[nodiscard]] bool take_events() REQUIRES(lifecycle);
 
  private:
   void set_up(bool up);
@@ -68,9 +78,9 @@ class Rail {
   const Clock& clock_;
   RailHealth health_;
   std::atomic<std::uint64_t> outstanding_bytes_{0};  // of the tokens that have not ended
-  std::unique_ptr<DcTarget> target_;
 
-  mutable Mutex mutex_;  // lock order 6b: leaf
+  mutable Mutex mutex_;  // lock order 6d: leaf
+  std::shared_ptr<DcTarget> target_ GUARDED_BY(mutex_);
   Reach reach_ GUARDED_BY(mutex_);
   std::atomic<bool> is_up_{false};  // changes under mutex_ only
 };

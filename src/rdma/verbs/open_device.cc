@@ -9,11 +9,16 @@
 namespace s3rdmafs::rdma::verbs {
 namespace {
 
-// The kernel answers ENOMEM both for the limit and for want of memory; the limit is the usual one.
-std::unexpected<Error> fail_registration(std::size_t bytes) {
+// The kernel answers ENOMEM both for the limit and for want of memory, of which the limit is the
+// usual one, and EPERM where the limit is zero.
+std::unexpected<Error> fail_registration(std::size_t bytes, int error) {
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
-  if (limit.rlim_cur == RLIM_INFINITY) {
+  const bool is_limited = limit.rlim_cur != RLIM_INFINITY;
+  if (error != ENOMEM && !(error == EPERM && is_limited)) {
+    return fail_errno(fmt::format("register {}", format_size(bytes)), error);
+  }
+  if (!is_limited) {
     return fail(ErrorCode::kNoMemory, fmt::format("register {}: out of memory, or of the device's "
                                                   "memory regions",
                                                   format_size(bytes)));
@@ -50,11 +55,11 @@ Result<Context> open_device(const std::string& name) {
                                                 name, others.empty() ? "none" : others));
 }
 
-Result<Registration> register_memory(ibv_pd* domain, std::span<std::byte> bytes, unsigned access) {
-  Registration region(ibv_reg_mr(domain, bytes.data(), bytes.size(), access));
+Result<Registration> register_memory(ibv_pd* domain, std::span<std::byte> bytes, std::uint64_t iova,
+                                     unsigned access) {
+  Registration region(ibv_reg_mr_iova(domain, bytes.data(), bytes.size(), iova, access));
   if (region) return region;
-  if (errno == ENOMEM) return fail_registration(bytes.size());
-  return fail_errno(fmt::format("register {}", format_size(bytes.size())), errno);
+  return fail_registration(bytes.size(), errno);
 }
 
 }  // namespace s3rdmafs::rdma::verbs

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -16,8 +17,9 @@ namespace s3rdmafs::rdma::verbs {
 [[nodiscard]] Result<Context> open_device(const std::string& name);
 
 /// Registers memory for `access` (ibv_access_flags).
+/// @param iova  by which address servers know the first byte; see AddressSpace
 /// Errors: kNoMemory, with the limit on locked memory where that is the likely reason; kSystem.
 [[nodiscard]] Result<Registration> register_memory(ibv_pd* domain, std::span<std::byte> bytes,
-                                                   unsigned access);
+                                                   std::uint64_t iova, unsigned access);
 
 }  // namespace s3rdmafs::rdma::verbs

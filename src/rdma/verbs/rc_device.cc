@@ -60,8 +60,9 @@ Result<std::shared_ptr<RcDevice>> RcDevice::open(const ChosenPort& where) {
   return device;
 }
 
-Result<Registration> RcDevice::register_memory(std::span<std::byte> bytes, Access access) {
-  return verbs::register_memory(domain_.get(), bytes, access_flags(access));
+Result<Registration> RcDevice::register_memory(std::span<std::byte> bytes, std::uint64_t iova,
+                                               Access access) {
+  return verbs::register_memory(domain_.get(), bytes, iova, access_flags(access));
 }
 
 Result<QueuePair> RcDevice::make_queue_pair() {

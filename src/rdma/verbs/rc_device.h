@@ -27,8 +27,10 @@ class RcDevice {
   [[nodiscard]] const ChosenPort& where() const noexcept { return where_; }
 
   /// Least access: remote write for GET, remote read for PUT.
+  /// @param iova  by which address servers know the first byte
   /// Errors: kNoMemory, with the limit on locked memory where that is the reason; kSystem.
-  [[nodiscard]] Result<Registration> register_memory(std::span<std::byte> bytes, Access access);
+  [[nodiscard]] Result<Registration> register_memory(std::span<std::byte> bytes, std::uint64_t iova,
+                                                     Access access);
 
   /// A queue pair that has a number, but no partner yet.
   [[nodiscard]] Result<QueuePair> make_queue_pair();

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory. Each region is registered with the device that is open now; the watcher opens another one
-// when that fails or its address changes, registers everything anew, and has every session made
+// when that fails or its address changes, registers everything again, and has every session made
 // again, for a queue pair reaches only memory of its own protection domain.
 //
-// The fence. renew() deregisters before it registers anew: a key that is gone makes a server's
-// access fail in our device.
+// The fence. renew() deregisters before it registers again, at an address that was never used
+// before: devices give the same keys out again (address_space.cc).
 //
-// Locks. memory_mutex_ (order 7a) is held over registrations and guards the device. token() reads
-// atomics only; the pool has a leaf lock of its own.
+// Locks. The verbs that register are called under a lock of that region (7b), which nobody else
+// waits for; no lock is held while a device is opened. The list of regions has its own (7a).
+// token() takes its key's lock and the pool's, both leaves. A device is withdrawn before the list
+// is read, and a region is on the list before it asks for the device: so the watcher meets every
+// registration that was made or is being made, and waits for the latter.
 //
-// Cost of a token: the pool's lock, an atomic load, and two allocations: its text, and the session
+// Cost of a token: the pool's lock, its key's, and two allocations: its text, and the session
 // it gives back.
 #include "rdma/verbs/rc_fabric.h"
 
@@ -19,12 +22,11 @@
 #include <sys/random.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <limits>
 #include <thread>
 #include <vector>
 
+#include "rdma/verbs/device_registration.h"
 #include "rdma/verbs/rc_control.h"
 #include "rdma/verbs/rc_device.h"
 #include "rdma/verbs/session_pool.h"
@@ -52,7 +54,7 @@ class CurrentDevice {
   }
 
  private:
-  mutable Mutex mutex_;  // lock order 7b: leaf
+  mutable Mutex mutex_;  // lock order 7c: leaf
   std::shared_ptr<RcDevice> device_ GUARDED_BY(mutex_);
 };
 
@@ -100,36 +102,37 @@ class RcSessionMaker final : public SessionMaker {
 
 class RcFabric;
 
+/// A region's memory and its registration. Shared by the region and whoever is at work on it.
+struct RcMemory {
+  const std::span<std::byte> bytes;
+  const Access access;
+  DeviceRegistration<RcDevice> registration = {};
+};
+
 class RcRegion final : public MemoryRegion {
  public:
-  RcRegion(RcFabric& fabric, std::span<std::byte> bytes, Access access)
-      : fabric_(fabric), bytes_(bytes), access_(access) {}
+  RcRegion(RcFabric& fabric, std::shared_ptr<RcMemory> memory)
+      : fabric_(fabric), memory_(std::move(memory)) {}
   ~RcRegion() override;
 
-  [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return bytes_; }
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return memory_->bytes; }
   void token(std::size_t offset, std::size_t length, Deadline deadline, Done<Token> done) override;
   void drop_sessions() override;
   [[nodiscard]] Result<void> renew() override;
 
  private:
-  friend class RcFabric;
-  static constexpr std::uint64_t kNoKey = std::numeric_limits<std::uint64_t>::max();
-
   RcFabric& fabric_;
-  const std::span<std::byte> bytes_;
-  const Access access_;
-  // Under the fabric's memory_mutex_; the device first: it outlives what is registered with it.
-  std::shared_ptr<RcDevice> device_;
-  Registration registration_;
-  std::atomic<std::uint64_t> key_{kNoKey};  // its 32-bit rkey
+  const std::shared_ptr<RcMemory> memory_;
 };
 
 class RcFabric final : public Fabric {
  public:
-  RcFabric(RcOptions options, const Clock& clock, metrics::Registry& metrics)
+  RcFabric(RcOptions options, const Clock& clock, metrics::Registry& metrics,
+           AddressSpace& addresses)
       : options_(std::move(options)),
         clock_(clock),
         metrics_(metrics),
+        addresses_(addresses),
         maker_({.endpoint_url = options_.endpoint_url, .ca_file = options_.ca_file}, device_) {}
   ~RcFabric() override {
     shut_down();
@@ -154,34 +157,47 @@ class RcFabric final : public Fabric {
 
   [[nodiscard]] Result<std::unique_ptr<MemoryRegion>> register_memory(const Backing& backing,
                                                                       Access access) override {
-    auto region = std::make_unique<RcRegion>(*this, backing.bytes, access);
-    const MutexLock lock(memory_mutex_);
-    if (auto registered = register_region(*region); !registered) {
+    auto memory = std::make_shared<RcMemory>(backing.bytes, access);
+    auto region = std::make_unique<RcRegion>(*this, memory);  // takes it off the list again
+    {
+      const MutexLock lock(memory_mutex_);
+      memory_.push_back(memory);
+    }
+    if (auto registered = register_memory_of(*memory); !registered) {
       return std::unexpected(std::move(registered.error()));
     }
-    regions_.push_back(region.get());
     return region;
   }
 
   [[nodiscard]] SessionPool& pool() { return *pool_; }
 
-  [[nodiscard]] Result<void> renew(RcRegion& region) {
-    const MutexLock lock(memory_mutex_);
-    if (auto gone = deregister(region); !gone) return gone;
-    return register_region(region);
+  [[nodiscard]] Result<void> renew(RcMemory& memory) {
+    // Where the key cannot be taken back, the watcher goes on trying.
+    if (auto gone = memory.registration.end(Next::kNothing); !gone) {
+      memory.registration.want();
+      return gone;
+    }
+    return register_memory_of(memory);
   }
 
-  void remove(RcRegion& region) {
+  void remove(const std::shared_ptr<RcMemory>& memory) {
+    if (auto gone = memory->registration.end(Next::kNothing); !gone) {
+      spdlog::warn("rc: {}", gone.error().detail);
+    }
     const MutexLock lock(memory_mutex_);
-    if (auto gone = deregister(region); !gone) spdlog::warn("rc: {}", gone.error().detail);
-    std::erase(regions_, &region);
+    std::erase(memory_, memory);
   }
 
  private:
+  using Next = DeviceRegistration<RcDevice>::Next;
+
   [[nodiscard]] Result<void> open_device();
   // Where no device is open, the watcher registers it when there is one.
-  [[nodiscard]] Result<void> register_region(RcRegion& region) REQUIRES(memory_mutex_);
-  [[nodiscard]] static Result<void> deregister(RcRegion& region);
+  [[nodiscard]] Result<void> register_memory_of(RcMemory& memory);
+  [[nodiscard]] std::vector<std::shared_ptr<RcMemory>> all_memory() const {
+    const MutexLock lock(memory_mutex_);
+    return memory_;
+  }
 
   void watch(const std::stop_token& stop);
   void take_events();
@@ -194,14 +210,15 @@ class RcFabric final : public Fabric {
   const RcOptions options_;
   const Clock& clock_;
   metrics::Registry& metrics_;
+  AddressSpace& addresses_;
   CurrentDevice device_;
   RcSessionMaker maker_;
   std::optional<SessionPool> pool_;
   bool port_is_down_ = false;  // the watcher's
   unsigned missing_ = 0;       // the watcher's: regions that could not be registered
 
-  Mutex memory_mutex_;  // lock order 7a
-  std::vector<RcRegion*> regions_ GUARDED_BY(memory_mutex_);
+  mutable Mutex memory_mutex_;  // lock order 7a
+  std::vector<std::shared_ptr<RcMemory>> memory_ GUARDED_BY(memory_mutex_);
 
   UniqueFd wake_;         // an eventfd: the end is near
   std::jthread watcher_;  // last: stopped before anything it uses is gone
@@ -225,27 +242,10 @@ Result<void> RcFabric::open_device() {
   return {};
 }
 
-Result<void> RcFabric::register_region(RcRegion& region) {
-  std::shared_ptr<RcDevice> device = device_.get();
-  if (!device) return {};
-  auto registration = device->register_memory(region.bytes_, region.access_);
-  if (!registration) return std::unexpected(std::move(registration.error()));
-  region.device_ = std::move(device);
-  region.registration_ = std::move(*registration);
-  region.key_.store(region.registration_->rkey, std::memory_order_release);
-  return {};
-}
-
-Result<void> RcFabric::deregister(RcRegion& region) {
-  region.key_.store(RcRegion::kNoKey, std::memory_order_release);
-  ibv_mr* const registration = region.registration_.release();
-  if (registration == nullptr) return {};
-  if (const int error = ibv_dereg_mr(registration); error != 0) {
-    region.registration_.reset(registration);  // the key may be alive: to be tried again
-    return fail_errno("deregister memory", error);
-  }
-  region.device_.reset();
-  return {};
+Result<void> RcFabric::register_memory_of(RcMemory& memory) {
+  memory.registration.want();
+  return memory.registration.make([this] { return device_.get(); }, memory.bytes, memory.access,
+                                  addresses_);
 }
 
 void RcFabric::watch(const std::stop_token& stop) {
@@ -259,9 +259,9 @@ void RcFabric::watch(const std::stop_token& stop) {
     if (device) {
       take_events();
       register_missing();
-    } else {
-      bring_back_device();
     }
+    // A device that has just failed may work again at once: often its driver restarted it.
+    if (!device_.get()) bring_back_device();
   }
 }
 
@@ -288,9 +288,8 @@ void RcFabric::give_up_device(std::string_view why) {
   spdlog::warn("rc: {}; opening it again", why);
   device_.set(nullptr);
   pool_->restart(false);
-  const MutexLock lock(memory_mutex_);
-  for (RcRegion* region : regions_) {
-    if (auto gone = deregister(*region); !gone) {
+  for (const auto& memory : all_memory()) {
+    if (auto gone = memory->registration.end(Next::kAnother); !gone) {
       spdlog::warn("rc: {}", gone.error().detail);
     }
   }
@@ -307,13 +306,11 @@ void RcFabric::bring_back_device() {
 }
 
 void RcFabric::register_missing() {
-  const MutexLock lock(memory_mutex_);
   unsigned missing = 0;
   std::string why;
-  for (RcRegion* region : regions_) {
-    if (region->key_.load() != RcRegion::kNoKey) continue;
-    Result<void> registered = deregister(*region);  // what a device that failed did not let go of
-    if (registered) registered = register_region(*region);
+  for (const auto& memory : all_memory()) {
+    const auto registered = memory->registration.make([this] { return device_.get(); },
+                                                      memory->bytes, memory->access, addresses_);
     if (registered) continue;
     ++missing;
     why = registered.error().detail;
@@ -324,23 +321,22 @@ void RcFabric::register_missing() {
   missing_ = missing;
 }
 
-RcRegion::~RcRegion() { fabric_.remove(*this); }
+RcRegion::~RcRegion() { fabric_.remove(memory_); }
 
 void RcRegion::token(std::size_t offset, std::size_t length, Deadline deadline, Done<Token> done) {
   fabric_.pool().acquire(deadline, [this, offset, length, done = std::move(done)](
                                        Result<SessionPool::Lease> lease) mutable {
     if (!lease) return done(std::unexpected(std::move(lease.error())));
-    const std::uint64_t key = key_.load(std::memory_order_acquire);
+    const auto key = memory_->registration.key();
     SessionPool& pool = fabric_.pool();
-    if (key == kNoKey) {
+    if (!key) {
       pool.give_back(std::move(*lease), TokenFate::kUnsent);
       return done(fail(ErrorCode::kUnreachable, "the memory is not registered at present"));
     }
-    std::string text = rc::format_object_token(
-        {.session_id = lease->session->id(),
-         .address = reinterpret_cast<std::uintptr_t>(bytes_.data() + offset),
-         .size_bytes = length,
-         .rkey = static_cast<std::uint32_t>(key)});
+    std::string text = rc::format_object_token({.session_id = lease->session->id(),
+                                                .address = key->address + offset,
+                                                .size_bytes = length,
+                                                .rkey = key->rkey});
     done(Token(std::move(text), [&pool, lease = std::move(*lease)](TokenFate fate) mutable {
       pool.give_back(std::move(lease), fate);
     }));
@@ -349,13 +345,14 @@ void RcRegion::token(std::size_t offset, std::size_t length, Deadline deadline, 
 
 void RcRegion::drop_sessions() { fabric_.pool().drop_all(); }
 
-Result<void> RcRegion::renew() { return fabric_.renew(*this); }
+Result<void> RcRegion::renew() { return fabric_.renew(*memory_); }
 
 }  // namespace
 
 Result<std::unique_ptr<Fabric>> make_rc_fabric(RcOptions options, const Clock& clock,
-                                               metrics::Registry& metrics) {
-  auto fabric = std::make_unique<RcFabric>(std::move(options), clock, metrics);
+                                               metrics::Registry& metrics,
+                                               AddressSpace& addresses) {
+  auto fabric = std::make_unique<RcFabric>(std::move(options), clock, metrics, addresses);
   if (auto started = fabric->start(); !started) {
     return std::unexpected(std::move(started.error()));
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "rdma/fabric.h"
+#include "rdma/verbs/address_space.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "s3rdmafs/rdma/rdma_devices.h"
@@ -23,11 +24,12 @@ struct RcOptions {
 
 /// The fabric to servers that speak the rc dialect, over any RDMA device (s3rdmafs-protocol(7)).
 /// Ports that go down, addresses that change, devices that fail and servers that restart come
-/// back by themselves, within about a second. Borrows clock and metrics.
+/// back by themselves, within about a second. Borrows clock, metrics and addresses.
 ///
 /// Errors: kNotFound where no port of a device leads to the server; kSystem. A server that cannot
 /// be reached, or does no rc, is no error: the fabric is down and goes on trying.
-[[nodiscard]] Result<std::unique_ptr<Fabric>> make_rc_fabric(RcOptions options, const Clock& clock,
-                                                             metrics::Registry& metrics);
+[[nodiscard]] Result<std::unique_ptr<Fabric>> make_rc_fabric(
+    RcOptions options, const Clock& clock, metrics::Registry& metrics,
+    AddressSpace& addresses = process_addresses());
 
 }  // namespace s3rdmafs::rdma::verbs

@@ -14,6 +14,8 @@
 
 #include "fakes/allocation_count.h"
 #include "fakes/fake_clock.h"
+#include "fakes/locked_memory_limit.h"
+#include "fakes/log_capture.h"
 #include "fakes/recording_verbs.h"
 #include "rdma/mlx5/dc_token.h"
 #include "rdma/mlx5/rail_health.h"
@@ -43,7 +45,7 @@ class DcFabricTest : public ::testing::Test {
  protected:
   Fabric& fabric() {
     if (!fabric_) {
-      auto made = make_dc_fabric(options_, clock_);
+      auto made = make_dc_fabric(options_, clock_, metrics_);
       if (!made) throw std::runtime_error(made.error().detail);
       fabric_ = std::move(*made);
     }
@@ -82,6 +84,9 @@ class DcFabricTest : public ::testing::Test {
     }
     return rails;
   }
+  bool can_write(const std::string& device, const DcToken& token) const {
+    return verbs_.can_write(device, token.rkey, token.window_address, token.window_bytes);
+  }
   void set_port_state(const std::string& device, ibv_port_state state) {
     verbs_.change_port(device, 1, [state](FakePort& port) { port.state = state; });
     verbs_.send_event(device,
@@ -100,6 +105,7 @@ class DcFabricTest : public ::testing::Test {
                          {.name = "mlx5_1", .ports = {port_with_address(2)}},
                          {.name = "rxe0", .ports = {port_with_address(3)}, .is_mlx5 = false}}};
   fakes::FakeClock clock_;
+  metrics::Registry metrics_;
   DcOptions options_{.rails = {{.device = "mlx5_0", .port = 1, .gid_index = 0},
                                {.device = "mlx5_1", .port = 1, .gid_index = 0}},
                      .dc_key = 0xffeeddcc};
@@ -128,7 +134,7 @@ TEST_F(DcFabricTest, WritesTheWindowAndTheRailIntoTheToken) {
   const Token token = try_token(*region, 1000, 4).value();
   const DcToken fields = DcToken::parse(token.text(), DcTokenForm::k81).value();
 
-  EXPECT_EQ(fields.window_address, reinterpret_cast<std::uintptr_t>(memory_.data()) + 1000);
+  EXPECT_EQ(fields.window_address, verbs_.registrations().at(0).iova + 1000);
   EXPECT_EQ(fields.window_bytes, 4U);
   EXPECT_EQ(fields.rkey, verbs_.registrations().at(0).rkey);
   EXPECT_NE(fields.target.dct_number, 0U);
@@ -246,7 +252,8 @@ TEST_F(DcFabricTest, RebuildsARailWhoseDeviceFailedAndRegistersEverythingThereAg
   DcToken after = next(*region);
   if (after.target.gid.back() != 1) after = next(*region);
   EXPECT_NE(after.target.dct_number, before.target.dct_number);
-  EXPECT_NE(after.rkey, before.rkey);
+  EXPECT_TRUE(can_write("mlx5_0", after));
+  EXPECT_FALSE(can_write("mlx5_0", before)) << "though the key is in use again";
 }
 
 TEST_F(DcFabricTest, RebuildsARailWhoseAddressChanged) {
@@ -326,13 +333,40 @@ TEST_F(DcFabricTest, FailsWithTheReasonWhereNoRailCouldRegisterARegion) {
   ASSERT_FALSE(region);
   EXPECT_EQ(region.error().code, ErrorCode::kNoMemory);
   EXPECT_THAT(region.error().detail, HasSubstr("locked"));
+  EXPECT_THAT(region.error().detail, HasSubstr("2 x cache.size")) << "it counts on each rail";
+}
+
+TEST_F(DcFabricTest, SaysOnceThatARailRefusesMemoryAndCountsHowOften) {
+  const fakes::LockedMemoryLimit limit(1 << 20);
+  const fakes::LogCapture log;
+  const auto& refused =
+      metrics_.counter("rdma_dc_registrations_refused_total", "", R"(rail="mlx5_0:1")");
+  static_cast<void>(fabric());
+  verbs_.fail_next("mlx5_0", "ibv_reg_mr", ENOMEM, 1000);
+  {
+    const auto region = register_region();
+    const auto another = register_region();
+    EXPECT_EQ(refused.value(), 2U);
+    ASSERT_TRUE(eventually([&] { return verbs_.count("ibv_reg_mr") > 4; }))
+        << "the keeper's attempts are neither counted nor logged";
+    EXPECT_EQ(refused.value(), 2U);
+    EXPECT_EQ(
+        metrics_.counter("rdma_dc_registrations_refused_total", "", R"(rail="mlx5_1:1")").value(),
+        0U);
+  }
+  fabric_.reset();
+  const std::vector<std::string> lines = log.lines_with("register 64KiB");
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], HasSubstr("mlx5_0:1"));
+  EXPECT_THAT(lines[0], HasSubstr("the limit on locked memory is 1MiB"));
+  EXPECT_THAT(lines[0], HasSubstr("LimitMEMLOCK=infinity"));
+  EXPECT_THAT(lines[0], HasSubstr("2 x cache.size"));
 }
 
 // --- The fence ---
 
 TEST_F(DcFabricTest, RenewKillsEveryKeyBeforeItMakesNewOnes) {
   const auto region = register_region();
-  const auto old = verbs_.registrations();
   const std::size_t calls = verbs_.calls().size();
   ASSERT_TRUE(region->renew());
 
@@ -345,8 +379,38 @@ TEST_F(DcFabricTest, RenewKillsEveryKeyBeforeItMakesNewOnes) {
   EXPECT_FALSE(seen[0].is_alive || seen[1].is_alive);
   EXPECT_TRUE(seen[2].is_alive && seen[3].is_alive);
   for (int i = 0; i < 4; ++i) {
-    const std::uint32_t key = next(*region).rkey;
-    EXPECT_TRUE(key != old[0].rkey && key != old[1].rkey);
+    const DcToken token = next(*region);
+    EXPECT_TRUE(can_write(token.target.gid.back() == 1 ? "mlx5_0" : "mlx5_1", token));
+  }
+}
+
+// The driver gives the same key to the next registration: only the address can tell them apart.
+TEST_F(DcFabricTest, RenewKillsATokenWhoseKeyComesBackWithTheNextRegistration) {
+  const auto region = register_region();
+  const DcToken old = next(*region);
+  ASSERT_EQ(old.target.gid.back(), 1);
+  ASSERT_TRUE(can_write("mlx5_0", old));
+  ASSERT_TRUE(region->renew());
+  EXPECT_EQ(verbs_.registrations().at(2).rkey, old.rkey) << "the control: the key is back";
+  EXPECT_FALSE(can_write("mlx5_0", old));
+}
+
+// The same for an object file, which is registered for one fill and then again for the next.
+TEST_F(DcFabricTest, ATokenOfMemoryThatWasGivenUpIsDeadWhenTheMemoryIsRegisteredAgain) {
+  auto region = register_region();
+  const DcToken old = next(*region);
+  region.reset();
+  region = register_region();
+  EXPECT_EQ(verbs_.registrations().at(2).rkey, old.rkey) << "the control: the key is back";
+  EXPECT_FALSE(can_write("mlx5_0", old));
+}
+
+TEST_F(DcFabricTest, RegistersAtAddressesThatEqualTheMemorysOwnModuloAHugePage) {
+  const auto region = register_region();
+  for (const auto& seen : verbs_.registrations()) {
+    EXPECT_EQ(seen.iova % (2UL << 20),
+              reinterpret_cast<std::uintptr_t>(memory_.data()) % (2UL << 20));
+    EXPECT_NE(seen.iova, reinterpret_cast<std::uintptr_t>(memory_.data()));
   }
 }
 
@@ -382,7 +446,7 @@ TEST_F(DcFabricTest, StartsWithoutARailThatIsDownAndTakesItInLater) {
 
 TEST_F(DcFabricTest, DoesNotStartWithARailThatCanNeverWork) {
   options_.rails.push_back({.device = "rxe0", .port = 1, .gid_index = 0});
-  const auto fabric = make_dc_fabric(options_, clock_);
+  const auto fabric = make_dc_fabric(options_, clock_, metrics_);
   ASSERT_FALSE(fabric);
   EXPECT_EQ(fabric.error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(fabric.error().detail, HasSubstr("rxe0"));

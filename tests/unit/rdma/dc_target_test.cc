@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fakes/locked_memory_limit.h"
 #include "fakes/recording_verbs.h"
 
 namespace s3rdmafs::rdma::mlx5 {
@@ -20,6 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::uint64_t kDcKey = 0xffeeddcc;
+constexpr std::uint64_t kIova = 0x5a5a'0000'0000'0000;
 const FakeGid kIpv4{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 7}};
 const FakePort kRocePort{.active_mtu = IBV_MTU_1024, .lid = 0, .gids = {kLinkLocal, kIpv4}};
 const FakePort kInfiniBandPort{.active_mtu = IBV_MTU_4096,
@@ -162,8 +164,8 @@ TEST(DcTarget, RegistersMemoryWithTheLeastAccessThatADirectionNeeds) {
   RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort}}});
   const auto target = open(kRoce);
   std::vector<std::byte> memory(4096);
-  const auto for_get = target->register_memory(memory, Access::kRemoteWrite);
-  const auto for_put = target->register_memory(memory, Access::kRemoteRead);
+  const auto for_get = target->register_memory(memory, kIova, Access::kRemoteWrite);
+  const auto for_put = target->register_memory(memory, kIova, Access::kRemoteRead);
   ASSERT_TRUE(for_get && for_put);
   const auto seen = verbs.registrations();
   ASSERT_EQ(seen.size(), 2U);
@@ -171,6 +173,7 @@ TEST(DcTarget, RegistersMemoryWithTheLeastAccessThatADirectionNeeds) {
   EXPECT_EQ(seen[1].access, unsigned{IBV_ACCESS_REMOTE_READ});
   EXPECT_EQ(seen[0].address, memory.data());
   EXPECT_EQ(seen[0].length, memory.size());
+  EXPECT_EQ(seen[0].iova, kIova);
 }
 
 TEST(DcTarget, SaysWhatIsWrongWithARailThatCannotWork) {
@@ -227,10 +230,23 @@ TEST(DcTarget, ExplainsTheLimitOnLockedMemory) {
   const auto target = open(kRoce);
   verbs.fail_next("mlx5_0", "ibv_reg_mr", ENOMEM);
   std::vector<std::byte> memory(4096);
-  const auto region = target->register_memory(memory, Access::kRemoteWrite);
+  const auto region = target->register_memory(memory, kIova, Access::kRemoteWrite);
   ASSERT_FALSE(region);
   EXPECT_EQ(region.error().code, ErrorCode::kNoMemory);
   EXPECT_THAT(region.error().detail, HasSubstr("locked"));
+}
+
+// The kernel's answer where a process may lock nothing at all.
+TEST(DcTarget, ExplainsALimitOfZeroAsItExplainsAnyOther) {
+  const fakes::LockedMemoryLimit none(0);
+  RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort}}});
+  const auto target = open(kRoce);
+  verbs.fail_next("mlx5_0", "ibv_reg_mr", EPERM);
+  std::vector<std::byte> memory(4096);
+  const auto region = target->register_memory(memory, kIova, Access::kRemoteWrite);
+  ASSERT_FALSE(region);
+  EXPECT_EQ(region.error().code, ErrorCode::kNoMemory);
+  EXPECT_THAT(region.error().detail, HasSubstr("LimitMEMLOCK=infinity"));
 }
 
 TEST(DcTarget, AcknowledgesEventsAndNeverWaitsForOne) {

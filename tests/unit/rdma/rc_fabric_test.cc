@@ -72,6 +72,10 @@ class RcFabricTest : public ::testing::Test {
     });
     return promise.get_future().get();  // bounded by the pool's patience
   }
+  [[nodiscard]] bool can_write(const std::string& token) const {
+    const auto read = rc::parse_object_token(token).value();
+    return verbs_.can_write("rxe0", read.rkey, read.address, read.size_bytes);
+  }
   void set_port(ibv_port_state state, ibv_event_type event) {
     verbs_.change_port("rxe0", 1, [state](fakes::FakePort& port) { port.state = state; });
     verbs_.send_event("rxe0", event);
@@ -152,7 +156,7 @@ TEST_F(RcFabricTest, NamesExactlyTheWindowInItsTokens) {
   const auto read = rc::parse_object_token(token(*of, 100).value());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->session_id, kSession);
-  EXPECT_EQ(read->address, reinterpret_cast<std::uintptr_t>(memory_.data()) + 100);
+  EXPECT_EQ(read->address, verbs_.registrations()[0].iova + 100);
   EXPECT_EQ(read->size_bytes, 64U);
   EXPECT_EQ(read->rkey, verbs_.registrations()[0].rkey);
 }
@@ -175,14 +179,18 @@ TEST_F(RcFabricTest, CallsNoVerbsAndAsksForNoSessionForATokenInSteadyState) {
   EXPECT_GT(verbs_.calls().size(), calls_before);
 }
 
-TEST_F(RcFabricTest, FencesByTakingTheKeyBackBeforeItMakesAnother) {
+// The device gives the same key to the next registration: only the address can tell them apart.
+TEST_F(RcFabricTest, FencesByTakingTheKeyBackAndNeverUsingItsAddressAgain) {
   const auto of = region();
-  const std::uint32_t old_key = verbs_.registrations()[0].rkey;
+  const std::string old = token(*of).value();
+  ASSERT_TRUE(can_write(old));
   ASSERT_TRUE(of->renew());
   const auto seen = verbs_.registrations();
   ASSERT_EQ(seen.size(), 2U);
   EXPECT_FALSE(seen[0].is_alive);
-  EXPECT_NE(rc::parse_object_token(token(*of).value())->rkey, old_key);
+  EXPECT_EQ(seen[1].rkey, seen[0].rkey) << "the control: the key is back";
+  EXPECT_FALSE(can_write(old));
+  EXPECT_TRUE(can_write(token(*of).value()));
 }
 
 TEST_F(RcFabricTest, GoesDownWithItsPortAndComesBackWithIt) {
@@ -197,14 +205,15 @@ TEST_F(RcFabricTest, GoesDownWithItsPortAndComesBackWithIt) {
 
 TEST_F(RcFabricTest, OpensADeviceThatFailedAgainWithAllItsMemory) {
   const auto of = region();
-  const std::uint32_t old_key = verbs_.registrations()[0].rkey;
+  const std::string old = token(*of).value();
   verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
   EXPECT_TRUE(eventually([&] { return verbs_.registrations().size() == 2; }));
   EXPECT_FALSE(verbs_.registrations()[0].is_alive);
   EXPECT_TRUE(eventually([&] {
     const auto text = token(*of);
-    return text && rc::parse_object_token(*text)->rkey != old_key;
+    return text && can_write(*text);
   }));
+  EXPECT_FALSE(can_write(old));
 }
 
 TEST_F(RcFabricTest, TriesAgainToRegisterWhatADeviceRefusedWhenItCameBack) {
@@ -213,6 +222,46 @@ TEST_F(RcFabricTest, TriesAgainToRegisterWhatADeviceRefusedWhenItCameBack) {
   verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
   EXPECT_TRUE(eventually([&] { return verbs_.count("ibv_reg_mr") >= 3; }));
   EXPECT_TRUE(eventually([&] { return token(*of).has_value(); }));
+}
+
+TEST_F(RcFabricTest, ARegistrationThatTakesLongKeepsNoOtherRegionWaiting) {
+  const auto of = region();
+  verbs_.hold_next("rxe0", "ibv_reg_mr");
+  auto slow = std::async(std::launch::async, [this] { return region(); });
+  ASSERT_TRUE(verbs_.wait_for_held("rxe0", "ibv_reg_mr"));
+  EXPECT_TRUE(token(*of));
+  EXPECT_TRUE(of->renew());
+  region().reset();
+  EXPECT_TRUE(verbs_.is_held("rxe0", "ibv_reg_mr")) << "none of these waited for it";
+  verbs_.let_go("rxe0", "ibv_reg_mr");
+  EXPECT_TRUE(token(*slow.get()));
+}
+
+TEST_F(RcFabricTest, ADeviceThatOpensSlowlyKeepsNoRegistrationWaiting) {
+  const auto of = region();
+  verbs_.hold_next("rxe0", "ibv_open_device");
+  verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
+  ASSERT_TRUE(verbs_.wait_for_held("rxe0", "ibv_open_device"));
+  EXPECT_TRUE(of->renew());
+  const auto another = region();
+  EXPECT_EQ(token(*another).error().code, ErrorCode::kUnreachable);
+  EXPECT_TRUE(verbs_.is_held("rxe0", "ibv_open_device")) << "none of these waited for it";
+  verbs_.let_go("rxe0", "ibv_open_device");
+  EXPECT_TRUE(eventually([&] { return token(*another).has_value() && token(*of).has_value(); }));
+}
+
+TEST_F(RcFabricTest, ADeviceThatFailsUnderARegistrationTakesItInWhenItIsBack) {
+  const auto of = region();
+  verbs_.hold_next("rxe0", "ibv_reg_mr");
+  auto slow = std::async(std::launch::async, [this] { return region(); });
+  ASSERT_TRUE(verbs_.wait_for_held("rxe0", "ibv_reg_mr"));
+  verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
+  ASSERT_TRUE(eventually([&] { return !fabric().is_up(); }));
+  verbs_.fail_next("rxe0", "ibv_reg_mr", EIO);
+  verbs_.let_go("rxe0", "ibv_reg_mr");
+  const auto made = slow.get();  // the device is the fault, not the memory: no error
+  EXPECT_TRUE(eventually([&] { return token(*made).has_value() && token(*of).has_value(); }));
+  EXPECT_EQ(verbs_.busy_destructions(), 0);
 }
 
 // A key that could not be taken back may still let a server write.
