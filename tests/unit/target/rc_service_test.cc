@@ -133,6 +133,17 @@ TEST_F(RcServiceTest, WithoutADeviceTheEndpointsAreNotThere) {
   EXPECT_EQ(response.body_bytes(), 0U);
 }
 
+TEST_F(RcServiceTest, TheHandshakeOfHipObjectIsAnsweredAsUnsupported) {
+  for (const std::string step : {"prepare", "ready", "cancel"}) {
+    const Response response =
+        post("/.hipobj-rc/" + step, {{"x-amz-rdma-protocol", "hipobj-rc-v2"}});
+    EXPECT_EQ(response.status, 501) << step;
+    EXPECT_EQ(header(response, "x-amz-rdma-protocol-status"), "unsupported") << step;
+    EXPECT_EQ(response.body_bytes(), 0U) << step;
+  }
+  EXPECT_EQ(device_.links_alive, 0);
+}
+
 TEST_F(RcServiceTest, EveryOtherRequestIsS3s) {
   EXPECT_EQ(code(post("/bucket/key", {})), "MethodNotAllowed");
 }
