@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
 
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/rdma/shm_wire.h"
 #include "target/http/mhd_server.h"
 #include "target/options.h"
+#include "target/port_file.h"
 #include "target/rdma/rc_control.h"
 #include "target/rdma/rc_device.h"
 #include "target/rdma/rc_service.h"
@@ -43,14 +42,7 @@ void raise_descriptor_limit() {
 Result<void> announce(const Listener& listener, const std::string& address,
                       const std::string& port_file) {
   if (!port_file.empty()) {
-    // Renamed into place: whoever waits for the file never reads half of it.
-    const std::string unfinished = port_file + ".tmp";
-    std::ofstream file(unfinished);
-    file << listener.port << "\n";
-    file.close();
-    if (!file || std::rename(unfinished.c_str(), port_file.c_str()) != 0) {
-      return fail_errno(fmt::format("--port-file {}", port_file), errno);
-    }
+    if (auto written = write_port_file(port_file, listener.port); !written) return written;
   }
   std::printf("s3rdma-target: listening on http://%s\n", address.c_str());
   std::fflush(stdout);
