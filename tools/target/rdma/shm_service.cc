@@ -92,14 +92,15 @@ class ShmService final : public TransferService {
     return parsed->size_bytes;
   }
 
-  [[nodiscard]] Result<void> write_window(std::string_view token, int fd, std::uint64_t file_offset,
-                                          std::uint64_t length) override {
+  [[nodiscard]] Result<void> write_part(std::string_view token, std::uint64_t window_offset, int fd,
+                                        std::uint64_t file_offset, std::uint64_t length) override {
+    const Part part{.offset = window_offset, .length = length};
     if (dma_ == Dma::kNone) {
-      const auto checked = check(token, WireAccess::kRemoteWrite, length);
+      const auto checked = check(token, WireAccess::kRemoteWrite, part);
       if (!checked) return std::unexpected(checked.error());
       return {};
     }
-    return copy(token, WireAccess::kRemoteWrite, file_offset, length,
+    return copy(token, WireAccess::kRemoteWrite, part, file_offset,
                 [fd](std::byte* memory, std::size_t bytes, off_t offset) {
                   return ::pread(fd, memory, bytes, offset);
                 });
@@ -111,7 +112,7 @@ class ShmService final : public TransferService {
       return fail(ErrorCode::kUnsupported,
                   "This server moves no bytes (--dma none), so it stores nothing by RDMA token.");
     }
-    return copy(token, WireAccess::kRemoteRead, file_offset, length,
+    return copy(token, WireAccess::kRemoteRead, {.offset = 0, .length = length}, file_offset,
                 [fd](std::byte* memory, std::size_t bytes, off_t offset) {
                   return ::pwrite(fd, memory, bytes, offset);
                 });
@@ -124,32 +125,37 @@ class ShmService final : public TransferService {
     return *token;
   }
 
-  /// A token's window, and the region it is in, kept mapped.
+  /// What of a window is to be moved.
+  struct Part {
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+  };
+  /// A part of a token's window, and the region it is in, kept mapped.
   struct Destination {
     std::shared_ptr<ShmRegion> region;
-    std::span<std::byte> window;
+    std::span<std::byte> part;
   };
-  Result<Destination> check(std::string_view text, WireAccess access, std::uint64_t length) {
+  Result<Destination> check(std::string_view text, WireAccess access, const Part& part) {
     const auto token = parse(text);
     if (!token) return std::unexpected(token.error());
     const auto region = sessions_.find(*token, access);
     if (!region) return std::unexpected(region.error());
     const auto window = (*region)->window(token->offset_bytes, token->size_bytes);
     if (!window) return std::unexpected(window.error());
-    if (length > window->size()) {
+    if (part.offset > window->size() || part.length > window->size() - part.offset) {
       return fail(ErrorCode::kInvalidArgument, "the token's window is too small");
     }
-    return Destination{.region = *region, .window = *window};
+    return Destination{.region = *region, .part = window->subspan(part.offset, part.length)};
   }
 
   // Checks everything before the first byte moves; `move_some` is pread or pwrite.
   template <class MoveSome>
-  Result<void> copy(std::string_view text, WireAccess access, std::uint64_t file_offset,
-                    std::uint64_t length, MoveSome move_some) {
-    const auto to = check(text, access, length);
+  Result<void> copy(std::string_view text, WireAccess access, const Part& part,
+                    std::uint64_t file_offset, MoveSome move_some) {
+    const auto to = check(text, access, part);
     if (!to) return std::unexpected(to.error());
-    for (std::uint64_t done = 0; done < length;) {
-      const ssize_t moved = move_some(to->window.data() + done, length - done,
+    for (std::uint64_t done = 0; done < part.length;) {
+      const ssize_t moved = move_some(to->part.data() + done, part.length - done,
                                       static_cast<off_t>(file_offset + done));
       if (moved < 0 && errno == EINTR) continue;
       if (moved < 0) return fail_errno("moving bytes through shared memory", errno);
