@@ -59,7 +59,8 @@ Result<std::unique_ptr<TransferService>> start_shm(const Options& options, std::
         "--dma none: NO DATA IS MOVED. Reads by RDMA token get whatever was in the client's "
         "memory. For benchmarks alone");
   }
-  return make_shm_service(name, options.dma);
+  const ShmRules rules{.users = options.shm_users, .limits = shm_limits_of_this_host()};
+  return make_shm_service(name, options.dma, rules);
 }
 
 /// The device of the rc fabric; none for "off", and for "auto" where there is none that works.
