@@ -49,7 +49,8 @@ Result<void> announce(const Listener& listener, const std::string& address,
   return {};
 }
 
-/// The shm fabric's server side; none for "off".
+/// The shm fabric's server side; none for "off", and for "auto" where another program has its
+/// socket's name.
 Result<std::unique_ptr<TransferService>> start_shm(const Options& options, std::uint16_t port) {
   if (options.shm_socket == "off") return nullptr;
   const bool is_auto = options.shm_socket == "auto";
@@ -60,7 +61,8 @@ Result<std::unique_ptr<TransferService>> start_shm(const Options& options, std::
         "memory. For benchmarks alone");
   }
   const ShmRules rules{.users = options.shm_users, .limits = shm_limits_of_this_host()};
-  return make_shm_service(name, options.dma, rules);
+  return is_auto ? make_shm_service_if_free(name, options.dma, rules)
+                 : make_shm_service(name, options.dma, rules);
 }
 
 /// The device of the rc fabric; none for "off", and for "auto" where there is none that works.

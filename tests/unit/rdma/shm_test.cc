@@ -284,6 +284,16 @@ TEST_F(ShmTest, SaysWhenAnotherServerHasTheSocket) {
   EXPECT_EQ(second.error().code, ErrorCode::kExists);
 }
 
+TEST_F(ShmTest, GoesOnWithoutShmWhereAnotherServerHasTheSocketThatWasNotAskedFor) {
+  const auto without = target::make_shm_service_if_free(socket_name_);
+  ASSERT_TRUE(without);
+  EXPECT_EQ(*without, nullptr);
+  service_.reset();
+  const auto with = target::make_shm_service_if_free(socket_name_);
+  ASSERT_TRUE(with);
+  EXPECT_NE(*with, nullptr) << "control: the name is free";
+}
+
 TEST_F(ShmTest, MovesBytesToAPartOfTheWindowAndNotBeyondIt) {
   const auto region = register_for(Access::kRemoteWrite);
   const std::string token = token_text(*region, 1000, 4).value();

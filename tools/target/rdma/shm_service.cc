@@ -260,4 +260,12 @@ Result<std::unique_ptr<TransferService>> make_shm_service(const std::string& soc
   return std::make_unique<ShmService>(std::move(listener), socket_name, dma, rules);
 }
 
+Result<std::unique_ptr<TransferService>> make_shm_service_if_free(const std::string& socket_name,
+                                                                  Dma dma, const ShmRules& rules) {
+  auto service = make_shm_service(socket_name, dma, rules);
+  if (service || service.error().code != ErrorCode::kExists) return service;
+  spdlog::warn("shm: {}; going on without the shm fabric", service.error().detail);
+  return nullptr;
+}
+
 }  // namespace s3rdmafs::target

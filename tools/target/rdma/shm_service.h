@@ -33,4 +33,9 @@ struct ShmRules {
 [[nodiscard]] Result<std::unique_ptr<TransferService>> make_shm_service(
     const std::string& socket_name, Dma dma = Dma::kCopy, const ShmRules& rules = ShmRules{});
 
+/// The same, but nothing, and a warning in the log, where another program has the socket: any user
+/// can take a name in the abstract name space, and a server without shm is better than none.
+[[nodiscard]] Result<std::unique_ptr<TransferService>> make_shm_service_if_free(
+    const std::string& socket_name, Dma dma = Dma::kCopy, const ShmRules& rules = ShmRules{});
+
 }  // namespace s3rdmafs::target
