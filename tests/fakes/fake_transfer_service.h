@@ -24,12 +24,12 @@ class FakeTransferService final : public target::TransferService {
     return window->second.size();
   }
 
-  Result<void> write_window(std::string_view token, int fd, std::uint64_t file_offset,
-                            std::uint64_t length) override {
+  Result<void> write_part(std::string_view token, std::uint64_t window_offset, int fd,
+                          std::uint64_t file_offset, std::uint64_t length) override {
     ++transfers;
     if (fail_transfers) return fail(ErrorCode::kSystem, "the transfer failed");
     std::string& window = windows.find(token)->second;
-    if (::pread(fd, window.data(), length, static_cast<off_t>(file_offset)) !=
+    if (::pread(fd, window.data() + window_offset, length, static_cast<off_t>(file_offset)) !=
         static_cast<ssize_t>(length)) {
       return fail(ErrorCode::kSystem, "the file is too short");
     }

@@ -253,6 +253,7 @@ config::MountConfig::Rdma rdma_config(RdmaMode mode, const target::Behaviour& be
   config::MountConfig::Rdma rdma;
   rdma.mode = mode;
   rdma.token_header = behaviour.token_header;
+  rdma.bytes_header = behaviour.bytes_header;
   if (!behaviour.has_bytes_on_get) rdma.byte_count = config::ByteCount::kOptional;
   return rdma;
 }
@@ -305,7 +306,8 @@ class MatrixTest : public testing::Test {
 
 /// Which columns go by RDMA ("r") where the client may use it; for each behaviour, so that a row of
 /// nothing but fallbacks is no success. NooBaa's small objects come in the body; versitygw takes no
-/// parts, by which the client finds out whether a server reads by RDMA.
+/// parts, by which the client finds out whether a server reads by RDMA; of a large GET Ceph's OSDs
+/// write a part only, after which the client takes no GET from it by RDMA.
 constexpr std::array kByRdma = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"spec", "rrr  rrr"},
     {"aistor", "rrr  rrr"},
@@ -314,6 +316,11 @@ constexpr std::array kByRdma = std::to_array<std::pair<std::string_view, std::st
     {"ecs", "rrr  rrr"},
     {"cloudian", "rrr  rrr"},
     {"scality", "rrr  rrr"},
+    {"rocm-ernic", "rrr  rrr"},
+    {"ceph-osd-direct", "r    rrr"},
+    {"weak-etags", "rrr  rrr"},
+    {"no-delimiter", "rrr  rrr"},
+    {"repeated-tokens", "rrr  rrr"},
     {"plain", "        "},
 });
 
@@ -345,6 +352,26 @@ TEST_F(MatrixTest, EveryBehaviourGivesRightBytesOrAClearError) {
       if (mode.mode == RdmaMode::kOff || by_rdma->second[column] != 'r') continue;
       EXPECT_EQ(ended[i].cells[column], "rdma") << kColumns[column];
     }
+  }
+}
+
+TEST_F(MatrixTest, AServersOwnBytesHeaderThatIsNotConfiguredMeansHttpForGets) {
+  std::vector<Case> cases;
+  for (const Mode& mode : kModes) {
+    config::MountConfig::Rdma rdma;
+    rdma.mode = mode.mode;
+    cases.push_back({.name = "rocm-ernic, unconfigured",
+                     .mode = mode,
+                     .options = {"--behave-as", "rocm-ernic"},
+                     .rdma = rdma});
+  }
+  const std::vector<Ended> ended = run_all(cases);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    SCOPED_TRACE(cases[i].mode.name);
+    check(cases[i].mode.mode, ended[i]);
+    if (cases[i].mode.mode != RdmaMode::kPrefer) continue;
+    expect_no_error(ended[i], "HTTP always works");
+    EXPECT_EQ(ended[i].cells[1], "http") << "no count, no success";
   }
 }
 

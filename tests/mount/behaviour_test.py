@@ -27,6 +27,11 @@ BEHAVIOURS = {
     "ecs": {"token_header": "x-rdma-info", "byte_count": "optional"},
     "cloudian": {},
     "scality": {"token_header": "x-scal-rdma"},
+    "rocm-ernic": {"bytes_header": "x-amz-rdma-bytes"},
+    "ceph-osd-direct": {},
+    "weak-etags": {},
+    "no-delimiter": {},
+    "repeated-tokens": {},
     "plain": {},
 }
 
@@ -103,3 +108,25 @@ def test_right_bytes_or_EIO(site, behaviour, mode):
     unfinished = subprocess.run(["find", bucket, "-size", "0", "!", "-name", "*empty"], check=True,
                                 stdout=subprocess.PIPE, text=True).stdout
     assert not unfinished, "an empty object was left behind"
+
+
+@pytest.mark.parametrize("behaviour", ["spec", "no-delimiter", "repeated-tokens"])
+def test_a_listing_has_every_name_or_fails(site, behaviour):
+    """A directory with names missing and no error would be copied as if it were whole."""
+    target = site.target("--behave-as", behaviour)
+    # More than a page of a server that repeats its tokens, in folders of folders.
+    names = {f"{folder}file-{i:02}" for folder in ("", "a/", "a/b/", "c/d/") for i in range(40)}
+    for name in names:
+        file = target.root / BUCKET / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"x")
+    mounted = site.mount(target, BUCKET, retry={"deadline": "10s"})
+    # Longer than the deadline by far: only a listing without an end takes that.
+    found = subprocess.run(["find", mounted.point, "-type", "f", "-printf", "%P\\n"], check=False, timeout=60,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                           env={**os.environ, "LC_ALL": "C"})
+    if found.returncode == 0:
+        assert set(found.stdout.splitlines()) == names
+    else:
+        assert behaviour != "spec", found.stderr
+        assert "Input/output error" in found.stderr

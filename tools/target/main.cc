@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
 
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/rdma/shm_wire.h"
 #include "target/http/mhd_server.h"
 #include "target/options.h"
+#include "target/port_file.h"
 #include "target/rdma/rc_control.h"
 #include "target/rdma/rc_device.h"
 #include "target/rdma/rc_service.h"
@@ -43,21 +42,15 @@ void raise_descriptor_limit() {
 Result<void> announce(const Listener& listener, const std::string& address,
                       const std::string& port_file) {
   if (!port_file.empty()) {
-    // Renamed into place: whoever waits for the file never reads half of it.
-    const std::string unfinished = port_file + ".tmp";
-    std::ofstream file(unfinished);
-    file << listener.port << "\n";
-    file.close();
-    if (!file || std::rename(unfinished.c_str(), port_file.c_str()) != 0) {
-      return fail_errno(fmt::format("--port-file {}", port_file), errno);
-    }
+    if (auto written = write_port_file(port_file, listener.port); !written) return written;
   }
   std::printf("s3rdma-target: listening on http://%s\n", address.c_str());
   std::fflush(stdout);
   return {};
 }
 
-/// The shm fabric's server side; none for "off".
+/// The shm fabric's server side; none for "off", and for "auto" where another program has its
+/// socket's name.
 Result<std::unique_ptr<TransferService>> start_shm(const Options& options, std::uint16_t port) {
   if (options.shm_socket == "off") return nullptr;
   const bool is_auto = options.shm_socket == "auto";
@@ -67,7 +60,9 @@ Result<std::unique_ptr<TransferService>> start_shm(const Options& options, std::
         "--dma none: NO DATA IS MOVED. Reads by RDMA token get whatever was in the client's "
         "memory. For benchmarks alone");
   }
-  return make_shm_service(name, options.dma);
+  const ShmRules rules{.users = options.shm_users, .limits = shm_limits_of_this_host()};
+  return is_auto ? make_shm_service_if_free(name, options.dma, rules)
+                 : make_shm_service(name, options.dma, rules);
 }
 
 /// The device of the rc fabric; none for "off", and for "auto" where there is none that works.

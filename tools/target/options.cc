@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/options.h"
 
+#include <charconv>
 #include <cstdio>
 #include <vector>
 
@@ -18,6 +19,18 @@ ParsedOptions usage_error(const std::string& what) {
   return {.options = {}, .serve = false, .exit_code = kUsageExitCode};
 }
 
+/// False where `text` is neither a number nor "any".
+bool add_user(ShmUsers& users, std::string_view text) {
+  if (text == "any") {
+    users.everybody = true;
+    return true;
+  }
+  uid_t user = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), user);
+  users.also = user;
+  return error == std::errc() && end == text.data() + text.size();
+}
+
 }  // namespace
 
 ParsedOptions parse_options(int argc, char** argv) {
@@ -33,6 +46,7 @@ ParsedOptions parse_options(int argc, char** argv) {
   bool takes_any_token = false;
   std::vector<std::string> faults;
   std::string dma = "copy";
+  std::string shm_uid;
 
   CLI::App app{
       "An S3 server over a local folder, with the server side of S3 over RDMA.\n"
@@ -55,6 +69,9 @@ ParsedOptions parse_options(int argc, char** argv) {
   app.add_option("--shm-socket", options.shm_socket,
                  "UNIX socket of the shm fabric: a name (\"@\" in front: abstract), auto or off")
       ->capture_default_str();
+  app.add_option("--shm-uid", shm_uid,
+                 "User, besides the server's own and root, whose mounts the shm fabric serves: a "
+                 "number, or any");
   app.add_option("--dma", dma,
                  "copy, or none: the shm fabric answers a GET at once and moves no byte. For "
                  "benchmarks alone")
@@ -107,6 +124,10 @@ ParsedOptions parse_options(int argc, char** argv) {
         fmt::format("--behave-as: \"{}\" is none of {}", behave_as, behaviour_names()));
   }
   options.behaviour = *behaviour;
+  if (!shm_uid.empty() && !add_user(options.shm_users, shm_uid)) {
+    return usage_error(
+        fmt::format("--shm-uid: \"{}\" is neither a user's number nor any", shm_uid));
+  }
   options.dma = dma == "none" ? Dma::kNone : Dma::kCopy;
   if (takes_any_token) options.behaviour.token_form = TokenForm::kOpaque;
   for (const std::string& text : faults) {

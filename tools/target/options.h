@@ -11,6 +11,7 @@
 #include "target/behaviour/behaviour.h"
 #include "target/faults/fault.h"
 #include "target/rdma/shm_service.h"
+#include "target/rdma/shm_users.h"
 
 namespace s3rdmafs::target {
 
@@ -23,8 +24,9 @@ struct Options {
   std::string domain;
   std::string region;
   std::string log_level;
-  std::string port_file;                     ///< empty: none
-  std::string shm_socket;                    ///< a socket's name, "auto" or "off"
+  std::string port_file;   ///< empty: none
+  std::string shm_socket;  ///< a socket's name, "auto" or "off"
+  ShmUsers shm_users;
   std::string rc_device;                     ///< a device's name, "auto" or "off"
   Dma dma = Dma::kCopy;                      ///< of the shm fabric
   std::optional<std::uint8_t> rc_gid_index;  ///< the best one if not given

@@ -284,6 +284,28 @@ TEST_F(ShmTest, SaysWhenAnotherServerHasTheSocket) {
   EXPECT_EQ(second.error().code, ErrorCode::kExists);
 }
 
+TEST_F(ShmTest, GoesOnWithoutShmWhereAnotherServerHasTheSocketThatWasNotAskedFor) {
+  const auto without = target::make_shm_service_if_free(socket_name_);
+  ASSERT_TRUE(without);
+  EXPECT_EQ(*without, nullptr);
+  service_.reset();
+  const auto with = target::make_shm_service_if_free(socket_name_);
+  ASSERT_TRUE(with);
+  EXPECT_NE(*with, nullptr) << "control: the name is free";
+}
+
+TEST_F(ShmTest, MovesBytesToAPartOfTheWindowAndNotBeyondIt) {
+  const auto region = register_for(Access::kRemoteWrite);
+  const std::string token = token_text(*region, 1000, 4).value();
+  const std::string after{'\0', '\0', '\0', '5', '6', '\0'};
+  ASSERT_TRUE(service_->write_part(token, 2, file_with("0123456789").get(), 5, 2));
+  EXPECT_EQ(memory_.text(999, 6), after);
+  EXPECT_FALSE(service_->write_part(token, 3, file_with("0123456789").get(), 0, 2));
+  EXPECT_FALSE(service_->write_part(token, 5, file_with("0123456789").get(), 0, 1));
+  EXPECT_FALSE(service_->write_part(token, ~std::uint64_t{0}, file_with("01").get(), 0, 2));
+  EXPECT_EQ(memory_.text(999, 6), after);
+}
+
 TEST(ShmToken, ReadsBackWhatItWrites) {
   Token token{.region_key = 0x1234, .offset_bytes = 0xABCDEF, .size_bytes = 0x10000};
   token.session_id.fill(0x5A);

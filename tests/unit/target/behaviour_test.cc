@@ -32,7 +32,9 @@ class BehaviourTest : public RdmaTargetTest {
 
 TEST_F(BehaviourTest, EachNameIsKnownOnceAndTheFirstIsTheSpecification) {
   EXPECT_EQ(behaviours().front().name, "spec");
-  EXPECT_EQ(behaviour_names(), "spec, aistor, noobaa, versitygw, ecs, cloudian, scality, plain");
+  EXPECT_EQ(behaviour_names(),
+            "spec, aistor, noobaa, versitygw, ecs, cloudian, scality, rocm-ernic, ceph-osd-direct, "
+            "weak-etags, no-delimiter, repeated-tokens, plain");
   for (const Behaviour& behaviour : behaviours()) {
     EXPECT_EQ(find_behaviour(behaviour.name)->name, behaviour.name);
   }
@@ -114,6 +116,26 @@ TEST_F(BehaviourTest, AistorGivesNoByteCountForAPut) {
   EXPECT_EQ(count(stored), "");
 }
 
+TEST_F(BehaviourTest, AistorListsUploadsOfOneKeyOnlyAndTakesThePrefixForTheKey) {
+  (void)part_address();
+  const auto uploads = [this](const std::string& prefix) {
+    return body(send({.method = "GET", .target = "/bucket?uploads=&prefix=" + prefix}));
+  };
+  EXPECT_NE(uploads("ne").find("<Upload>"), std::string::npos) << "control: S3 goes by the prefix";
+  behave_as("aistor");
+  EXPECT_EQ(uploads("ne").find("<Upload>"), std::string::npos);
+  EXPECT_EQ(uploads("").find("<Upload>"), std::string::npos);
+  EXPECT_NE(uploads("new").find("<Upload>"), std::string::npos);
+}
+
+TEST_F(BehaviourTest, AistorHasNoRuleThatEndsUploadsWhichNobodyCompletes) {
+  behave_as("aistor");
+  const Response refused =
+      send({.method = "PUT", .target = "/bucket?lifecycle=", .body = "<LifecycleConfiguration/>"});
+  EXPECT_EQ(refused.status, 501);
+  EXPECT_EQ(code(refused), "NotImplemented");
+}
+
 // --- NooBaa ---
 
 class NoobaaTest : public BehaviourTest {
@@ -184,6 +206,20 @@ TEST_F(NoobaaTest, TakesOneAgentAndEchoesIt) {
   EXPECT_EQ(get(kToken, {{"x-amz-rdma-agent", "other"}}).status, 400);
 }
 
+TEST_F(NoobaaTest, ComparesNoChecksumOfAWriteAndKeepsNone) {
+  constexpr const char* kWrong = "AAAAAAAAAAA=";
+  service_.windows[kToken] = "123456789";
+  const Response stored = put(kToken, {{"x-amz-checksum-crc64nvme", kWrong}});
+  EXPECT_EQ(stored.status, 200);
+  EXPECT_EQ(header(stored, "x-amz-checksum-crc64nvme"), "");
+  const Response part = request("PUT", part_address({{"x-amz-checksum-algorithm", "CRC64NVME"}}),
+                                kToken, {{"x-amz-checksum-crc64nvme", kWrong}});
+  EXPECT_EQ(part.status, 200);
+  EXPECT_EQ(header(part, "x-amz-checksum-crc64nvme"), "");
+  behave_as("spec");
+  EXPECT_EQ(code(put(kToken, {{"x-amz-checksum-crc64nvme", kWrong}})), "BadDigest") << "control";
+}
+
 // --- versitygw ---
 
 TEST_F(BehaviourTest, VersitygwRepliesAlways200ThoughHttpSays206) {
@@ -220,6 +256,15 @@ TEST_F(BehaviourTest, VersitygwTakesNoParts) {
   const Response refused = request("PUT", part_address(), kToken);
   EXPECT_EQ(refused.status, 501);
   EXPECT_EQ(code(refused), "NotImplemented");
+}
+
+TEST_F(BehaviourTest, VersitygwTakesWholeObjectsAsLargeAsTheWindow) {
+  behave_as("versitygw");
+  const Response stored = put(kToken);
+  EXPECT_EQ(stored.status, 200);
+  EXPECT_EQ(reply(stored), "200");
+  EXPECT_EQ(count(stored), "10");
+  EXPECT_EQ(read_file(folder("bucket/new")), "0123456789");
 }
 
 TEST_F(BehaviourTest, VersitygwLooksAtTwoFieldsOfATokenOnly) {
@@ -274,6 +319,152 @@ TEST_F(BehaviourTest, ScalityHasATokenHeaderOfItsOwn) {
   behave_as("scality");
   EXPECT_EQ(services_->behaviour.token_header, "x-scal-rdma");
   EXPECT_EQ(get_range(), (Ranged{206, "206", "4"}));
+}
+
+// --- rocm-ernic ---
+
+TEST_F(BehaviourTest, RocmErnicHasABytesHeaderOfItsOwn) {
+  behave_as("rocm-ernic");
+  for (const Response& done : {get(kToken), put(kToken)}) {
+    EXPECT_EQ(reply(done), "200");
+    EXPECT_EQ(header(done, "x-amz-rdma-bytes"), "10");
+    EXPECT_EQ(count(done), "") << "the usual header";
+  }
+}
+
+TEST_F(BehaviourTest, RocmErnicTakesHipObjectsTokensOnly) {
+  behave_as("rocm-ernic");
+  EXPECT_EQ(get(kNicToken).status, 400);
+  EXPECT_EQ(put(kNicToken).status, 400);
+  EXPECT_FALSE(is_stored());
+  const std::string token = std::string(88, 'a') + ":0000000000001000:000000000000000a";
+  EXPECT_EQ(reply(get(token)), "501") << "control: well-formed, the NIC is missing";
+}
+
+// --- Ceph, straight from the OSDs ---
+
+class CephOsdDirectTest : public BehaviourTest {
+ protected:
+  static constexpr std::size_t kStripe = kMiB;
+
+  CephOsdDirectTest() { behave_as("ceph-osd-direct"); }
+
+  /// An object of so many bytes, of which every one is told from those a stripe away.
+  std::string make_object(std::size_t size) {
+    std::string bytes(size, '\0');
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>('a' + i / kStripe + i % 7);
+    write_file(folder("bucket/key"), bytes);
+    service_.windows[kToken] = std::string(size, '.');
+    service_.transfers = 0;
+    return bytes;
+  }
+};
+
+TEST_F(CephOsdDirectTest, HasAWriterForEachStripeOfOneWindow) {
+  const std::string object = make_object(3 * kStripe);
+  const Response got = get(kToken);
+  EXPECT_EQ(reply(got), "200");
+  EXPECT_EQ(count(got), std::to_string(object.size()));
+  EXPECT_EQ(got.body_bytes(), 0U);
+  EXPECT_EQ(service_.transfers, 3);
+  EXPECT_EQ(service_.windows[kToken], object);
+}
+
+TEST_F(CephOsdDirectTest, MovesAGetThatFitsIntoOneStripeAsOthersDo) {
+  const std::string object = make_object(1000);
+  const Response got = get(kToken, {{"range", "bytes=0-998"}});
+  EXPECT_EQ(reply(got), "206");
+  EXPECT_EQ(count(got), "999");
+  EXPECT_EQ(got.body_bytes(), 0U);
+  EXPECT_EQ(service_.windows[kToken], object.substr(0, 999) + ".");
+}
+
+TEST_F(CephOsdDirectTest, SendsWhatIsLeftOfTheLastStripeInTheBody) {
+  const std::string object = make_object(2 * kStripe + 100);
+  const Response got = get(kToken, {{"range", "bytes=10-"}});
+  EXPECT_EQ(got.status, 206);
+  EXPECT_EQ(reply(got), "206");
+  EXPECT_EQ(count(got), std::to_string(2 * kStripe));
+  EXPECT_EQ(body(got), object.substr(10 + 2 * kStripe));
+  EXPECT_EQ(service_.windows[kToken].substr(0, 2 * kStripe), object.substr(10, 2 * kStripe));
+}
+
+TEST_F(CephOsdDirectTest, ReadsAPutInOnePiece) {
+  make_object(2 * kStripe + 100);
+  EXPECT_EQ(reply(put(kToken)), "200");
+  EXPECT_EQ(service_.transfers, 1);
+  EXPECT_EQ(read_file(folder("bucket/new")), std::string(2 * kStripe + 100, '.'));
+}
+
+// --- S3 that is not quite S3 ---
+
+class OddS3Test : public BehaviourTest {
+ protected:
+  std::string list(const std::string& query) {
+    return body(send({.method = "GET", .target = "/bucket?list-type=2" + query}));
+  }
+  /// How often `part` is in `text`.
+  static int times(const std::string& text, const std::string& part) {
+    int found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+      ++found;
+    }
+    return found;
+  }
+  std::string store(const std::string& content) {
+    return header(send({.method = "PUT", .target = "/bucket/new", .body = content}), "ETag");
+  }
+};
+
+TEST_F(OddS3Test, WeakEtagsRepeatWithinASecondAndForAnEqualSize) {
+  EXPECT_NE(store("old"), store("new")) << "control";
+  behave_as("weak-etags");
+  const std::string etag = store("old");
+  EXPECT_EQ(store("new"), etag);
+  EXPECT_EQ(header(send({.method = "HEAD", .target = "/bucket/new"}), "ETag"), etag);
+  EXPECT_NE(list("").find(etag.substr(1, etag.size() - 2)), std::string::npos);
+  EXPECT_NE(store("newer"), etag);
+  clock_.advance(std::chrono::seconds(1));
+  EXPECT_NE(store("new"), etag);
+}
+
+TEST_F(OddS3Test, WeakEtagsAreOfWholeUploadsToo) {
+  behave_as("weak-etags");
+  service_.windows[kToken] = "123456789";
+  const auto upload = [this] {
+    const std::string address = part_address();
+    const std::string etag = header(request("PUT", address, kToken), "ETag");
+    const std::string document = "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>" +
+                                 etag + "</ETag></Part></CompleteMultipartUpload>";
+    const std::string id = address.substr(address.find("uploadId"));
+    return between(body(send({.method = "POST", .target = "/bucket/new?" + id, .body = document})),
+                   "<ETag>", "</ETag>");
+  };
+  const std::string first = upload();
+  service_.windows[kToken] = "987654321";
+  EXPECT_NE(first, "");
+  EXPECT_EQ(upload(), first);
+}
+
+TEST_F(OddS3Test, NoDelimiterListsEveryKey) {
+  write_file(folder("bucket/folder/one"), "1");
+  EXPECT_EQ(times(list("&delimiter=/"), "<CommonPrefixes>"), 1) << "control";
+  behave_as("no-delimiter");
+  EXPECT_EQ(times(list("&delimiter=/"), "<CommonPrefixes>"), 0);
+  EXPECT_EQ(times(list("&delimiter=/"), "<Key>folder/one</Key>"), 1);
+}
+
+TEST_F(OddS3Test, RepeatedTokensLeadNowhere) {
+  for (int i = 0; i < 100; ++i) write_file(folder("bucket/many") / std::to_string(i), "");
+  EXPECT_EQ(times(list("&prefix=many/"), "<Key>"), 100) << "control";
+  behave_as("repeated-tokens");
+  const std::string first = list("&prefix=many/");
+  const std::string token = between(first, "<NextContinuationToken>", "</NextContinuationToken>");
+  ASSERT_NE(token, "");
+  const std::string second = list("&prefix=many/&continuation-token=" + token);
+  EXPECT_NE(between(second, "<Key>", "</Key>"), between(first, "<Key>", "</Key>"));
+  EXPECT_EQ(between(second, "<NextContinuationToken>", "</NextContinuationToken>"), token);
+  EXPECT_EQ(list("&prefix=many/&continuation-token=" + token), second);
 }
 
 // --- a server without RDMA ---

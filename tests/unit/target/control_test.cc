@@ -6,9 +6,10 @@ namespace {
 
 class ControlTest : public RdmaTargetTest {
  protected:
-  Response set_faults(const std::string& lines, bool from_loopback = true) {
-    Request asked =
-        make_request({.method = "POST", .target = "/.s3rdma-target/faults", .sign = false});
+  Response set_faults(const std::string& lines, bool from_loopback = true,
+                      const NameValues& headers = {}) {
+    Request asked = make_request(
+        {.method = "POST", .target = "/.s3rdma-target/faults", .headers = headers, .sign = false});
     asked.from_loopback = from_loopback;
     return send(std::move(asked), lines);
   }
@@ -36,6 +37,15 @@ TEST_F(ControlTest, IsThereOnlyIfAllowedAndOnlyForThisHost) {
   services_->has_fault_control = true;
   EXPECT_EQ(set_faults("no-reply", /*from_loopback=*/false).status, 405);
   EXPECT_EQ(set_faults("no-reply").status, 204) << "control";
+}
+
+TEST_F(ControlTest, IsNotThereForPagesInABrowser) {
+  services_->has_fault_control = true;
+  service_.windows[kToken] = "..........";
+  for (const std::string origin : {"http://example.org", "http://127.0.0.1:9000", "null"}) {
+    EXPECT_EQ(set_faults("no-reply", /*from_loopback=*/true, {{"origin", origin}}).status, 403);
+  }
+  EXPECT_EQ(reply(get(kToken)), "200") << "no fault was switched on";
 }
 
 }  // namespace

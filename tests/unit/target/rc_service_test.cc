@@ -3,11 +3,14 @@
 // behind.
 #include "target/rdma/rc_service.h"
 
+#include <fcntl.h>
+
 #include <array>
 #include <vector>
 
 #include "fakes/fake_rc_connector.h"
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/unique_fd.h"
 #include "target/rdma/rc_control.h"
 #include "target/rdma/token_dispatch.h"
 #include "target_fixture.h"
@@ -131,6 +134,26 @@ TEST_F(RcServiceTest, WithoutADeviceTheEndpointsAreNotThere) {
   const Response response = without.begin(std::move(request))->finish();
   EXPECT_EQ(response.status, 404);
   EXPECT_EQ(response.body_bytes(), 0U);
+}
+
+TEST_F(RcServiceTest, TheHandshakeOfHipObjectIsAnsweredAsUnsupported) {
+  for (const std::string step : {"prepare", "ready", "cancel"}) {
+    const Response response =
+        post("/.hipobj-rc/" + step, {{"x-amz-rdma-protocol", "hipobj-rc-v2"}});
+    EXPECT_EQ(response.status, 501) << step;
+    EXPECT_EQ(header(response, "x-amz-rdma-protocol-status"), "unsupported") << step;
+    EXPECT_EQ(response.body_bytes(), 0U) << step;
+  }
+  EXPECT_EQ(device_.links_alive, 0);
+}
+
+TEST_F(RcServiceTest, AWriterOfAPartOfTheWindowStaysInIt) {
+  const std::string session = open_session();
+  const UniqueFd object(::open((folder("bucket/key")).c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_TRUE(rc_.write_part(token(session, 12), 4, object.get(), 0, 8));
+  EXPECT_EQ(memory_, "....01234567");
+  EXPECT_FALSE(rc_.write_part(token(session, 12), 5, object.get(), 0, 8));
+  EXPECT_FALSE(rc_.write_part(token(session, 12), 13, object.get(), 0, 0));
 }
 
 TEST_F(RcServiceTest, EveryOtherRequestIsS3s) {

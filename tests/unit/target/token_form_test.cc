@@ -51,6 +51,17 @@ TEST(TokenForm, WidthsLooksAtEachField) {
   EXPECT_NE(token_fault(TokenForm::kWidths, upper_case), "");
 }
 
+TEST(TokenForm, HipObjectHasThreeFields) {
+  const std::string endpoint(88, 'a');
+  EXPECT_EQ(token_fault(TokenForm::kHipObject, endpoint + ":00007f0000001000:0000000000001000"),
+            "");
+  for (const std::string& bad :
+       {kExample, endpoint, endpoint + ":00007f0000001000",
+        endpoint + ":00007f0000001000:0000000000001000:0", endpoint + ":7f0000001000:1000"}) {
+    EXPECT_NE(token_fault(TokenForm::kHipObject, bad), "") << bad;
+  }
+}
+
 TEST(TokenForm, TwoHexFieldsLooksNoFurther) {
   EXPECT_EQ(token_fault(TokenForm::kTwoHexFields, kExample), "");
   EXPECT_EQ(token_fault(TokenForm::kTwoHexFields, "1122334455667788:2000:whatever"), "");

@@ -134,6 +134,35 @@ TEST_F(VerifyTest, RefusesASignatureThatLeavesOutTheHost) {
   EXPECT_EQ(outcome(request), "AccessDenied");
 }
 
+TEST_F(VerifyTest, RefusesAnAmzHeaderThatIsNotSigned) {
+  for (const std::string name : {"x-amz-copy-source", "x-amz-meta-a", "x-amz-rdma-token"}) {
+    for (Request request : {ranged_get(), presigned_get()}) {
+      request.headers.emplace_back(name, "/other/secret");
+      EXPECT_EQ(outcome(request), "AccessDenied") << name;
+    }
+  }
+}
+
+TEST_F(VerifyTest, TakesAHeaderThatIsNotSignedWhereItIsNotOfAmz) {
+  for (Request request : {ranged_get(), presigned_get()}) {
+    request.headers.emplace_back("user-agent", "test");
+    request.headers.emplace_back("x-amzn-trace-id", "1");
+    EXPECT_EQ(outcome(request), "ok");
+  }
+}
+
+TEST_F(VerifyTest, NeedsNoSignatureOverTheHeaderOfThePayloadHash) {
+  Request request = presigned_get();
+  request.headers.emplace_back("x-amz-content-sha256", "UNSIGNED-PAYLOAD");
+  EXPECT_EQ(outcome(request), "ok") << "the hash itself is part of what is signed";
+}
+
+TEST_F(VerifyTest, RefusesASecondValueThatWasAddedToASignedHeader) {
+  Request request = ranged_get();
+  request.headers.emplace_back("range", "bytes=0-99");
+  EXPECT_EQ(outcome(request), "SignatureDoesNotMatch");
+}
+
 TEST_F(VerifyTest, SaysThatSignatureVersionTwoIsNotTaken) {
   Request request = presigned_get();
   request.query = {{"AWSAccessKeyId", "AKIAIOSFODNN7EXAMPLE"}, {"Signature", "x"}};

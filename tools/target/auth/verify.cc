@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <ctime>
+#include <utility>
 
 #include <openssl/crypto.h>
 
@@ -20,6 +21,7 @@ using std::chrono::system_clock;
 constexpr std::chrono::minutes kSkewMax{15};
 constexpr std::chrono::seconds kPresignedLifeMax{7 * 24 * 3600};
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
+constexpr std::string_view kPayloadHashHeader = "x-amz-content-sha256";
 
 /// The claims of a request, before any of them is believed.
 struct Claim {
@@ -127,6 +129,21 @@ S3Result<void> check_time(const Claim& claim, system_clock::time_point now) {
   return {};
 }
 
+// What is not signed could be added or changed on the way: the host would let a request be replayed
+// here, an x-amz- header would change its meaning (x-amz-copy-source makes a PUT a copy). The
+// payload's hash is part of what is signed in any case.
+S3Result<void> check_signed_headers(const Claim& claim, const Request& request) {
+  const auto is_signed = [&](const std::string& name) {
+    return std::ranges::find(claim.signed_headers, name) != claim.signed_headers.end();
+  };
+  if (!is_signed("host")) return refuse(kAccessDenied, "The host header must be signed.");
+  for (const auto& [name, value] : request.headers) {
+    if (!name.starts_with("x-amz-") || name == kPayloadHashHeader || is_signed(name)) continue;
+    return refuse(kAccessDenied, fmt::format("The header {} must be signed.", name));
+  }
+  return {};
+}
+
 S3Result<void> check_scope(const Claim& claim, const VerifyRules& rules) {
   if (claim.scope.service != "s3") {
     return refuse(kAuthorizationHeaderMalformed, "The credential's service must be \"s3\".");
@@ -136,13 +153,19 @@ S3Result<void> check_scope(const Claim& claim, const VerifyRules& rules) {
         kAuthorizationHeaderMalformed,
         fmt::format("The region '{}' is wrong; expecting '{}'", claim.scope.region, rules.region));
   }
-  // What is not signed could be changed on the way: the host would let a request be replayed here,
-  // an x-amz- header would change its meaning.
-  const auto is_signed = [&](const std::string& name) {
-    return std::ranges::find(claim.signed_headers, name) != claim.signed_headers.end();
-  };
-  if (!is_signed("host")) return refuse(kAccessDenied, "The host header must be signed.");
   return {};
+}
+
+/// The values of a header that was sent several times are one list, as Signature Version 4 has it.
+std::string joined_values(const Request& request, std::string_view name) {
+  std::string joined;
+  bool is_first = true;
+  for (const auto& [sent_name, value] : request.headers) {
+    if (sent_name != name) continue;
+    if (!std::exchange(is_first, false)) joined += ',';
+    joined += value;
+  }
+  return joined;
 }
 
 s3::SignedRequest signed_part(const Request& request, const Claim& claim,
@@ -155,7 +178,7 @@ s3::SignedRequest signed_part(const Request& request, const Claim& claim,
     if (name != "X-Amz-Signature") part.query.emplace_back(name, value);
   }
   for (const std::string& name : claim.signed_headers) {
-    part.headers.emplace_back(name, request.header_or(name, ""));
+    part.headers.emplace_back(name, joined_values(request, name));
   }
   part.payload_hash = payload_hash;
   return part;
@@ -174,7 +197,7 @@ S3Result<Caller> verify(const Request& request, const VerifyRules& rules,
   }
   if (!authorization && !is_presigned) {
     caller.is_anonymous = true;
-    caller.payload_hash = request.header_or("x-amz-content-sha256", s3::kUnsignedPayload);
+    caller.payload_hash = request.header_or(kPayloadHashHeader, s3::kUnsignedPayload);
     return caller;
   }
   auto claim =
@@ -184,9 +207,11 @@ S3Result<Caller> verify(const Request& request, const VerifyRules& rules,
   if (secret == nullptr) return refuse(kInvalidAccessKeyId);
   if (auto good = check_scope(*claim, rules); !good)
     return std::unexpected(std::move(good.error()));
+  if (auto good = check_signed_headers(*claim, request); !good)
+    return std::unexpected(std::move(good.error()));
   if (auto good = check_time(*claim, now); !good) return std::unexpected(std::move(good.error()));
 
-  const auto sent_hash = request.header("x-amz-content-sha256");
+  const auto sent_hash = request.header(kPayloadHashHeader);
   if (!sent_hash && !claim->is_presigned) {
     return refuse(kInvalidRequest, "The request needs a header x-amz-content-sha256.");
   }

@@ -38,8 +38,9 @@ struct VerifyRules {
 /// Checks Signature Version 4 in the Authorization header or in a presigned address. A request with
 /// neither is anonymous, which the caller may or may not allow.
 ///
-/// Errors: kAccessDenied (also an expired presigned address), kAuthorizationHeaderMalformed,
-/// kInvalidAccessKeyId, kRequestTimeTooSkewed, kSignatureDoesNotMatch, kInvalidRequest.
+/// Errors: kAccessDenied (also an expired presigned address, and an x-amz- header that is not
+/// signed, x-amz-content-sha256 apart), kAuthorizationHeaderMalformed, kInvalidAccessKeyId,
+/// kRequestTimeTooSkewed, kSignatureDoesNotMatch, kInvalidRequest.
 [[nodiscard]] S3Result<Caller> verify(const Request& request, const VerifyRules& rules,
                                       std::chrono::system_clock::time_point now);
 

@@ -26,6 +26,7 @@ constexpr std::array kBehaviours = std::to_array<Behaviour>({
      .has_bytes_on_put = false,
      .needs_part_checksum = true,
      .token_form = TokenForm::kLength81,
+     .lists_uploads_by_exact_key = true,
      .decline = DeclineStyle::kReply501WithError,
      .bad_token = kAistorInvalidToken},
     {.name = "noobaa",
@@ -34,6 +35,7 @@ constexpr std::array kBehaviours = std::to_array<Behaviour>({
      .in_body_bytes_max = kNoobaaInBodyBytesMax,
      .oversize = Oversize::kTruncated,
      .token_form = TokenForm::kWidths,
+     .compares_checksums = false,
      .decline = DeclineStyle::kError,
      .declined = kNoobaaNotSupported,
      .bad_token = kNoobaaInvalidToken,
@@ -62,6 +64,14 @@ constexpr std::array kBehaviours = std::to_array<Behaviour>({
     // HyperStore: its own client requires the count of a GET only.
     {.name = "cloudian", .has_bytes_on_put = false},
     {.name = "scality", .token_header = "x-scal-rdma"},
+    // An emulated NIC's server (ROCm/rocm-ernic #154), for clients of hipObject.
+    {.name = "rocm-ernic", .bytes_header = "x-amz-rdma-bytes", .token_form = TokenForm::kHipObject},
+    // The proposal of Ceph's pull request #71209.
+    {.name = "ceph-osd-direct", .stripe_bytes = kMiB},
+    // Servers whose S3 is not quite S3.
+    {.name = "weak-etags", .has_weak_etags = true},
+    {.name = "no-delimiter", .ignores_delimiter = true},
+    {.name = "repeated-tokens", .repeats_tokens = true},
     // Any S3 server without RDMA: the object in the body of a GET, an empty object for a PUT.
     {.name = "plain", .ignores_tokens = true},
 });

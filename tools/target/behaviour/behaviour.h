@@ -26,6 +26,7 @@ enum class TokenForm {
   kTwoHexFields,  ///< the first two fields are hexadecimal numbers
   kLength81,      ///< exactly 81 characters
   kWidths,        ///< exactly 81 characters, each field with its width and in lower-case hex
+  kHipObject,     ///< hipObject's endpoint of 88 digits, an address and a length: three fields
 };
 
 /// What a GET longer than the token's window gets.
@@ -58,8 +59,18 @@ struct Behaviour {
   bool needs_part_checksum = false;     ///< where the upload was begun with an algorithm
   std::uint64_t in_body_bytes_max = 0;  ///< a GET of no more goes in the body, without reply header
   std::uint64_t transfer_bytes_max = std::numeric_limits<std::uint64_t>::max();
+  /// Not 0: a GET that is longer is moved by a writer for each whole stripe, and what is left of
+  /// it comes in the body, beside a reply header and the count of what was moved.
+  std::uint64_t stripe_bytes = 0;
   Oversize oversize = Oversize::kRefused;
   TokenForm token_form = TokenForm::kOpaque;
+
+  // What has nothing to do with RDMA.
+  bool compares_checksums = true;  ///< else it neither compares nor keeps x-amz-checksum- headers
+  bool has_weak_etags = false;     ///< size and second alone: they repeat
+  bool ignores_delimiter = false;
+  bool repeats_tokens = false;              ///< of listings: the next one is the one that was sent
+  bool lists_uploads_by_exact_key = false;  ///< ListMultipartUploads takes its prefix for a key
 
   // How it says so.
   DeclineStyle decline = DeclineStyle::kReply501;

@@ -35,6 +35,16 @@ std::string_view take_field(std::string_view& rest) {
   return field;
 }
 
+/// "<88 digits>:<address>:<length>" (s3rdmafs-protocol(7)).
+bool is_hip_object_form(std::string_view token) {
+  constexpr std::array<std::size_t, 3> kWidths{kHipObjectLength, 16, 16};
+  const bool is_good = std::ranges::all_of(kWidths, [&](std::size_t width) {
+    const std::string_view field = take_field(token);
+    return field.size() == width && is_all(kHex, field);
+  });
+  return is_good && token.empty();
+}
+
 bool begins_with_two_hex_fields(std::string_view token) {
   constexpr std::size_t kAddressDigitsMax = 16;
   const std::string_view address = take_field(token);
@@ -66,6 +76,9 @@ std::string token_fault(TokenForm form, std::string_view token) {
     case TokenForm::kTwoHexFields:
       if (begins_with_two_hex_fields(token)) return "";
       return "The token does not begin with an address and a size.";
+    case TokenForm::kHipObject:
+      if (is_hip_object_form(token)) return "";
+      return "The token does not have the three fields of hipObject.";
     case TokenForm::kWidths:
       if (has_exact_widths(token)) return "";
       [[fallthrough]];

@@ -28,6 +28,21 @@ Response connect(RcService& service, const Request& request) {
   return response;
 }
 
+// hipObject's second dialect, whose clients ask every server first (s3rdmafs-protocol(7)).
+// Without the mark they would take a 501 for a proxy's and not go on by HTTP.
+constexpr std::string_view kHipObjectPrefix = "/.hipobj-rc/";
+
+class UnsupportedExchange final : public Exchange {
+ public:
+  [[nodiscard]] bool is_decided() const override { return true; }
+  void receive(std::span<const std::byte>) override {}
+  Response finish() override {
+    Response response = with_status(501);
+    response.set("x-amz-rdma-protocol-status", "unsupported");
+    return response;
+  }
+};
+
 class RcExchange final : public Exchange {
  public:
   RcExchange(RcService* rc, Request request) : rc_(rc), request_(std::move(request)) {}
@@ -50,6 +65,9 @@ class RcExchange final : public Exchange {
 }  // namespace
 
 std::unique_ptr<Exchange> RcControl::begin(Request request) {
+  if (request.method == "POST" && request.encoded_path.starts_with(kHipObjectPrefix)) {
+    return std::make_unique<UnsupportedExchange>();
+  }
   const bool is_control = request.method == "POST" && (request.encoded_path == rc::kConnectPath ||
                                                        request.encoded_path == rc::kDisconnectPath);
   if (!is_control) return next_.begin(std::move(request));

@@ -15,6 +15,7 @@ class RcControl final : public Handler {
   /// @param rc    borrowed; nullptr: there is no device, and connecting is answered by 404
   /// @param next  borrowed; serves every other request
   RcControl(RcService* rc, Handler& next) : rc_(rc), next_(next) {}
+  /// Also tells hipObject's clients that their handshake (POST /.hipobj-rc/...) is not spoken here.
   std::unique_ptr<Exchange> begin(Request request) override;
 
  private:

@@ -58,11 +58,11 @@ Result<std::uint64_t> RcService::window_size(std::string_view token) {
 }
 
 template <class MovePiece>
-Result<void> RcService::transfer(std::string_view text, std::uint64_t length,
-                                 MovePiece move_piece) {
+Result<void> RcService::transfer(std::string_view text, std::uint64_t window_offset,
+                                 std::uint64_t length, MovePiece move_piece) {
   const auto token = parse(text);
   if (!token) return std::unexpected(token.error());
-  if (length > token->size_bytes) {
+  if (window_offset > token->size_bytes || length > token->size_bytes - window_offset) {
     return fail(ErrorCode::kInvalidArgument, "the token's window is too small");
   }
   auto session = sessions_.borrow(token->session_id);
@@ -75,7 +75,8 @@ Result<void> RcService::transfer(std::string_view text, std::uint64_t length,
   const StagingBuffer& buffer = staging->buffer();
   for (std::uint64_t done = 0; done < length;) {
     const std::size_t piece = std::min<std::uint64_t>(buffer.bytes.size(), length - done);
-    const RemoteMemory remote{.address = token->address + done, .rkey = token->rkey};
+    const RemoteMemory remote{.address = token->address + window_offset + done,
+                              .rkey = token->rkey};
     if (auto moved = move_piece(session->link(), buffer, piece, remote, done); !moved) {
       spdlog::warn("rc: a transfer failed after {} of {} bytes: {}", done, length,
                    moved.error().detail);
@@ -87,9 +88,9 @@ Result<void> RcService::transfer(std::string_view text, std::uint64_t length,
   return {};
 }
 
-Result<void> RcService::write_window(std::string_view token, int fd, std::uint64_t file_offset,
-                                     std::uint64_t length) {
-  return transfer(token, length,
+Result<void> RcService::write_part(std::string_view token, std::uint64_t window_offset, int fd,
+                                   std::uint64_t file_offset, std::uint64_t length) {
+  return transfer(token, window_offset, length,
                   [fd, file_offset](RcLink& link, const StagingBuffer& buffer, std::size_t piece,
                                     RemoteMemory remote, std::uint64_t done) -> Result<void> {
                     auto read =
@@ -101,7 +102,7 @@ Result<void> RcService::write_window(std::string_view token, int fd, std::uint64
 
 Result<void> RcService::read_window(std::string_view token, int fd, std::uint64_t file_offset,
                                     std::uint64_t length) {
-  return transfer(token, length,
+  return transfer(token, /*window_offset=*/0, length,
                   [fd, file_offset](RcLink& link, const StagingBuffer& buffer, std::size_t piece,
                                     RemoteMemory remote, std::uint64_t done) -> Result<void> {
                     auto read = link.read(buffer, piece, remote);

@@ -36,14 +36,15 @@ class RcService final : public TransferService {
   void disconnect(std::string_view session_id) { sessions_.remove(session_id); }
 
   [[nodiscard]] Result<std::uint64_t> window_size(std::string_view token) override;
-  [[nodiscard]] Result<void> write_window(std::string_view token, int fd, std::uint64_t file_offset,
-                                          std::uint64_t length) override;
+  [[nodiscard]] Result<void> write_part(std::string_view token, std::uint64_t window_offset, int fd,
+                                        std::uint64_t file_offset, std::uint64_t length) override;
   [[nodiscard]] Result<void> read_window(std::string_view token, int fd, std::uint64_t file_offset,
                                          std::uint64_t length) override;
 
  private:
   template <class MovePiece>
-  Result<void> transfer(std::string_view token, std::uint64_t length, MovePiece move_piece);
+  Result<void> transfer(std::string_view token, std::uint64_t window_offset, std::uint64_t length,
+                        MovePiece move_piece);
 
   RcConnector& connector_;
   StagingPool& staging_;

@@ -11,7 +11,8 @@ namespace s3rdmafs::target {
 
 Result<std::shared_ptr<ShmRegion>> ShmRegion::map(int fd, std::uint64_t offset_bytes,
                                                   std::uint64_t length_bytes,
-                                                  rdma::shm::WireAccess access) {
+                                                  rdma::shm::WireAccess access,
+                                                  ShmBudget::Share share) {
   struct stat status{};
   if (::fstat(fd, &status) != 0) return fail_errno("fstat", errno);
   const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -23,14 +24,18 @@ Result<std::shared_ptr<ShmRegion>> ShmRegion::map(int fd, std::uint64_t offset_b
   // A region offered for PUT cannot be written, whatever goes wrong later.
   const int protection =
       access == rdma::shm::WireAccess::kRemoteWrite ? PROT_READ | PROT_WRITE : PROT_READ;
+  // Made first: a mapping must have an owner before anything can fail.
+  auto region = std::make_shared<ShmRegion>(access, std::move(share));
   void* memory =
       ::mmap(nullptr, length_bytes, protection, MAP_SHARED, fd, static_cast<off_t>(offset_bytes));
   if (memory == MAP_FAILED) return fail_errno("mmap", errno);
-  return std::make_shared<ShmRegion>(std::span(static_cast<std::byte*>(memory), length_bytes),
-                                     access);
+  region->bytes_ = {static_cast<std::byte*>(memory), length_bytes};
+  return region;
 }
 
-ShmRegion::~ShmRegion() { ::munmap(bytes_.data(), bytes_.size()); }
+ShmRegion::~ShmRegion() {
+  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
+}
 
 Result<std::span<std::byte>> ShmRegion::window(std::uint64_t offset_bytes,
                                                std::uint64_t size_bytes) const {

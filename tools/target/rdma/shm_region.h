@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/rdma/shm_wire.h"
+#include "target/rdma/shm_budget.h"
 
 namespace s3rdmafs::target {
 
@@ -19,12 +21,15 @@ namespace s3rdmafs::target {
 class ShmRegion {
  public:
   /// Maps [offset, offset + length) of `fd`, which the caller may close afterwards.
+  /// @param share  what the budget grants for it; given back after the mapping is gone
   /// Errors: kInvalidArgument (unaligned, empty, past the file's end), kSystem.
   [[nodiscard]] static Result<std::shared_ptr<ShmRegion>> map(int fd, std::uint64_t offset_bytes,
                                                               std::uint64_t length_bytes,
-                                                              rdma::shm::WireAccess access);
-  ShmRegion(std::span<std::byte> bytes, rdma::shm::WireAccess access)
-      : bytes_(bytes), access_(access) {}
+                                                              rdma::shm::WireAccess access,
+                                                              ShmBudget::Share share);
+  /// Of no memory yet; for map().
+  ShmRegion(rdma::shm::WireAccess access, ShmBudget::Share share)
+      : share_(std::move(share)), access_(access) {}
   ShmRegion(const ShmRegion&) = delete;
   ShmRegion& operator=(const ShmRegion&) = delete;
   ~ShmRegion();
@@ -36,6 +41,7 @@ class ShmRegion {
                                                     std::uint64_t size_bytes) const;
 
  private:
+  const ShmBudget::Share share_;
   std::span<std::byte> bytes_;
   rdma::shm::WireAccess access_;
 };

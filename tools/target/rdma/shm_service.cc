@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The server end of the shm fabric: what a NIC and its driver are to the other fabrics.
 //
-// One thread accepts, one thread a session reads its control messages; HTTP's own threads do the
-// copies. A session ends when its client hangs up (or dies), or when this service ends. Its socket
-// is closed only after the last of its transfers has ended, because the client takes the hang-up as
-// the proof that its memory is its own again.
+// One thread accepts, one thread a session reads its control messages (shm_acceptor.h); HTTP's own
+// threads do the copies. A session ends when its client hangs up (or dies), or when this service
+// ends. Its socket is closed only after the last of its transfers has ended, because the client
+// takes the hang-up as the proof that its memory is its own again.
 #include "target/rdma/shm_service.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <list>
 #include <optional>
-#include <thread>
+#include <stop_token>
 
 #include "s3rdmafs/base/log.h"
-#include "s3rdmafs/base/thread_name.h"
 #include "s3rdmafs/base/unique_fd.h"
 #include "s3rdmafs/rdma/shm_wire.h"
+#include "target/rdma/shm_acceptor.h"
 #include "target/rdma/shm_sessions.h"
 
 namespace s3rdmafs::target {
@@ -32,17 +28,6 @@ namespace {
 using rdma::shm::Message;
 using rdma::shm::MessageType;
 using rdma::shm::WireAccess;
-
-// How soon threads notice that the service ends.
-constexpr int kPollMs = 200;
-
-bool wait_readable(int fd, const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    pollfd watched{.fd = fd, .events = POLLIN, .revents = 0};
-    if (::poll(&watched, 1, kPollMs) > 0) return true;
-  }
-  return false;
-}
 
 struct Received {
   Message message{};
@@ -74,15 +59,32 @@ std::optional<Received> receive(int socket) {
   return received;
 }
 
+/// A session, ended with everything in it when this goes.
+class OpenSession {
+ public:
+  explicit OpenSession(ShmSessions& sessions) : sessions_(sessions), id_(sessions.open()) {}
+  OpenSession(const OpenSession&) = delete;
+  OpenSession& operator=(const OpenSession&) = delete;
+  ~OpenSession() { sessions_.close(id_); }
+  [[nodiscard]] const rdma::shm::SessionId& id() const noexcept { return id_; }
+
+ private:
+  ShmSessions& sessions_;
+  const rdma::shm::SessionId id_;
+};
+
 class ShmService final : public TransferService {
  public:
-  ShmService(UniqueFd listener, std::string path, Dma dma)
-      : listener_(std::move(listener)), path_(std::move(path)), dma_(dma) {
-    acceptor_ = std::jthread([this](const std::stop_token& stop) { accept_clients(stop); });
-  }
+  ShmService(UniqueFd listener, std::string path, Dma dma, const ShmRules& rules)
+      : path_(std::move(path)),
+        dma_(dma),
+        budget_(rules.limits),
+        acceptor_(std::move(listener), rules.users, budget_,
+                  [this](const std::stop_token& stop, int socket, uid_t user) {
+                    serve_client(stop, socket, user);
+                  }) {}
   ~ShmService() override {
-    acceptor_.request_stop();
-    acceptor_.join();
+    acceptor_.stop();
     if (path_.front() != '@') ::unlink(path_.c_str());
   }
 
@@ -92,14 +94,15 @@ class ShmService final : public TransferService {
     return parsed->size_bytes;
   }
 
-  [[nodiscard]] Result<void> write_window(std::string_view token, int fd, std::uint64_t file_offset,
-                                          std::uint64_t length) override {
+  [[nodiscard]] Result<void> write_part(std::string_view token, std::uint64_t window_offset, int fd,
+                                        std::uint64_t file_offset, std::uint64_t length) override {
+    const Part part{.offset = window_offset, .length = length};
     if (dma_ == Dma::kNone) {
-      const auto checked = check(token, WireAccess::kRemoteWrite, length);
+      const auto checked = check(token, WireAccess::kRemoteWrite, part);
       if (!checked) return std::unexpected(checked.error());
       return {};
     }
-    return copy(token, WireAccess::kRemoteWrite, file_offset, length,
+    return copy(token, WireAccess::kRemoteWrite, part, file_offset,
                 [fd](std::byte* memory, std::size_t bytes, off_t offset) {
                   return ::pread(fd, memory, bytes, offset);
                 });
@@ -111,7 +114,7 @@ class ShmService final : public TransferService {
       return fail(ErrorCode::kUnsupported,
                   "This server moves no bytes (--dma none), so it stores nothing by RDMA token.");
     }
-    return copy(token, WireAccess::kRemoteRead, file_offset, length,
+    return copy(token, WireAccess::kRemoteRead, {.offset = 0, .length = length}, file_offset,
                 [fd](std::byte* memory, std::size_t bytes, off_t offset) {
                   return ::pwrite(fd, memory, bytes, offset);
                 });
@@ -124,32 +127,43 @@ class ShmService final : public TransferService {
     return *token;
   }
 
-  /// A token's window, and the region it is in, kept mapped.
+  /// What of a window is to be moved.
+  struct Part {
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+  };
+  /// A part of a token's window, and the region it is in, kept mapped.
   struct Destination {
     std::shared_ptr<ShmRegion> region;
-    std::span<std::byte> window;
+    std::span<std::byte> part;
   };
-  Result<Destination> check(std::string_view text, WireAccess access, std::uint64_t length) {
+  Result<Destination> check(std::string_view text, WireAccess access, const Part& part) {
     const auto token = parse(text);
     if (!token) return std::unexpected(token.error());
     const auto region = sessions_.find(*token, access);
     if (!region) return std::unexpected(region.error());
     const auto window = (*region)->window(token->offset_bytes, token->size_bytes);
     if (!window) return std::unexpected(window.error());
-    if (length > window->size()) {
+    if (part.offset > window->size() || part.length > window->size() - part.offset) {
       return fail(ErrorCode::kInvalidArgument, "the token's window is too small");
     }
-    return Destination{.region = *region, .window = *window};
+    return Destination{.region = *region, .part = window->subspan(part.offset, part.length)};
   }
+
+  /// Whose messages a thread reads.
+  struct Client {
+    rdma::shm::SessionId session;
+    uid_t user;
+  };
 
   // Checks everything before the first byte moves; `move_some` is pread or pwrite.
   template <class MoveSome>
-  Result<void> copy(std::string_view text, WireAccess access, std::uint64_t file_offset,
-                    std::uint64_t length, MoveSome move_some) {
-    const auto to = check(text, access, length);
+  Result<void> copy(std::string_view text, WireAccess access, const Part& part,
+                    std::uint64_t file_offset, MoveSome move_some) {
+    const auto to = check(text, access, part);
     if (!to) return std::unexpected(to.error());
-    for (std::uint64_t done = 0; done < length;) {
-      const ssize_t moved = move_some(to->window.data() + done, length - done,
+    for (std::uint64_t done = 0; done < part.length;) {
+      const ssize_t moved = move_some(to->part.data() + done, part.length - done,
                                       static_cast<off_t>(file_offset + done));
       if (moved < 0 && errno == EINTR) continue;
       if (moved < 0) return fail_errno("moving bytes through shared memory", errno);
@@ -159,62 +173,39 @@ class ShmService final : public TransferService {
     return {};
   }
 
-  void accept_clients(const std::stop_token& stop) {
-    set_thread_name("shm-accept");
-    struct Client {
-      std::jthread thread;
-      std::shared_ptr<std::atomic<bool>> ended;
-    };
-    std::list<Client> clients;  // each joined here, at the latest when this thread ends
-    while (wait_readable(listener_.get(), stop)) {
-      clients.remove_if([](const Client& client) { return client.ended->load(); });
-      UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (!socket) continue;
-      auto ended = std::make_shared<std::atomic<bool>>(false);
-      clients.push_back({std::jthread([this, ended, owned = std::move(socket)](
-                                          const std::stop_token& own) mutable {
-                           set_thread_name("shm-session");
-                           serve_client(own, owned.get());
-                           ended->store(true);
-                         }),
-                         ended});
-    }
-  }
-
-  void serve_client(const std::stop_token& stop, int socket) {
-    const rdma::shm::SessionId id = sessions_.open();
+  void serve_client(const std::stop_token& stop, int socket, uid_t user) {
+    const OpenSession session(sessions_);
     while (wait_readable(socket, stop)) {
       auto received = receive(socket);
       if (!received) break;
-      const auto reply = answer(id, *received);
+      const auto reply = answer({.session = session.id(), .user = user}, *received);
       if (!reply) break;
       // A client reads each answer before it asks on. One that does not must not block us.
       if (::send(socket, &*reply, sizeof(*reply), MSG_NOSIGNAL | MSG_DONTWAIT) !=
           static_cast<ssize_t>(sizeof(*reply)))
         break;
     }
-    sessions_.close(id);
   }
 
-  std::optional<Message> answer(const rdma::shm::SessionId& id, const Received& received) {
+  std::optional<Message> answer(const Client& client, const Received& received) {
     const Message& request = received.message;
     Message reply{};
     switch (request.type) {
       case MessageType::kHello:
         reply.type = MessageType::kWelcome;
         reply.version = rdma::shm::kWireVersion;
-        reply.session_id = id;
+        reply.session_id = client.session;
         return reply;
       case MessageType::kRegister: {
-        const auto key = add_region(id, request, received.fd.get());
+        const auto key = add_region(client, request, received.fd.get());
         reply.type = key ? MessageType::kRegistered : MessageType::kRefused;
         reply.region_key = key ? *key : 0;
-        reply.error = key ? 0 : EINVAL;
+        reply.error = key ? 0 : (key.error().code == ErrorCode::kNoMemory ? ENOMEM : EINVAL);
         if (!key) spdlog::warn("shm: region refused: {}", key.error().detail);
         return reply;
       }
       case MessageType::kDeregister:
-        sessions_.remove(id, request.region_key);
+        sessions_.remove(client.session, request.region_key);
         reply.type = MessageType::kDeregistered;
         reply.region_key = request.region_key;
         return reply;
@@ -223,25 +214,30 @@ class ShmService final : public TransferService {
     }
   }
 
-  Result<std::uint64_t> add_region(const rdma::shm::SessionId& id, const Message& request, int fd) {
+  Result<std::uint64_t> add_region(const Client& client, const Message& request, int fd) {
     if (request.access != WireAccess::kRemoteWrite && request.access != WireAccess::kRemoteRead) {
       return fail(ErrorCode::kInvalidArgument, "unknown access");
     }
-    auto region = ShmRegion::map(fd, request.offset_bytes, request.length_bytes, request.access);
+    auto share =
+        budget_.take(client.user, {.sessions = 0, .regions = 1, .bytes = request.length_bytes});
+    if (!share) return std::unexpected(share.error());
+    auto region = ShmRegion::map(fd, request.offset_bytes, request.length_bytes, request.access,
+                                 std::move(*share));
     if (!region) return std::unexpected(region.error());
-    return sessions_.add(id, std::move(*region));
+    return sessions_.add(client.session, std::move(*region));
   }
 
-  UniqueFd listener_;
   const std::string path_;
   const Dma dma_;
+  ShmBudget budget_;
   ShmSessions sessions_;
-  std::jthread acceptor_;  // last: ends before what its clients use
+  ShmAcceptor acceptor_;  // last: ends before what its clients use
 };
 
 }  // namespace
 
-Result<std::unique_ptr<TransferService>> make_shm_service(const std::string& socket_name, Dma dma) {
+Result<std::unique_ptr<TransferService>> make_shm_service(const std::string& socket_name, Dma dma,
+                                                          const ShmRules& rules) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (socket_name.empty() || socket_name.size() >= sizeof(address.sun_path)) {
@@ -261,7 +257,15 @@ Result<std::unique_ptr<TransferService>> make_shm_service(const std::string& soc
   }
   constexpr int kBacklog = 64;  // mounts of one host that start at the same moment
   if (::listen(listener.get(), kBacklog) != 0) return fail_errno("listen", errno);
-  return std::make_unique<ShmService>(std::move(listener), socket_name, dma);
+  return std::make_unique<ShmService>(std::move(listener), socket_name, dma, rules);
+}
+
+Result<std::unique_ptr<TransferService>> make_shm_service_if_free(const std::string& socket_name,
+                                                                  Dma dma, const ShmRules& rules) {
+  auto service = make_shm_service(socket_name, dma, rules);
+  if (service || service.error().code != ErrorCode::kExists) return service;
+  spdlog::warn("shm: {}; going on without the shm fabric", service.error().detail);
+  return nullptr;
 }
 
 }  // namespace s3rdmafs::target

@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "target/rdma/shm_budget.h"
+#include "target/rdma/shm_users.h"
 #include "target/rdma/transfer_service.h"
 
 namespace s3rdmafs::target {
@@ -17,12 +19,23 @@ enum class Dma {
   kNone,
 };
 
+/// Whom the shm fabric serves, and how much of it each may have.
+struct ShmRules {
+  ShmUsers users;
+  ShmLimits limits = shm_limits_of_this_host();
+};
+
 /// Listens on a UNIX socket for shm clients and serves their tokens
 /// (include/s3rdmafs/rdma/shm_wire.h). Runs until destroyed.
 ///
 /// @param socket_name  a path, or "@name" in the abstract name space
 /// Errors: kExists (another server listens there), kSystem.
 [[nodiscard]] Result<std::unique_ptr<TransferService>> make_shm_service(
-    const std::string& socket_name, Dma dma = Dma::kCopy);
+    const std::string& socket_name, Dma dma = Dma::kCopy, const ShmRules& rules = ShmRules{});
+
+/// The same, but nothing, and a warning in the log, where another program has the socket: any user
+/// can take a name in the abstract name space, and a server without shm is better than none.
+[[nodiscard]] Result<std::unique_ptr<TransferService>> make_shm_service_if_free(
+    const std::string& socket_name, Dma dma = Dma::kCopy, const ShmRules& rules = ShmRules{});
 
 }  // namespace s3rdmafs::target

@@ -54,9 +54,6 @@ Result<std::uint64_t> ShmSessions::add(const rdma::shm::SessionId& id,
   const auto found = sessions_.find(id);
   if (found == sessions_.end()) return no_such_region();
   Session& session = found->second;
-  if (session.regions.size() >= kRegionsMax) {
-    return fail(ErrorCode::kNoMemory, "too many regions in one session");
-  }
   const std::uint64_t key = session.next_key++;  // never reused: an old token stays dead
   session.regions.emplace(key, std::move(region));
   return key;

@@ -13,16 +13,13 @@ namespace s3rdmafs::target {
 /// All sessions and their regions: what a token is looked up in. Thread-safe.
 class ShmSessions {
  public:
-  /// More regions than this in one session is a runaway client: 65,536 slabs of 8 MiB are 512 GiB.
-  static constexpr std::size_t kRegionsMax = 65'536;
-
   /// A new session under an unguessable id.
   [[nodiscard]] rdma::shm::SessionId open();
 
   /// Ends a session and waits until none of its transfers runs.
   void close(const rdma::shm::SessionId& id);
 
-  /// Returns the new region's key. Errors: kNoMemory past kRegionsMax.
+  /// Returns the new region's key. Errors: kInvalidArgument where there is no such session.
   [[nodiscard]] Result<std::uint64_t> add(const rdma::shm::SessionId& id,
                                           std::shared_ptr<ShmRegion> region);
 

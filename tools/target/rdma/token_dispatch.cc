@@ -19,10 +19,11 @@ Result<std::uint64_t> TokenDispatch::window_size(std::string_view token) {
   return service == nullptr ? not_served() : service->window_size(token);
 }
 
-Result<void> TokenDispatch::write_window(std::string_view token, int fd, std::uint64_t file_offset,
-                                         std::uint64_t length) {
+Result<void> TokenDispatch::write_part(std::string_view token, std::uint64_t window_offset, int fd,
+                                       std::uint64_t file_offset, std::uint64_t length) {
   TransferService* service = service_of(token);
-  return service == nullptr ? not_served() : service->write_window(token, fd, file_offset, length);
+  return service == nullptr ? not_served()
+                            : service->write_part(token, window_offset, fd, file_offset, length);
 }
 
 Result<void> TokenDispatch::read_window(std::string_view token, int fd, std::uint64_t file_offset,

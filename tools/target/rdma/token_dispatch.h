@@ -16,8 +16,8 @@ class TokenDispatch final : public TransferService {
     return service_of(token) != nullptr;
   }
   [[nodiscard]] Result<std::uint64_t> window_size(std::string_view token) override;
-  [[nodiscard]] Result<void> write_window(std::string_view token, int fd, std::uint64_t file_offset,
-                                          std::uint64_t length) override;
+  [[nodiscard]] Result<void> write_part(std::string_view token, std::uint64_t window_offset, int fd,
+                                        std::uint64_t file_offset, std::uint64_t length) override;
   [[nodiscard]] Result<void> read_window(std::string_view token, int fd, std::uint64_t file_offset,
                                          std::uint64_t length) override;
 

@@ -27,9 +27,16 @@ class TransferService {
 
   /// GET: copies [file_offset, file_offset + length) of `fd` to the window's front.
   /// @param length  at most window_size(token)
-  [[nodiscard]] virtual Result<void> write_window(std::string_view token, int fd,
-                                                  std::uint64_t file_offset,
-                                                  std::uint64_t length) = 0;
+  [[nodiscard]] Result<void> write_window(std::string_view token, int fd, std::uint64_t file_offset,
+                                          std::uint64_t length) {
+    return write_part(token, /*window_offset=*/0, fd, file_offset, length);
+  }
+
+  /// The same for one of several writers: to the window's part from `window_offset` on.
+  /// @param length  at most window_size(token) - window_offset
+  [[nodiscard]] virtual Result<void> write_part(std::string_view token, std::uint64_t window_offset,
+                                                int fd, std::uint64_t file_offset,
+                                                std::uint64_t length) = 0;
 
   /// PUT: copies the window's first `length` bytes into `fd` at `file_offset`.
   [[nodiscard]] virtual Result<void> read_window(std::string_view token, int fd,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 #include "s3rdmafs/base/log.h"
@@ -14,7 +15,8 @@ namespace s3rdmafs::target {
 namespace {
 
 /// Compares the client's list with what was stored. Errors: S3's, for each way they can differ.
-S3Result<std::vector<StoredPart>> choose_parts(const MultipartUpload& upload,
+S3Result<std::vector<StoredPart>> choose_parts(const Services& services,
+                                               const MultipartUpload& upload,
                                                const std::string& body) {
   pugi::xml_document document;
   if (auto parsed = parse_xml(document, body, "CompleteMultipartUpload"); !parsed) {
@@ -32,7 +34,7 @@ S3Result<std::vector<StoredPart>> choose_parts(const MultipartUpload& upload,
     if (part == stored->end() || part->number != number || unquoted(etag) != part->md5_hex) {
       return refuse(kInvalidPart, fmt::format("Part {} was not uploaded with this ETag.", number));
     }
-    if (upload.plan().checksum) {
+    if (upload.plan().checksum && services.behaviour.compares_checksums) {
       const std::string element = checksum_element(upload.plan().checksum->kind);
       const std::string_view claimed = listed.child(element.c_str()).text().get();
       if (!claimed.empty() && from_base64(claimed) != from_hex(part->checksum_hex)) {
@@ -80,13 +82,15 @@ std::string object_checksum(const UploadChecksum& plan, const std::vector<Stored
   return fmt::format("{}-{}", to_base64(of_checksums.finish()), parts.size());
 }
 
-S3Result<Metadata> describe(const Call& call, const MultipartUpload& upload,
-                            const std::vector<StoredPart>& parts) {
+S3Result<Metadata> describe(const Services& services, const Call& call,
+                            const MultipartUpload& upload, const std::vector<StoredPart>& parts) {
   Metadata metadata;
-  metadata.etag = multipart_etag(parts);
   metadata.headers = upload.plan().headers;
   for (const StoredPart& part : parts) metadata.part_sizes.push_back(part.size_bytes);
-  if (const auto& plan = upload.plan().checksum) {
+  const std::uint64_t size_bytes =
+      std::accumulate(metadata.part_sizes.begin(), metadata.part_sizes.end(), std::uint64_t{0});
+  metadata.etag = object_etag(services, multipart_etag(parts), size_bytes);
+  if (const auto& plan = upload.plan().checksum; plan && services.behaviour.compares_checksums) {
     const std::string_view header = checksum_header(plan->kind);
     const std::string computed = object_checksum(*plan, parts);
     const auto claimed = call.request.header(header);
@@ -120,9 +124,9 @@ S3Result<Response> complete_multipart_upload(const Services& services, const Cal
   if (auto good = check_upload_headers(call.request); !good) return pass_on(good);
   auto upload = open_upload(services, call);
   if (!upload) return pass_on(upload);
-  auto parts = choose_parts(*upload, body);
+  auto parts = choose_parts(services, *upload, body);
   if (!parts) return pass_on(parts);
-  auto metadata = describe(call, *upload, *parts);
+  auto metadata = describe(services, call, *upload, *parts);
   if (!metadata) return pass_on(metadata);
   if (auto claimed = upload->claim(); !claimed) return pass_on(claimed);
   if (auto assembled = assemble(services, call, *upload, *parts, *metadata); !assembled) {

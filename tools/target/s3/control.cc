@@ -48,6 +48,15 @@ class FaultsExchange final : public Exchange {
   std::string lines_;
 };
 
+class RefusedExchange final : public Exchange {
+ public:
+  [[nodiscard]] bool is_decided() const override { return true; }
+  void receive(std::span<const std::byte>) override {}
+  Response finish() override {
+    return {.status = 403, .headers = {}, .body = "not for pages in a browser\n"};
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<Exchange> begin_control(const Services& services, const Request& request) {
@@ -57,6 +66,9 @@ std::unique_ptr<Exchange> begin_control(const Services& services, const Request&
   }
   if (request.method == "POST" && request.encoded_path == kFaultsPath &&
       services.has_fault_control && services.faults != nullptr) {
+    // A page of any site may send a POST to this host from a browser on it, and the browser then
+    // says whose page it was. There are no pages here, so each is a foreign one.
+    if (request.header("origin")) return std::make_unique<RefusedExchange>();
     return std::make_unique<FaultsExchange>(*services.faults);
   }
   return nullptr;

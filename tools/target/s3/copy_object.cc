@@ -133,8 +133,8 @@ S3Result<Response> copy_object(const Services& services, const Call& call) {
   auto summary = body->finish(Request{}, {});
   if (!summary) return pass_on(summary);
   Metadata metadata;
-  metadata.etag = summary->md5_hex;
-  metadata.checksums = summary->checksums;
+  metadata.etag = object_etag(services, summary->md5_hex, summary->size_bytes);
+  if (services.behaviour.compares_checksums) metadata.checksums = summary->checksums;
   metadata.headers =
       directive == "COPY" ? source->object.metadata.headers : kept_headers(call.request);
   if (auto stored = publish_object(call.request, *bucket, call.key, body->file(), metadata);

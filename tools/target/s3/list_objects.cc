@@ -25,10 +25,15 @@ struct ListCall {
   }
 };
 
-S3Result<ListCall> parse_list_call(const Request& request) {
+// Of a server that repeats its continuation tokens: so few that small folders have several pages.
+constexpr std::size_t kRepeatingPageKeys = 16;
+
+S3Result<ListCall> parse_list_call(const Behaviour& behaviour, const Request& request) {
   ListCall list;
   list.query.prefix = request.parameter("prefix").value_or("");
-  list.query.delimiter = request.parameter("delimiter").value_or("");
+  if (!behaviour.ignores_delimiter) {
+    list.query.delimiter = request.parameter("delimiter").value_or("");
+  }
   const std::string encoding = request.parameter("encoding-type").value_or("");
   if (!encoding.empty() && encoding != "url") {
     return refuse(kInvalidArgument, "encoding-type can only be \"url\".");
@@ -70,7 +75,7 @@ void write_page(pugi::xml_node root, const Call& call, const ListCall& list, con
 }  // namespace
 
 S3Result<Response> list_objects(const Services& services, const Call& call) {
-  auto list = parse_list_call(call.request);
+  auto list = parse_list_call(services.behaviour, call.request);
   if (!list) return pass_on(list);
   list->query.after = call.request.parameter("marker").value_or("");
   auto bucket = services.store.open_bucket(call.bucket);
@@ -87,8 +92,10 @@ S3Result<Response> list_objects(const Services& services, const Call& call) {
 }
 
 S3Result<Response> list_objects_v2(const Services& services, const Call& call) {
-  auto list = parse_list_call(call.request);
+  auto list = parse_list_call(services.behaviour, call.request);
   if (!list) return pass_on(list);
+  const bool repeats_tokens = services.behaviour.repeats_tokens;
+  if (repeats_tokens) list->query.max_keys = std::min(list->query.max_keys, kRepeatingPageKeys);
   const auto token = call.request.parameter("continuation-token");
   const std::string start_after = call.request.parameter("start-after").value_or("");
   list->query.after = start_after;
@@ -111,7 +118,9 @@ S3Result<Response> list_objects_v2(const Services& services, const Call& call) {
   add_number(root, "KeyCount", page->objects.size() + page->common_prefixes.size());
   if (!start_after.empty()) add_text(root, "StartAfter", list->shown(start_after));
   if (token) add_text(root, "ContinuationToken", *token);
-  if (page->is_truncated) add_text(root, "NextContinuationToken", to_hex(page->last));
+  if (page->is_truncated) {
+    add_text(root, "NextContinuationToken", repeats_tokens && token ? *token : to_hex(page->last));
+  }
   return xml_response(document);
 }
 

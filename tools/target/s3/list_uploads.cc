@@ -115,7 +115,12 @@ S3Result<Response> list_multipart_uploads(const Services& services, const Call& 
   if (!query.delimiter.empty()) add_text(root, "Delimiter", query.shown(query.delimiter));
   add_number(root, "MaxUploads", query.max);
   if (query.url_encoded) add_text(root, "EncodingType", "url");
-  write_uploads(root, query, MultipartUpload::list(services.store, call.bucket));
+  auto uploads = MultipartUpload::list(services.store, call.bucket);
+  if (services.behaviour.lists_uploads_by_exact_key) {
+    std::erase_if(uploads,
+                  [&](const MultipartUpload& upload) { return upload.plan().key != query.prefix; });
+  }
+  write_uploads(root, query, uploads);
   return xml_response(document);
 }
 

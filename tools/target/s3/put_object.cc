@@ -42,9 +42,9 @@ class PutObject final : public Upload {
     auto summary = body_.finish(call_.request, trailers);
     if (!summary) return pass_on(summary);
     Metadata metadata;
-    metadata.etag = summary->md5_hex;
+    metadata.etag = object_etag(services_, summary->md5_hex, summary->size_bytes);
     metadata.headers = kept_headers(call_.request);
-    metadata.checksums = summary->checksums;
+    if (services_.behaviour.compares_checksums) metadata.checksums = summary->checksums;
     if (auto stored = publish_object(call_.request, bucket_, call_.key, body_.file(), metadata);
         !stored)
       return pass_on(stored);

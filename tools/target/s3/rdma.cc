@@ -91,13 +91,15 @@ S3Result<std::optional<RdmaProposal>> RdmaProposal::read(const Services& service
 }
 
 S3Result<Response> RdmaProposal::get(OpenObject object, ByteRange range, Response response) {
-  const auto in_body = [&](Response answer) {
-    services_.traffic.http_sent_bytes.add(range.length_bytes);
+  const auto rest_in_body = [&](Response answer, std::uint64_t moved_bytes) {
+    const std::uint64_t rest = range.length_bytes - moved_bytes;
+    services_.traffic.http_sent_bytes.add(rest);
     answer.body = FileBody{.fd = std::move(object.fd),
-                           .offset_bytes = range.offset_bytes,
-                           .length_bytes = range.length_bytes};
+                           .offset_bytes = range.offset_bytes + moved_bytes,
+                           .length_bytes = rest};
     return answer;
   };
+  const auto in_body = [&](Response answer) { return rest_in_body(std::move(answer), 0); };
   if (plan_.has(FaultKind::kDeclineWithoutData)) {
     response.set(behaviour().reply_header, kDeclined);
     return response;
@@ -127,19 +129,36 @@ S3Result<Response> RdmaProposal::get(OpenObject object, ByteRange range, Respons
   if (const auto bytes_max = plan_.argument(FaultKind::kTruncate)) {
     length = std::min(length, static_cast<std::uint64_t>(*bytes_max));
   }
+  const std::uint64_t stripe = behaviour().stripe_bytes;
+  const bool is_partial = stripe > 0 && length > stripe && length % stripe > 0;
+  if (is_partial) length -= length % stripe;
   const auto write = [&]() -> Result<void> {
     if (!plan_.has(FaultKind::kCorrupt)) {
-      return services_.rdma->write_window(token_, object.fd.get(), range.offset_bytes, length);
+      return write_stripes(object.fd.get(), range.offset_bytes, length);
     }
     const auto copy = wrong_copy(object.fd.get(), range.offset_bytes, length);
     if (!copy) return std::unexpected(copy.error());
-    return services_.rdma->write_window(token_, copy->get(), 0, length);
+    return write_stripes(copy->get(), 0, length);
   };
   if (auto moved = transfer(write); !moved) return pass_on(moved);
   services_.traffic.rdma_written_bytes.add(length);
   mark_done(response, length, behaviour().has_bytes_on_get);
-  return plan_.has(FaultKind::kSuccessWithBody) ? in_body(std::move(response))
-                                                : std::move(response);
+  if (plan_.has(FaultKind::kSuccessWithBody)) return in_body(std::move(response));
+  return is_partial ? rest_in_body(std::move(response), length) : std::move(response);
+}
+
+Result<void> RdmaProposal::write_stripes(int fd, std::uint64_t file_offset,
+                                         std::uint64_t length) const {
+  const std::uint64_t stripe = behaviour().stripe_bytes;
+  if (stripe == 0) return services_.rdma->write_window(token_, fd, file_offset, length);
+  // The last one first: which of several writers is done first says nothing of the others.
+  for (std::uint64_t end = length; end > 0;) {
+    const std::uint64_t begin = (end - 1) / stripe * stripe;
+    auto written = services_.rdma->write_part(token_, begin, fd, file_offset + begin, end - begin);
+    if (!written) return written;
+    end = begin;
+  }
+  return {};
 }
 
 S3Result<std::optional<Response>> RdmaProposal::receive(UploadBody& body) {

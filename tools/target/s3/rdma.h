@@ -44,6 +44,8 @@ class RdmaProposal {
   [[nodiscard]] bool declines() const;
   [[nodiscard]] S3Result<Response> decline(Response response) const;
   [[nodiscard]] S3Result<std::uint64_t> window_size() const;
+  [[nodiscard]] Result<void> write_stripes(int fd, std::uint64_t file_offset,
+                                           std::uint64_t length) const;
   [[nodiscard]] S3Result<void> transfer(const std::function<Result<void>()>& move);
   [[nodiscard]] std::unexpected<S3Error> refuse_transfer(const Error& error) const;
   void wait_if(FaultKind kind) const;

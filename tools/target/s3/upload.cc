@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
@@ -62,6 +63,7 @@ S3Result<UploadBody> UploadBody::start(const Services& services, const Call& cal
   auto file = services.store.stage_file();
   if (!file) return pass_on(file);
   UploadBody body(std::move(*file));
+  body.compares_checksums_ = services.behaviour.compares_checksums;
   auto kinds = announced_checksums(call.request);
   if (wanted && std::ranges::find(kinds, *wanted) == kinds.end()) kinds.push_back(*wanted);
   for (const ChecksumKind kind : kinds) body.checksums_.emplace_back(kind);
@@ -108,7 +110,7 @@ S3Result<BodySummary> UploadBody::finish(const Request& request, const NameValue
     for (const auto& [trailer, value] : trailers) {
       if (trailer == name) claimed = value;
     }
-    if (claimed && *claimed != computed) {
+    if (compares_checksums_ && claimed && *claimed != computed) {
       if (!from_base64(*claimed)) {
         return refuse(kInvalidRequest, fmt::format("Value for {} header is invalid.", name));
       }
@@ -133,6 +135,13 @@ NameValues kept_headers(const Request& request) {
     }
   }
   return kept;
+}
+
+std::string object_etag(const Services& services, const std::string& digest,
+                        std::uint64_t size_bytes) {
+  if (!services.behaviour.has_weak_etags) return digest;
+  const auto second = std::chrono::system_clock::to_time_t(services.clock.wall_now());
+  return fmt::format("{:x}-{:x}", size_bytes, second);
 }
 
 S3Result<void> check_upload_headers(const Request& request) {

@@ -39,7 +39,8 @@ class UploadBody {
   [[nodiscard]] S3Result<void> receive(std::span<const std::byte> bytes);
   /// Hashes what was put into file() by another way than receive(): its first `size_bytes`.
   [[nodiscard]] S3Result<void> hash_file(std::uint64_t size_bytes);
-  /// Compares with Content-MD5 and the checksums of headers and trailers.
+  /// Compares with Content-MD5 and, where this server does that, the checksums of headers and
+  /// trailers.
   /// Errors: kBadDigest, kInvalidDigest, kInvalidRequest.
   [[nodiscard]] S3Result<BodySummary> finish(const Request& request, const NameValues& trailers);
 
@@ -51,6 +52,7 @@ class UploadBody {
   StagedFile file_;
   Hash md5_;
   std::vector<Checksum> checksums_;
+  bool compares_checksums_ = true;
   std::uint64_t size_bytes_ = 0;
 };
 
@@ -59,6 +61,10 @@ class UploadBody {
 
 /// Refuses what S3 clients may ask of an upload and this server would silently not do.
 [[nodiscard]] S3Result<void> check_upload_headers(const Request& request);
+
+/// The ETag of a new object: `digest`, or what a server whose ETags repeat would make of it.
+[[nodiscard]] std::string object_etag(const Services& services, const std::string& digest,
+                                      std::uint64_t size_bytes);
 
 /// Makes a complete file the object of `key`, under the request's If-Match and If-None-Match. Sets
 /// the ETag in `metadata` where the file system cannot keep one.
