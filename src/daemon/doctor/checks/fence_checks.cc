@@ -162,7 +162,7 @@ class LateWriteCheck final : public Check {
   static constexpr std::chrono::milliseconds kWait{1500};
 
   static Finding test(Context& context, TargetFaults& faults, const ReadPath& path) {
-    if (auto set = faults.set(fmt::format("late-write:{}@get", kLate.count())); !set) {
+    if (auto set = faults.set(fmt::format("late-write:{}ms@get", kLate.count())); !set) {
       return {Level::kSkipped, "not tested: " + set.error().detail, {}};
     }
     const rdma::Window window = path.memory.landing(context.memory->expected().size());
