@@ -9,6 +9,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <string_view>
 #include <thread>
@@ -27,9 +28,9 @@ std::string text_of(const sockaddr* address) {
   socklen_t length = sizeof(sockaddr_in);
   if (address->sa_family == AF_INET6) {
     length = sizeof(sockaddr_in6);
-    // The kernel's structures are made to be read like this.
-    const auto* const ip = reinterpret_cast<const sockaddr_in6*>(address);
-    if (IN6_IS_ADDR_LINKLOCAL(&ip->sin6_addr)) return {};
+    sockaddr_in6 ip{};  // a copy: the list's own need not be aligned for it
+    std::memcpy(&ip, address, sizeof(ip));
+    if (IN6_IS_ADDR_LINKLOCAL(&ip.sin6_addr)) return {};
   } else if (address->sa_family != AF_INET) {
     return {};
   }

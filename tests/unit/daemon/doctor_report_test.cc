@@ -157,15 +157,15 @@ TEST(DoctorReport, TellsOfADeviceWhatItsMakerAsks) {
   make_file(device / "device/current_link_width", "16");
   make_file(device / "ports/1/rate", "400 Gb/sec (4X NDR)");
   make_file(sys.path() / "class/net/eth1/mtu", "9000");
-  rdma::verbs::GidEntry gid{.index = 3, .network_device = "eth1"};
+  rdma::verbs::GidEntry gid;
+  gid.index = 3;
+  gid.network_device = "eth1";
   gid.gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 1};
-  const rdma::verbs::DeviceInfo info{.name = "mlx5_0",
-                                     .node_guid = "0x1",
-                                     .ports = {{.number = 1,
-                                                .is_active = true,
-                                                .state = "PORT_ACTIVE",
-                                                .active_mtu_bytes = 4096,
-                                                .gids = {gid}}}};
+  rdma::verbs::DeviceInfo info;
+  info.name = "mlx5_0";
+  info.ports.emplace_back();
+  info.ports.front().active_mtu_bytes = 4096;
+  info.ports.front().gids.push_back(gid);
   const std::string text =
       json_text(toml::table{{"devices", device_facts({info}, sys.path().string())}});
   for (const char* part :
