@@ -2,7 +2,9 @@
 #include "daemon/choose_fabric.h"
 
 #include <charconv>
+#include <ranges>
 #include <string>
+#include <string_view>
 
 #include "daemon/host_port.h"
 #include "rdma/endpoint_fabrics.h"
@@ -130,6 +132,21 @@ Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& con
 }
 
 }  // namespace
+
+// What the file names stands as it is: an address says which GID, a device would leave it open.
+Result<std::vector<std::string>> dc_rail_names(const config::MountConfig::Rdma& config) {
+  std::vector<std::string> names;
+  if (config.rails != "auto") {
+    for (const auto part : std::views::split(std::string_view(config.rails), ',')) {
+      names.emplace_back(std::string_view(part));
+    }
+    return names;
+  }
+  auto rails = rdma::mlx5::find_rails(config.rails, gid_index_of(config));
+  if (!rails) return std::unexpected(std::move(rails.error()));
+  for (const rdma::mlx5::RailPort& rail : *rails) names.push_back(rail.name());
+  return names;
+}
 
 rdma::verbs::PortWish port_wish(const config::MountConfig::Rdma& config) {
   rdma::verbs::PortWish wish = rdma::verbs::parse_rail(config.rails, gid_index_of(config));

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "config/mount_config.h"
 #include "rdma/fabric.h"
@@ -20,6 +22,11 @@ namespace s3rdmafs::daemon {
 
                                                                   const Clock& clock,
                                                                   metrics::Registry& metrics);
+
+/// The rails of the dc fabric, each as rdma.rails would name it alone. Errors: those of
+/// rdma::mlx5::find_rails().
+[[nodiscard]] Result<std::vector<std::string>> dc_rail_names(
+    const config::MountConfig::Rdma& config);
 
 /// Which port of which device the mount file asks for.
 [[nodiscard]] rdma::verbs::PortWish port_wish(const config::MountConfig::Rdma& config);

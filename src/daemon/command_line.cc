@@ -29,6 +29,8 @@ struct RawArguments {
   bool no_mtab = false;
   bool verbose = false;
   bool json = false;
+  bool measure = false;
+  std::string report;
   std::vector<std::string> paths;
   bool release = false;
 };
@@ -143,7 +145,10 @@ Result<Command> parse_verbs(std::vector<std::string> reversed, std::string_view 
                   "The mount file, see s3rdmafs.toml(5); default: the machine "
                   "alone is looked at")
       ->type_name("");
-  doctor.add_flag("--json", raw.json, "Print the report as JSON");
+  doctor.add_flag("--json", raw.json, "Print what was found as JSON");
+  doctor.add_flag("--measure", raw.measure, "Measure longer, and larger requests");
+  doctor.add_option("--report", raw.report, "Write all that was found to this file, as JSON")
+      ->type_name("FILE");
 
   CLI::App& config =
       *app.add_subcommand("config", "Check a mount file and print what is in effect");
@@ -164,7 +169,10 @@ Result<Command> parse_verbs(std::vector<std::string> reversed, std::string_view 
   }
 
   if (umount.parsed()) return UmountCommand{.mountpoint = raw.mountpoint, .lazy = raw.lazy};
-  if (doctor.parsed()) return DoctorCommand{.file = raw.file, .json = raw.json};
+  if (doctor.parsed()) {
+    return DoctorCommand{
+        .file = raw.file, .json = raw.json, .measure = raw.measure, .report = raw.report};
+  }
   if (stats.parsed()) return StatsCommand{.mountpoint = raw.mountpoint};
   if (warm.parsed()) {
     return WarmCommand{.mountpoint = raw.mountpoint, .paths = raw.paths, .release = raw.release};

@@ -42,10 +42,12 @@ struct WarmCommand {
   bool release = false;            ///< let go of what was kept
 };
 
-/// `s3rdmafs doctor [FILE.toml] [--json]`
+/// `s3rdmafs doctor [FILE.toml] [--json] [--measure] [--report FILE]`
 struct DoctorCommand {
   std::string file;  ///< empty: the machine alone
   bool json = false;
+  bool measure = false;  ///< bandwidth of larger requests, and longer
+  std::string report;    ///< where to write all that was found, as JSON; empty: nowhere
 };
 
 /// `s3rdmafs config FILE.toml`

@@ -13,6 +13,8 @@ inline constexpr int kExitUsage = 1;
 inline constexpr int kExitFailure = 32;
 /// Usage errors of `doctor`, whose 1 means "degraded" (sysexits.h: EX_USAGE).
 inline constexpr int kExitDoctorUsage = 64;
+/// Of `doctor`, whose report could not be written (sysexits.h: EX_CANTCREAT).
+inline constexpr int kExitDoctorReport = 73;
 
 [[nodiscard]] int run_mount(const MountCommand& command);
 [[nodiscard]] int run_umount(const UmountCommand& command);

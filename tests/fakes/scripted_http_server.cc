@@ -129,7 +129,22 @@ bool ScriptedHttpServer::wait_for_requests(std::size_t count) const {
   return true;
 }
 
+void ScriptedHttpServer::answer_by(std::function<ScriptedAnswer(const SeenRequest&)> answer) {
+  const MutexLock lock(mutex_);
+  answer_ = std::move(answer);
+}
+
+std::function<ScriptedAnswer(const SeenRequest&)> ScriptedHttpServer::current_answer() const {
+  const MutexLock lock(mutex_);
+  return answer_;
+}
+
 std::optional<ScriptedAnswer> ScriptedHttpServer::take_answer(SeenRequest request) {
+  if (const auto answer_by = current_answer()) {
+    ScriptedAnswer answer = answer_by(request);
+    if (answer.cut) return std::nullopt;
+    return answer;
+  }
   const auto deadline = std::chrono::steady_clock::now() + kWaitMax;
   const MutexLock lock(mutex_);
   seen_.push_back(std::move(request));

@@ -62,6 +62,9 @@ class ScriptedHttpServer {
 
   /// One more answer at the end of the script. What comes after the script gets the last one again.
   void then(ScriptedAnswer answer);
+  /// From here on every request is answered by `answer` instead, on any of several threads; none is
+  /// recorded.
+  void answer_by(std::function<ScriptedAnswer(const SeenRequest&)> answer);
   /// Lets every held answer go, and those to come.
   void release();
 
@@ -77,12 +80,14 @@ class ScriptedHttpServer {
   static int on_request(void* self, MHD_Connection* connection, const char* url, const char* method,
                         const char* version, const char* upload, std::size_t* upload_bytes,
                         void** context) noexcept;
+  [[nodiscard]] std::function<ScriptedAnswer(const SeenRequest&)> current_answer() const;
   [[nodiscard]] std::optional<ScriptedAnswer> take_answer(SeenRequest request);
 
   mutable Mutex mutex_;
   mutable CondVar changed_;
   std::deque<ScriptedAnswer> script_ GUARDED_BY(mutex_);
   std::vector<SeenRequest> seen_ GUARDED_BY(mutex_);
+  std::function<ScriptedAnswer(const SeenRequest&)> answer_ GUARDED_BY(mutex_);
   bool is_released_ GUARDED_BY(mutex_) = false;
 
   std::unique_ptr<MHD_Daemon, DaemonStop> daemon_;  // last: its threads use all of the above

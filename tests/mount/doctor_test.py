@@ -61,6 +61,66 @@ def test_json_has_what_the_text_has(site, server, doctor):
     assert {"name", "level", "seen", "advice"} == set(report["checks"][0])
 
 
+def reject_constant(name):
+    raise ValueError(f"{name} is no JSON")
+
+
+def read_report(path):
+    return json.loads(path.read_text(encoding="utf-8"), parse_constant=reject_constant)
+
+
+def test_the_report_has_everything_but_secrets(site, server, doctor, tmp_path):
+    path = tmp_path / "report.json"
+    result = doctor(site.mount_file(server, BUCKET, write={"mode": "sequential"}), "--report", path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [entry.name for entry in tmp_path.glob("report*")] == ["report.json"], "no draft is left"
+    report = read_report(path)
+    assert report["format"] == 1 and report["verdict"] == "pass" and report["exit_status"] == 0
+    assert report["machine"]["kernel"] and report["machine"]["processors"] >= 1
+    assert {"s3rdmafs", "libfuse", "libcurl"} == set(report["versions"])
+    assert isinstance(report["devices"], list)
+    assert any(line.startswith('name = "data"') for line in report["settings"])
+    checks = {check["name"]: check for check in report["checks"]}
+    assert {"name", "level", "seen", "advice", "evidence", "seconds"} == set(checks["kernel"])
+    rows = checks["bandwidth"]["evidence"]["measured"]
+    assert rows and {(row["path"], row["failures"]) for row in rows} == {("shm", 0)}
+    assert sum(check["seconds"] for check in report["checks"]) == pytest.approx(report["seconds"])
+    assert server.secret_key not in path.read_text() and server.access_key not in path.read_text()
+
+
+def test_the_report_of_a_machine_alone_is_valid_too(doctor, tmp_path):
+    path = tmp_path / "report.json"
+    doctor("--report", path)
+    assert read_report(path)["settings"] == []
+
+
+def test_a_report_that_cannot_be_written_is_an_error_of_its_own(doctor, tmp_path):
+    result = doctor("--report", tmp_path / "no" / "such" / "folder")
+    assert result.returncode == 73 and "no/such/folder" in result.stderr, result.stderr
+    assert result.stdout == "", "it says so before the checks"
+
+
+def test_a_report_goes_through_no_link(doctor, tmp_path):
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "precious")
+    assert doctor("--report", tmp_path / "link").returncode == 73
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+def test_a_late_write_changes_nothing_behind_a_fence(site, doctor):
+    faulty = site.target("--allow-fault-control")
+    (faulty.root / BUCKET).mkdir(exist_ok=True)
+    result = doctor(site.mount_file(faulty, BUCKET, write={"mode": "sequential"}))
+    assert result.returncode == 0, result.stdout
+    assert "pass      late writes: shm: a write that came after the fence" in result.stdout, result.stdout
+
+
+def test_a_server_whose_faults_are_its_own_is_left_alone(site, server, doctor):
+    result = doctor(site.mount_file(server, BUCKET, write={"mode": "sequential"}))
+    assert "skipped   late writes: not tested" in result.stdout, result.stdout
+
+
 def test_a_usage_error_is_no_verdict(doctor):
     assert doctor("--no-such-option").returncode == 64
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <toml++/toml.h>
+
 namespace s3rdmafs::daemon::doctor {
 
 struct Context;
@@ -14,7 +16,7 @@ struct Context;
 enum class Level {
   kPass,
   kNote,      ///< worth knowing; nothing is lost
-  kDegraded,  ///< a mount works, but over HTTP or slower
+  kDegraded,  ///< a mount works, but over HTTP, slower, or with less than it promises
   kFail,      ///< a mount fails
   kSkipped,   ///< not looked at; `seen` says why
 };
@@ -24,6 +26,8 @@ struct Finding {
   Level level = Level::kPass;
   std::string seen;    ///< one line
   std::string advice;  ///< what to do, one line; empty: nothing
+  /// What the verdict rests on, for the report; no secret. A tree of names, texts and numbers.
+  toml::table evidence = {};
 };
 
 /// One thing a mount needs. Checks run one after another, on one thread.

@@ -14,10 +14,17 @@ namespace s3rdmafs::daemon::doctor {
 
 /// Each adds its checks, in order.
 void add_machine_checks(Checks& checks);
-void add_mount_file_checks(Checks& checks);  ///< the file, and the memory it asks for
-void add_network_checks(Checks& checks);     ///< name, TCP, TLS, clock
-void add_bucket_checks(Checks& checks);      ///< credentials, bucket, the fabric
-void add_transfer_checks(Checks& checks);    ///< data that moves
+void add_mount_file_checks(Checks& checks);   ///< the file, and the memory it asks for
+void add_network_checks(Checks& checks);      ///< name, TCP, TLS, clock
+void add_bucket_checks(Checks& checks);       ///< credentials, bucket, the fabric
+void add_test_object_checks(Checks& checks);  ///< an object, its name, its ETag
+void add_rail_checks(Checks& checks);         ///< each rail by itself
+void add_transfer_checks(Checks& checks);     ///< data that moves
+void add_fence_checks(Checks& checks);        ///< what servers may still do to memory
+void add_load_checks(Checks& checks);         ///< bandwidth
+/// All of them.
+/// @param has_mount_file  else those of the machine alone
+[[nodiscard]] Checks all_checks(bool has_mount_file);
 
 /// The verdicts that are functions of plain data.
 

@@ -17,6 +17,7 @@ Context::~Context() {
     }
   }
   // No answer may come after the memory it is about.
+  for (Rail& rail : rails) rail.shut_down();
   if (rdma) rdma->shut_down();
   if (http) http->shut_down();
   if (fabric) fabric->shut_down();

@@ -4,10 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/environment.h"
 #include "config/load.h"
+#include "daemon/doctor/machine.h"
+#include "daemon/doctor/probes/rail.h"
 #include "daemon/doctor/test_memory.h"
 #include "rdma/fabric.h"
 #include "s3/credentials.h"
@@ -20,7 +23,10 @@ namespace s3rdmafs::daemon::doctor {
 
 /// What checks build on and leave behind for each other. Members go in reverse.
 struct Context {
-  std::string file;  ///< the mount file; empty: the machine alone
+  std::string file;                             ///< the mount file; empty: the machine alone
+  bool measures_long = false;                   ///< more sizes, and longer
+  std::size_t test_bytes = TestMemory::kBytes;  ///< of the test object
+  std::unique_ptr<Machine> machine = std::make_unique<Machine>();
   config::Environment environment = config::Environment::of_this_process();
   SystemClock clock;
   metrics::Registry metrics;
@@ -35,6 +41,7 @@ struct Context {
   std::unique_ptr<s3::HttpObjectStore> rdma;           ///< by RDMA or not at all; "RDMA fabric"
   /// Read by the transfer checks; the bytes are what TestMemory::expected() holds.
   std::optional<s3::ObjectInfo> object;
+  std::vector<Rail> rails;           ///< each by itself; by "RDMA rails"
   bool rdma_works = false;           ///< by "RDMA read"
   bool may_write = false;            ///< what we write can be written, and is to be tested
   std::vector<std::string> written;  ///< test objects, which must go again
@@ -47,6 +54,9 @@ struct Context {
 
   [[nodiscard]] const config::MountConfig& config() const { return loaded->config; }
 };
+
+/// Where test objects are, behind bucket.prefix.
+inline constexpr std::string_view kTestFolder = ".s3rdmafs-doctor";
 
 /// How long one question to the server may take.
 inline constexpr std::chrono::seconds kQuestionTimeout{10};

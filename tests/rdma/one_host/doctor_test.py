@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`s3rdmafs doctor` on a machine with an RDMA device: it passes, and names what is wrong with the device."""
 
+import json
 import subprocess
 
 import pytest
@@ -17,8 +18,8 @@ def server(site):
     return started
 
 
-def doctor(file):
-    return subprocess.run([BUILD / "src/daemon/s3rdmafs", "doctor", file], check=False, timeout=200,
+def doctor(file, *options):
+    return subprocess.run([BUILD / "src/daemon/s3rdmafs", "doctor", file, *options], check=False, timeout=200,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -26,10 +27,25 @@ def first_line(result, kind):
     return next((line for line in result.stdout.splitlines() if line.startswith(kind)), "")
 
 
-def test_it_passes_over_real_verbs(site, server):
+def assert_tells_of_the_device(report, address):
+    device, = (device for device in report["devices"] if device["name"] == "rxe0")
+    port, = device["ports"]
+    assert port["active_mtu"] > 0 and any(gid["address"] == address for gid in port["gids"]), port
+    checks = {check["name"]: check for check in report["checks"]}
+    rail, = checks["RDMA rails"]["evidence"]["rails"]
+    assert rail["works"] and rail["name"].startswith("rxe0:1 to "), rail
+    keys, = checks["RDMA keys"]["evidence"]["paths"]
+    assert keys["fences"] == 8 and not keys["reuses_key_and_address"], keys
+    assert checks["reply over another NIC"]["level"] in ("pass", "skipped"), checks["reply over another NIC"]
+    assert checks["bandwidth"]["evidence"]["measured"], checks["bandwidth"]
+
+
+# One run for both: the guest may be an emulated machine.
+def test_it_passes_over_real_verbs_and_reports_the_device(site, server, tmp_path):
     file = site.mount_file(server, BUCKET, rdma={"mode": "require", "fabric": "rc"}, write={"mode": "sequential"})
-    result = doctor(file)
+    result = doctor(file, "--report", tmp_path / "report.json")
     assert result.returncode == 0, result.stdout + result.stderr
+    assert_tells_of_the_device(json.loads((tmp_path / "report.json").read_text(encoding="utf-8")), server.address)
     for check in ("RDMA read", "RDMA write", "RDMA sizes and MTU"):
         assert any(line.startswith("pass") and check in line for line in result.stdout.splitlines()), result.stdout
     assert [path.name for path in (server.root / BUCKET).iterdir()] == ["object"], "nothing is left behind"

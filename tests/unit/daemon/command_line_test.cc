@@ -67,6 +67,20 @@ TEST(CommandLine, KnowsTheOtherVerbs) {
       SizeIs(1));
 }
 
+TEST(CommandLine, DoctorTakesAFileAndWhereToReport) {
+  const auto machine = parse_as<DoctorCommand>({"s3rdmafs", "doctor"});
+  EXPECT_EQ(machine.file, "");
+  EXPECT_EQ(machine.report, "");
+  EXPECT_FALSE(machine.measure);
+  const auto command = parse_as<DoctorCommand>(
+      {"s3rdmafs", "doctor", "a.toml", "--report", "r.json", "--measure", "--json"});
+  EXPECT_EQ(command.file, "a.toml");
+  EXPECT_EQ(command.report, "r.json");
+  EXPECT_TRUE(command.measure);
+  EXPECT_TRUE(command.json);
+  EXPECT_THAT(refusal({"s3rdmafs", "doctor", "a.toml", "--report"}), HasSubstr("--report"));
+}
+
 TEST(CommandLine, WarmTakesPathsAndWhetherToReleaseThem) {
   const auto warm = parse_as<WarmCommand>({"s3rdmafs", "warm", "/mnt", "a", "b/*"});
   EXPECT_EQ(warm.mountpoint, "/mnt");

@@ -6,7 +6,7 @@
 
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
-#include "daemon/doctor/report.h"
+#include "daemon/doctor/report/report.h"
 #include "disk/cache_folder.h"
 #include "fakes/temporary_folder.h"
 #include "s3rdmafs/base/units.h"
@@ -56,10 +56,19 @@ TEST(DoctorReport, GoesOnAfterADegradedCheck) {
 }
 
 TEST(DoctorReport, EscapesWhatJsonDoesNotTake) {
-  EXPECT_EQ(to_json({{"n", {Level::kFail, "a\"b\\\n", "do"}}}),
-            R"({"verdict":"fail","exit_status":2,"checks":[{"name":"n","level":"fail",)"
-            R"("seen":"a\"b\\\u000a","advice":"do"}]})"
-            "\n");
+  EXPECT_EQ(to_json({{"n", {Level::kFail, "a\"b\\\n", "do"}}}), R"({
+    "checks" : [
+        {
+            "advice" : "do",
+            "level" : "fail",
+            "name" : "n",
+            "seen" : "a\"b\\\n"
+        }
+    ],
+    "exit_status" : 2,
+    "verdict" : "fail"
+}
+)");
 }
 
 TEST(DoctorChecks, RefuseAClockThatS3Refuses) {

@@ -1,71 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way to the server, step by step, so that the first step that fails names the fault. The
 // requests go through the same HTTP engine as a mount's.
-#include <fcntl.h>
-#include <netdb.h>
-#include <poll.h>
-#include <sys/socket.h>
-
-#include <cerrno>
 #include <cstring>
 #include <future>
 
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
+#include "daemon/doctor/probes/tcp.h"
 #include "daemon/host_port.h"
 #include "s3/http_engine.h"
 #include "s3rdmafs/base/log.h"
-#include "s3rdmafs/base/unique_fd.h"
 
 namespace s3rdmafs::daemon::doctor {
 namespace {
-
-using AddressList = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
-
-std::string without_brackets(std::string host) {
-  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-  return host;
-}
-
-// @param error  getaddrinfo(3)'s
-AddressList look_up(const HostPort& endpoint, int& error) {
-  const addrinfo hints{.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV,
-                       .ai_family = AF_UNSPEC,
-                       .ai_socktype = SOCK_STREAM,
-                       .ai_protocol = 0,
-                       .ai_addrlen = 0,
-                       .ai_addr = nullptr,
-                       .ai_canonname = nullptr,
-                       .ai_next = nullptr};
-  addrinfo* found = nullptr;
-  error = ::getaddrinfo(without_brackets(endpoint.host).c_str(),
-                        std::to_string(endpoint.port).c_str(), &hints, &found);
-  return {found, [](addrinfo* list) {
-            if (list != nullptr) ::freeaddrinfo(list);
-          }};
-}
-
-std::string text_of(const addrinfo& address) {
-  char host[NI_MAXHOST];
-  ::getnameinfo(address.ai_addr, address.ai_addrlen, host, sizeof(host), nullptr, 0,
-                NI_NUMERICHOST);
-  return host;
-}
-
-// 0 or the errno of a connection attempt that takes at most kQuestionTimeout.
-int try_connect(const addrinfo& address) {
-  const UniqueFd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return errno;
-  if (::connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0) return 0;
-  if (errno != EINPROGRESS) return errno;
-  pollfd ready{.fd = fd.get(), .events = POLLOUT, .revents = 0};
-  const auto timeout = std::chrono::milliseconds(kQuestionTimeout).count();
-  if (::poll(&ready, 1, static_cast<int>(timeout)) != 1) return ETIMEDOUT;
-  int error = 0;
-  socklen_t length = sizeof(error);
-  ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &length);
-  return error;
-}
 
 /// One finding about every endpoint, each named where there are several. Of those a mount can do
 /// without all but one.
@@ -126,7 +73,7 @@ class TcpCheck final : public Check {
     int error = 0;
     const AddressList list = look_up(endpoint, error);
     for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
-      error = try_connect(*at);
+      error = try_connect(*at, {}, kQuestionTimeout);
       if (error == 0) {
         return {Level::kPass, fmt::format("{} port {} accepts", text_of(*at), endpoint.port), {}};
       }

@@ -5,28 +5,13 @@
 #include "daemon/choose_fabric.h"
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
+#include "daemon/doctor/probes/transfers.h"
 #include "daemon/host_port.h"
 #include "s3/check_bucket.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::daemon::doctor {
 namespace {
-
-// A store that asks once and tells at once, by RDMA for everything or for nothing.
-std::unique_ptr<s3::HttpObjectStore> make_store(Context& context, config::RdmaMode mode,
-                                                const config::MountConfig::Endpoint& endpoint) {
-  const config::MountConfig& config = context.config();
-  s3::HttpObjectStore::Options options{.bucket = config.bucket,
-                                       .endpoint = endpoint,
-                                       .rdma = config.rdma,
-                                       .http = config.http,
-                                       .retry = config.retry};
-  options.rdma.mode = mode;
-  options.rdma.threshold_bytes = 0;
-  options.retry.attempts_max = 1;
-  return std::make_unique<s3::HttpObjectStore>(options, *context.credentials, context.clock,
-                                               context.metrics);
-}
 
 // By HTTP, at one endpoint.
 Result<void> list(Context& context, const std::string& url) {
@@ -93,15 +78,22 @@ class BucketCheck final : public Check {
   }
 };
 
-// What a NIC would be used for this endpoint; a note, as the fabric decides for itself.
-std::string describe_port(const config::MountConfig::Rdma& config, const HostPort& endpoint) {
-  const auto devices = rdma::verbs::list_devices();
-  if (!devices || devices->empty()) return "no NIC";
+// The ports that the fabric uses, or what keeps it from any; empty where it needs no NIC.
+std::string describe_ports(const Context& context, std::string_view fabric) {
+  const config::MountConfig& config = context.config();
+  if (fabric == "dc") {
+    const auto names = dc_rail_names(config.rdma);
+    return names ? fmt::format("; rails {}", fmt::join(*names, ", ")) : "; " + names.error().detail;
+  }
+  if (fabric == "shm") return {};
+  const auto devices = context.machine->rdma_devices();
+  if (!devices || devices->empty()) return "; no NIC";
+  const HostPort endpoint = host_port_of(config.endpoint.all_urls().front());
   const auto source = rdma::verbs::source_address_towards(endpoint.host, endpoint.port);
-  if (!source) return source.error().detail;
-  const auto port = rdma::verbs::choose_port(*devices, port_wish(config), *source);
-  if (!port) return port.error().detail;
-  return fmt::format("of the NICs {} port {} GID {} ({})", port->device, port->port,
+  if (!source) return "; " + source.error().detail;
+  const auto port = rdma::verbs::choose_port(*devices, port_wish(config.rdma), *source);
+  if (!port) return "; " + port.error().detail;
+  return fmt::format("; of the NICs {} port {} GID {} ({})", port->device, port->port,
                      port->gid_index, port->why);
 }
 
@@ -115,22 +107,22 @@ class FabricCheck final : public Check {
     const bool is_off = config.rdma.mode == config::RdmaMode::kOff;
     // So that a fabric that is down comes back and can be described.
     if (is_required) config.rdma.mode = config::RdmaMode::kPrefer;
-    auto fabric = choose_fabric(config, context.clock, context.metrics);
+    auto fabric = context.machine->open_fabric(config, context.clock, context.metrics);
     if (!fabric) return {Level::kFail, fabric.error().detail, "see section rdma of the file"};
     context.fabric = std::move(*fabric);
     if (is_off) return {Level::kNote, "rdma.mode is \"off\": all bytes go by HTTP", {}};
     const std::vector<std::string> urls = config.endpoint.all_urls();
-    const std::string port = describe_port(config.rdma, host_port_of(urls.front()));
+    const std::string ports = describe_ports(context, context.fabric->name());
     if (!context.fabric->is_up()) {
       return {is_required ? Level::kFail : Level::kDegraded,
-              fmt::format("no RDMA fabric reaches {}{} (fabric {}; {})", urls.front(),
+              fmt::format("no RDMA fabric reaches {}{} (fabric {}{})", urls.front(),
                           urls.size() > 1 ? " or the other endpoints" : "", context.fabric->name(),
-                          port),
+                          ports),
               "start the server's side of RDMA (s3rdma-target: --shm-socket auto), or set "
               "rdma.mode = \"off\""};
     }
     context.rdma = make_store(context, config::RdmaMode::kRequire, config.endpoint);
-    return {Level::kPass, fmt::format("{}; {}", context.fabric->name(), port), {}};
+    return {Level::kPass, fmt::format("{}{}", context.fabric->name(), ports), {}};
   }
 };
 

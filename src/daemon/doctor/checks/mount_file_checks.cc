@@ -8,7 +8,6 @@
 
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
-#include "daemon/doctor/machine_facts.h"
 #include "disk/cache_folder.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
@@ -39,13 +38,12 @@ class LockedMemoryCheck final : public Check {
   std::string_view name() const override { return "locked memory"; }
   std::string_view needs() const override { return "mount file"; }
   Finding run(Context& context) override {
-    rlimit limit{};
-    ::getrlimit(RLIMIT_MEMLOCK, &limit);
     const auto& cache = context.config().cache;
     if (cache.lock == config::CacheLock::kOff) {
       return {Level::kNote, "cache.lock is \"off\"", {}};
     }
-    return judge_locked_memory(limit.rlim_cur, has_capability(CAP_IPC_LOCK), cache.size_bytes,
+    return judge_locked_memory(context.machine->locked_memory_limit_bytes(),
+                               context.machine->has_capability(CAP_IPC_LOCK), cache.size_bytes,
                                cache.lock == config::CacheLock::kRequire);
   }
 };

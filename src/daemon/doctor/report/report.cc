@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/doctor/report.h"
+#include "daemon/doctor/report/report.h"
 
 #include <algorithm>
 
+#include "daemon/doctor/context.h"
+#include "daemon/doctor/report/json.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::daemon::doctor {
@@ -16,6 +18,8 @@ std::string skip_reason(const Entry& need) {
   return fmt::format("because \"{}\" failed", need.name);
 }
 
+}  // namespace
+
 std::string_view verdict_name(const Report& report) {
   switch (exit_status(report)) {
     case kExitPass:
@@ -27,31 +31,16 @@ std::string_view verdict_name(const Report& report) {
   }
 }
 
-// RFC 8259 section 7; bytes that are no ASCII pass as they are.
-std::string json_string(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += {'\\', c};
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
-}
-
-}  // namespace
-
 Report run_checks(const Checks& checks, Context& context) {
   Report report;
   for (const auto& check : checks) {
     const auto need = std::ranges::find(report, check->needs(), &Entry::name);
     const bool is_blocked = need != report.end() && blocks(need->finding.level);
-    report.push_back(
-        {std::string(check->name()),
-         is_blocked ? Finding{Level::kSkipped, skip_reason(*need), {}} : check->run(context)});
+    const auto begin = context.clock.now();
+    Finding finding =
+        is_blocked ? Finding{Level::kSkipped, skip_reason(*need), {}} : check->run(context);
+    const std::chrono::duration<double> taken = context.clock.now() - begin;
+    report.push_back({std::string(check->name()), std::move(finding), taken.count()});
   }
   return report;
 }
@@ -83,23 +72,25 @@ std::string_view level_name(Level level) {
 
 std::string to_text(const Report& report) {
   std::string text;
-  for (const auto& [name, finding] : report) {
-    text += fmt::format("{:<9} {}: {}\n", level_name(finding.level), name, finding.seen);
+  for (const Entry& entry : report) {
+    const Finding& finding = entry.finding;
+    text += fmt::format("{:<9} {}: {}\n", level_name(finding.level), entry.name, finding.seen);
     if (!finding.advice.empty()) text += fmt::format("{:<9}   -> {}\n", "", finding.advice);
   }
   return text + fmt::format("verdict: {}\n", verdict_name(report));
 }
 
 std::string to_json(const Report& report) {
-  std::string checks;
-  for (const auto& [name, finding] : report) {
-    checks += fmt::format(R"({}{{"name":{},"level":"{}","seen":{},"advice":{}}})",
-                          checks.empty() ? "" : ",", json_string(name), level_name(finding.level),
-                          json_string(finding.seen), json_string(finding.advice));
+  toml::array checks;
+  for (const Entry& entry : report) {
+    checks.push_back(toml::table{{"name", entry.name},
+                                 {"level", level_name(entry.finding.level)},
+                                 {"seen", entry.finding.seen},
+                                 {"advice", entry.finding.advice}});
   }
-  return fmt::format(R"({{"verdict":"{}","exit_status":{},"checks":[{}]}})"
-                     "\n",
-                     verdict_name(report), exit_status(report), checks);
+  return json_text(toml::table{{"verdict", verdict_name(report)},
+                               {"exit_status", exit_status(report)},
+                               {"checks", std::move(checks)}});
 }
 
 }  // namespace s3rdmafs::daemon::doctor

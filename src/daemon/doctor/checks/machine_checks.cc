@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the machine has, whatever is mounted.
 #include <linux/capability.h>
-#include <sys/utsname.h>
 
 #include <cstdio>
 #include <utility>
 
-#include "cache/memory_file.h"
 #include "daemon/doctor/checks.h"
-#include "daemon/doctor/machine_facts.h"
+#include "daemon/doctor/context.h"
 #include "fuse/lowlevel.h"
-#include "fuse/ring.h"
-#include "fuse/session.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 
@@ -21,10 +17,8 @@ namespace {
 class KernelCheck final : public Check {
  public:
   std::string_view name() const override { return "kernel"; }
-  Finding run(Context&) override {
-    utsname system{};
-    ::uname(&system);
-    Finding finding = judge_kernel(system.release);
+  Finding run(Context& context) override {
+    Finding finding = judge_kernel(context.machine->kernel_release());
     const std::string pages = first_line("/proc/sys/fs/fuse/max_pages_limit");
     finding.seen += fmt::format("; requests of at most {} pages", pages.empty() ? "256" : pages);
     return finding;
@@ -34,8 +28,8 @@ class KernelCheck final : public Check {
 class FuseDeviceCheck final : public Check {
  public:
   std::string_view name() const override { return "FUSE device"; }
-  Finding run(Context&) override {
-    const auto opened = fuse::check_fuse_device();
+  Finding run(Context& context) override {
+    const auto opened = context.machine->open_fuse_device();
     if (opened) return {Level::kPass, "/dev/fuse can be opened", {}};
     // Its detail is "what; what to do".
     const std::string& detail = opened.error().detail;
@@ -49,8 +43,8 @@ class FuseDeviceCheck final : public Check {
 class RingCheck final : public Check {
  public:
   std::string_view name() const override { return "FUSE over io_uring"; }
-  Finding run(Context&) override {
-    const fuse::RingHindrance hindrance = fuse::find_ring_hindrance();
+  Finding run(Context& context) override {
+    const fuse::RingHindrance hindrance = context.machine->ring_hindrance();
     if (hindrance.reason.empty()) {
       return {Level::kPass, "can be had with mount.transport = \"uring\"", {}};
     }
@@ -68,8 +62,8 @@ class LibfuseCheck final : public Check {
 class HugePagesCheck final : public Check {
  public:
   std::string_view name() const override { return "huge pages"; }
-  Finding run(Context&) override {
-    const auto file = cache::make_memory_file(2 * kMiB);
+  Finding run(Context& context) override {
+    const auto file = context.machine->make_memory_file(2 * kMiB);
     if (!file) return {Level::kFail, file.error().detail, "free memory"};
     if (file->huge_pages) return {Level::kPass, "the cache can have huge pages of its own", {}};
     const std::string shmem = first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
@@ -78,7 +72,7 @@ class HugePagesCheck final : public Check {
     }
     return {Level::kDegraded,
             fmt::format("no huge pages: {} ({} CAP_SYS_ADMIN)", file->note,
-                        has_capability(CAP_SYS_ADMIN) ? "has" : "without"),
+                        context.machine->has_capability(CAP_SYS_ADMIN) ? "has" : "without"),
             "mount as root, or write always to "
             "/sys/kernel/mm/transparent_hugepage/shmem_enabled"};
   }
@@ -87,8 +81,8 @@ class HugePagesCheck final : public Check {
 class DevicesCheck final : public Check {
  public:
   std::string_view name() const override { return "RDMA devices"; }
-  Finding run(Context&) override {
-    const auto devices = rdma::verbs::list_devices();
+  Finding run(Context& context) override {
+    const auto devices = context.machine->rdma_devices();
     if (devices) return judge_devices(*devices);
     return {Level::kNote, devices.error().detail,
             "only for RDMA by a NIC: load its driver (soft-RoCE: modprobe rdma_rxe)"};

@@ -17,6 +17,7 @@ inline constexpr int kExitFail = 2;
 struct Entry {
   std::string name;
   Finding finding;
+  double seconds = 0;  ///< that the check took
 };
 using Report = std::vector<Entry>;
 
@@ -33,5 +34,8 @@ using Report = std::vector<Entry>;
 [[nodiscard]] std::string to_text(const Report& report);
 /// One object, see s3rdmafs(1).
 [[nodiscard]] std::string to_json(const Report& report);
+
+/// "pass", "degraded" or "fail".
+[[nodiscard]] std::string_view verdict_name(const Report& report);
 
 }  // namespace s3rdmafs::daemon::doctor

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether memory is ours again when we think so: after the reply, and after a fence.
+#include <algorithm>
+
+#include "daemon/await.h"
+#include "daemon/doctor/checks.h"
+#include "daemon/doctor/context.h"
+#include "daemon/doctor/probes/other_source.h"
+#include "daemon/doctor/probes/rail.h"
+#include "daemon/doctor/probes/target_faults.h"
+#include "daemon/doctor/probes/token_windows.h"
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::daemon::doctor {
+namespace {
+
+constexpr std::size_t kFences = 8;
+
+/// The worst of what is found by each path, named by it; its evidence has them all.
+class PathFindings {
+ public:
+  void add(const std::string& path, Finding found) {
+    found.evidence.insert_or_assign("path", path);
+    found.evidence.insert_or_assign("seen", found.seen);
+    paths_.push_back(std::move(found.evidence));
+    const bool is_worse = !is_set_ || rank(found.level) > rank(worst_.level);
+    if (!is_worse) return;
+    is_set_ = true;
+    worst_ = {.level = found.level,
+              .seen = fmt::format("{}: {}", path, found.seen),
+              .advice = std::move(found.advice)};
+  }
+  [[nodiscard]] Finding take() {
+    if (!is_set_) return {Level::kSkipped, "because nothing works by RDMA", {}};
+    worst_.evidence.insert("paths", std::move(paths_));
+    return std::move(worst_);
+  }
+
+ private:
+  // What was not tested on one path hides nothing that was seen on another.
+  static int rank(Level level) { return level == Level::kSkipped ? -1 : static_cast<int>(level); }
+
+  bool is_set_ = false;
+  Finding worst_;
+  toml::array paths_;
+};
+
+class KeysCheck final : public Check {
+ public:
+  std::string_view name() const override { return "RDMA keys"; }
+  std::string_view needs() const override { return "test object"; }
+  Finding run(Context& context) override {
+    PathFindings findings;
+    for (const RdmaPath& path : rdma_paths(context)) {
+      findings.add(path.name, look(context, path.path.memory));
+    }
+    return findings.take();
+  }
+
+ private:
+  static Finding look(Context& context, TestMemory& memory) {
+    const rdma::Window window = memory.landing(memory.landing_bytes());
+    std::vector<TokenWindow> seen;
+    for (std::size_t fence = 0; fence <= kFences; ++fence) {
+      if (fence > 0) {
+        if (auto renewed = window.region->renew(); !renewed) {
+          return {Level::kFail, "the fence fails: " + renewed.error().detail, {}};
+        }
+      }
+      auto token = await<Result<rdma::Token>>([&](auto done) {
+        window.region->token(window.offset, window.length, context.clock.now() + kQuestionTimeout,
+                             std::move(done));
+      });
+      if (!token) return {Level::kDegraded, "no token: " + token.error().detail, {}};
+      const auto found = window_of(token->text(), context.config().rdma.token_form);
+      token->end(rdma::TokenFate::kAnswered);  // what is given back is as good as new
+      if (!found) return {Level::kPass, "its tokens have no NIC's key", {}};
+      seen.push_back(*found);
+    }
+    return judge_fence(seen, window.length);
+  }
+};
+
+// The reply and the bytes then take different ways, so that nothing puts them in order but the
+// server, which must know that the bytes are there before it replies.
+class OtherNicCheck final : public Check {
+ public:
+  std::string_view name() const override { return "reply over another NIC"; }
+  std::string_view needs() const override { return "test object"; }
+  Finding run(Context& context) override {
+    if (context.rails.empty()) return {Level::kSkipped, "because no NIC is in use", {}};
+    PathFindings findings;
+    for (const RdmaPath& path : rdma_paths(context)) findings.add(path.name, test(context, path));
+    return findings.take();
+  }
+
+ private:
+  static constexpr int kRounds = 8;
+  // Small ones, whose reply is soon there, and larger ones, whose last packets are many.
+  static constexpr std::size_t kSmallBytes = 4UL * 1024;
+  static constexpr std::size_t kLargeBytes = 512UL * 1024;
+
+  static Finding test(Context& context, const RdmaPath& rdma) {
+    const std::string other = find_other_source(context, rdma.source_address);
+    if (other.empty()) {
+      return {Level::kSkipped, "not tested: no other address of this host reaches the server", {}};
+    }
+    OtherSourceRegion region(*rdma.path.memory.landing(1).region, other);
+    const ReadPath path{.store = rdma.path.store, .memory = rdma.path.memory, .region = &region};
+    for (int round = 0; round < kRounds; ++round) {
+      if (round % 4 == 0) write_other_bytes(context);
+      const std::size_t length =
+          std::min(context.memory->expected().size(), round % 2 == 0 ? kSmallBytes : kLargeBytes);
+      Finding finding = read_and_compare(context, path, length, if_rdma_fails(context));
+      finding.evidence.insert("reply_to", other);
+      if (finding.level == Level::kPass) continue;
+      finding.seen = fmt::format("with the reply to {}: {}", other, finding.seen);
+      return finding;
+    }
+    Finding finding{
+        Level::kPass,
+        fmt::format("{} reads, the reply to {}: all bytes are there with it", kRounds, other),
+        {}};
+    finding.evidence.insert("reply_to", other);
+    return finding;
+  }
+
+  // Where that fails the object stays as it was, and is read as it is.
+  static void write_other_bytes(Context& context) {
+    if (!context.may_write) return;
+    const std::vector<std::byte> before = context.memory->expected();
+    context.memory->expect_other_bytes();
+    const s3::PutOutcome stored = put(context, *context.http, context.object->key);
+    if (stored.etag) {
+      context.object->etag = *stored.etag;
+    } else {
+      context.memory->expected() = before;
+    }
+  }
+};
+
+class LateWriteCheck final : public Check {
+ public:
+  std::string_view name() const override { return "late writes"; }
+  std::string_view needs() const override { return "test object"; }
+  Finding run(Context& context) override {
+    const std::vector<RdmaPath> paths = rdma_paths(context);
+    if (paths.empty()) return {Level::kSkipped, "because nothing works by RDMA", {}};
+    TargetFaults faults(context.clock, context.config().endpoint);
+    if (!faults.can_be_set()) {
+      return {Level::kSkipped,
+              "not tested: needs s3rdma-target --allow-fault-control, on this host",
+              {}};
+    }
+    PathFindings findings;
+    for (const RdmaPath& path : paths) findings.add(path.name, test(context, faults, path.path));
+    return findings.take();
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kLate{300};
+  static constexpr std::chrono::milliseconds kWait{1500};
+
+  static Finding test(Context& context, TargetFaults& faults, const ReadPath& path) {
+    if (auto set = faults.set(fmt::format("late-write:{}ms@get", kLate.count())); !set) {
+      return {Level::kSkipped, "not tested: " + set.error().detail, {}};
+    }
+    const rdma::Window window = path.memory.landing(context.memory->expected().size());
+    const GetResult got = get(context, path.store, window);
+    const auto cleared = faults.set("");
+    if (!cleared) return {Level::kNote, "a fault stays switched on: " + cleared.error().detail, {}};
+    if (got || !got.error().late_write_possible) {
+      return {Level::kSkipped, "not tested: the server wrote at once", {}};
+    }
+    if (auto renewed = window.region->renew(); !renewed) {
+      return {Level::kFail, "the fence fails: " + renewed.error().detail, {}};
+    }
+    constexpr std::byte kOurs{0x5A};
+    std::ranges::fill(window.bytes(), kOurs);
+    context.machine->pause(kWait);
+    const auto bytes = window.bytes();
+    const auto changed = std::ranges::find_if(bytes, [](std::byte byte) { return byte != kOurs; });
+    if (changed == bytes.end()) {
+      return {Level::kPass, "a write that came after the fence changed nothing", {}};
+    }
+    return {Level::kFail,
+            fmt::format("a late write changed byte {} behind a fence", changed - bytes.begin()),
+            "set rdma.mode = \"off\" and report this"};
+  }
+};
+
+}  // namespace
+
+void add_fence_checks(Checks& checks) {
+  checks.push_back(std::make_unique<KeysCheck>());
+  checks.push_back(std::make_unique<OtherNicCheck>());
+  checks.push_back(std::make_unique<LateWriteCheck>());
+}
+
+}  // namespace s3rdmafs::daemon::doctor

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The object that the later checks read, and what the server makes of its name and its versions.
+#include <algorithm>
+#include <utility>
+
+#include "daemon/await.h"
+#include "daemon/doctor/checks.h"
+#include "daemon/doctor/context.h"
+#include "daemon/doctor/probes/transfers.h"
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::daemon::doctor {
+namespace {
+
+Result<s3::ListPage> list(Context& context, const std::string& prefix,
+                          const std::string& delimiter) {
+  return await<Result<s3::ListPage>>([&](auto done) {
+    context.http->list({.prefix = prefix, .delimiter = delimiter, .continuation_token = {}},
+                       context.clock.now() + kQuestionTimeout, std::move(done));
+  });
+}
+
+class TestObjectCheck final : public Check {
+ public:
+  std::string_view name() const override { return "test object"; }
+  std::string_view needs() const override { return "RDMA fabric"; }
+  Finding run(Context& context) override {
+    auto memory = TestMemory::create(*context.fabric, context.test_bytes);
+    if (!memory) {
+      return {Level::kFail, memory.error().detail, "raise the locked-memory limit (ulimit -l)"};
+    }
+    context.memory = std::move(*memory);
+    context.memory->expect_other_bytes();
+    std::string why = "the mount is read-only";
+    if (context.config().write.mode != config::WriteMode::kOff) {
+      const std::string key = random_key(context);
+      const s3::PutOutcome stored = put(context, *context.http, key);
+      if (stored.etag) {
+        context.object = s3::ObjectInfo{
+            .key = key, .etag = *stored.etag, .size_bytes = context.test_bytes, .modified = {}};
+        context.may_write = true;
+        return {Level::kPass, "written by HTTP: " + key, {}};
+      }
+      if (stored.etag.error().code != ErrorCode::kAccessDenied) {
+        return {Level::kFail, stored.etag.error().detail, "the server's log says why"};
+      }
+      context.written.clear();  // refused: it is not there, and we might not remove it either
+      why = "the key may not write";
+    }
+    return use_existing(context, why);
+  }
+
+ private:
+  static Finding use_existing(Context& context, const std::string& why) {
+    const auto page = list(context, context.config().bucket.prefix, {});
+    if (!page) return {Level::kFail, page.error().detail, "the server's log says why"};
+    const auto largest = std::ranges::max_element(page->objects, {}, &s3::ObjectInfo::size_bytes);
+    if (largest == page->objects.end() || largest->size_bytes == 0) {
+      return {Level::kNote, why + ", and no object has bytes: moving data was not tested",
+              "put an object into the bucket and run doctor again"};
+    }
+    context.object = *largest;
+    std::vector<std::byte>& expected = context.memory->expected();
+    expected.resize(std::min<std::uint64_t>(expected.size(), largest->size_bytes));
+    if (const GetResult got = get(context, *context.http, context.memory->landing(expected.size()));
+        !got) {
+      return {Level::kFail, got.error().error.detail, "the key needs s3:GetObject"};
+    }
+    const auto bytes = context.memory->landing(expected.size()).bytes();
+    std::ranges::copy(bytes, expected.begin());
+    return {Level::kPass,
+            fmt::format("{}: '{}' is used, {} bytes of it; writing was not tested", why,
+                        largest->key, expected.size()),
+            {}};
+  }
+};
+
+// A server that ignores the delimiter sends all keys at any depth for each directory, or a mount
+// sees no directories at all.
+class ListingCheck final : public Check {
+ public:
+  std::string_view name() const override { return "listing"; }
+  std::string_view needs() const override { return "test object"; }
+  Finding run(Context& context) override {
+    const std::string& prefix = context.config().bucket.prefix;
+    // Our own object is found whatever else there is.
+    const auto page =
+        list(context, context.may_write ? prefix + std::string(kTestFolder) : prefix, "/");
+    if (!page) return {Level::kFail, page.error().detail, "the server's log says why"};
+    const auto deep = std::ranges::find_if(page->objects, [&prefix](const s3::ObjectInfo& object) {
+      const std::size_t slash = object.key.find('/', prefix.size());
+      return slash != std::string::npos && slash + 1 < object.key.size();
+    });
+    if (deep != page->objects.end()) {
+      return {Level::kFail,
+              fmt::format("the server ignores the delimiter of a listing: it lists '{}' as if '{}' "
+                          "were no directory",
+                          deep->key, deep->key.substr(0, deep->key.find('/', prefix.size()))),
+              "ask its vendor for ListObjectsV2 with delimiter; directories need it"};
+    }
+    const std::string folder = prefix + std::string(kTestFolder) + "/";
+    if (context.may_write &&
+        std::ranges::find(page->common_prefixes, folder) == page->common_prefixes.end()) {
+      return {
+          Level::kFail,
+          fmt::format("a listing lacks the common prefix '{}', below which an object is", folder),
+          "ask its vendor for ListObjectsV2 with delimiter; directories need it"};
+    }
+    return {Level::kPass,
+            fmt::format("by delimiter: {} objects, {} directories", page->objects.size(),
+                        page->common_prefixes.size()),
+            {}};
+  }
+};
+
+// Same size, same second: what an ETag made of time and size does not notice.
+class EtagCheck final : public Check {
+ public:
+  std::string_view name() const override { return "ETags"; }
+  std::string_view needs() const override { return "test object"; }
+  Finding run(Context& context) override {
+    if (!context.may_write) return {Level::kSkipped, "because nothing may be written", {}};
+    context.memory->expect_other_bytes();
+    const s3::PutOutcome stored = put(context, *context.http, context.object->key);
+    if (!stored.etag) {
+      return {Level::kFail, "overwriting: " + stored.etag.error().detail,
+              "the key needs s3:PutObject, and the server must let objects be replaced"};
+    }
+    const std::string before = std::exchange(context.object->etag, *stored.etag);
+    if (before != *stored.etag) {
+      return {Level::kPass, "another after the test object was overwritten", {}};
+    }
+    Finding weak{Level::kDegraded,
+                 fmt::format("ETags look weak: the test object has the ETag {} before and after it "
+                             "was overwritten",
+                             before),
+                 "do not overwrite objects that are read meanwhile: old bytes may be read"};
+    weak.evidence = toml::table{{"etag", before}};
+    return weak;
+  }
+};
+
+}  // namespace
+
+void add_test_object_checks(Checks& checks) {
+  checks.push_back(std::make_unique<TestObjectCheck>());
+  checks.push_back(std::make_unique<ListingCheck>());
+  checks.push_back(std::make_unique<EtagCheck>());
+}
+
+}  // namespace s3rdmafs::daemon::doctor

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/doctor/probes/load.h"
+
+#include <sys/resource.h>
+
+#include "daemon/doctor/context.h"
+#include "s3rdmafs/base/mutex.h"
+
+namespace s3rdmafs::daemon::doctor {
+namespace {
+
+double cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/// The requests under way, and what became of the others.
+class Flight {
+ public:
+  /// Waits for room. False after a failure.
+  [[nodiscard]] bool take_off(unsigned in_flight_max) {
+    const MutexLock lock(mutex_);
+    while (in_flight_ >= in_flight_max) changed_.wait_until(mutex_, next_look());
+    if (failures_ > 0) return false;
+    ++in_flight_;
+    return true;
+  }
+  void land(bool is_good) {
+    const MutexLock lock(mutex_);
+    --in_flight_;
+    ++(is_good ? good_ : failures_);
+    changed_.notify_all();  // under the lock: the waiter's frame, and this, may be gone after it
+  }
+  /// Waits for all, each of which its own deadline bounds.
+  void wait() {
+    const MutexLock lock(mutex_);
+    while (in_flight_ > 0) changed_.wait_until(mutex_, next_look());
+  }
+  [[nodiscard]] unsigned good() const {
+    const MutexLock lock(mutex_);
+    return good_;
+  }
+  [[nodiscard]] unsigned failures() const {
+    const MutexLock lock(mutex_);
+    return failures_;
+  }
+
+ private:
+  static Deadline next_look() { return std::chrono::steady_clock::now() + std::chrono::seconds(1); }
+
+  mutable Mutex mutex_;  // leaf
+  CondVar changed_;
+  unsigned in_flight_ GUARDED_BY(mutex_) = 0;
+  unsigned good_ GUARDED_BY(mutex_) = 0;
+  unsigned failures_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace
+
+LoadResult run_load(Context& context, const ReadPath& path, Load load,
+                    std::chrono::milliseconds time) {
+  Flight flight;
+  const auto begin = context.clock.now();
+  const double cpu_before = cpu_seconds();
+  const std::size_t places = path.memory.landing_bytes() / load.request_bytes;
+  std::size_t number = 0;
+  while (context.clock.now() < begin + time && flight.take_off(load.in_flight)) {
+    const std::size_t offset = number++ % places * load.request_bytes;
+    path.store.get({.key = context.object->key,
+                    .etag = context.object->etag,
+                    .offset_bytes = 0,
+                    .window = path.memory.landing(load.request_bytes, offset)},
+                   context.clock.now() + kQuestionTimeout,
+                   [&flight](const GetResult& got) { flight.land(got.has_value()); });
+  }
+  flight.wait();
+  return {.bytes = std::uint64_t{flight.good()} * load.request_bytes,
+          .failures = flight.failures(),
+          .seconds = std::chrono::duration<double>(context.clock.now() - begin).count(),
+          .cpu_seconds = cpu_seconds() - cpu_before};
+}
+
+}  // namespace s3rdmafs::daemon::doctor
