@@ -4,24 +4,52 @@
 
 #include <unistd.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <optional>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 namespace s3rdmafs::fuse {
+namespace {
+
+/// The number after `label` in one of /proc's files of lines "label<white space>number".
+std::optional<std::uint64_t> number_in(const std::filesystem::path& file, std::string_view label) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(label)) continue;
+    std::istringstream rest(line.substr(label.size()));
+    std::uint64_t number = 0;
+    if (rest >> number) return number;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 vfs::ProcessId process_of(fuse_req_t request) {
   const auto thread = fuse_req_ctx(request)->pid;
   if (thread == 0) return 0;
-  std::ifstream status("/proc/" + std::to_string(thread) + "/status");
-  constexpr std::string_view kGroup = "Tgid:";
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(kGroup)) return std::stoll(line.substr(kGroup.size()));
-  }
-  return thread;
+  const auto group = number_in("/proc/" + std::to_string(thread) + "/status", "Tgid:");
+  return group ? static_cast<vfs::ProcessId>(*group) : thread;
 }
 
 bool is_running(vfs::ProcessId process) {
   return ::access(("/proc/" + std::to_string(process)).c_str(), F_OK) == 0;
+}
+
+// fdinfo and not fd: to follow a link of the latter could be a request to this very mount.
+bool has_descriptor(vfs::ProcessId process, vfs::Ino ino) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::directory_iterator at("/proc/" + std::to_string(process) + "/fdinfo", error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    if (number_in(at->path(), "ino:") == ino) return true;
+  }
+  return false;
 }
 
 }  // namespace s3rdmafs::fuse

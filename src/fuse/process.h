@@ -12,4 +12,8 @@ namespace s3rdmafs::fuse {
 
 [[nodiscard]] bool is_running(vfs::ProcessId process);
 
+/// Whether a process has a descriptor of a file with this inode number. False where the kernel does
+/// not tell: before Linux 5.14, of a process that we may not look at, or that is ending.
+[[nodiscard]] bool has_descriptor(vfs::ProcessId process, vfs::Ino ino);
+
 }  // namespace s3rdmafs::fuse

@@ -30,8 +30,11 @@
 
 namespace s3rdmafs::upload {
 
-Uploader::Uploader(const Context& context, std::string key)
-    : context_(context), key_(std::move(key)) {
+Uploader::Uploader(const Context& context, std::string key, Start start)
+    : context_(context),
+      key_(std::move(key)),
+      stored_(start == Start::kStored),
+      only_if_absent_(start == Start::kIfAbsent) {
   context_.metrics.in_progress.add(1);
 }
 
@@ -54,6 +57,16 @@ bool Uploader::has_failed() const {
 bool Uploader::is_stored() const {
   const MutexLock lock(mutex_);
   return stored_;
+}
+
+std::string Uploader::stored_etag() const {
+  const MutexLock lock(mutex_);
+  return stored_etag_;
+}
+
+bool Uploader::stores_if_absent() const {
+  const MutexLock lock(mutex_);
+  return only_if_absent_ && is_single_put();
 }
 
 Deadline Uploader::request_deadline() const {
@@ -122,6 +135,14 @@ void Uploader::finish(Done<void> done) {
   advance();
 }
 
+void Uploader::give_up(Error error) {
+  {
+    const MutexLock lock(mutex_);
+    if (!stored_) fail_with(std::move(error));
+  }
+  advance();
+}
+
 void Uploader::discard(Done<void> done) {
   {
     const MutexLock lock(mutex_);
@@ -162,7 +183,7 @@ bool Uploader::is_single_put() const {
 }
 
 Uploader::Action Uploader::next_action() {
-  if (is_stopped()) return give_up();
+  if (is_stopped()) return next_when_stopped();
   if (Action action = next_for_append()) return action;
   if (Action action = next_for_parts()) return action;
   return next_for_finish();
@@ -216,7 +237,9 @@ Uploader::Action Uploader::next_for_finish() {
     if (filling_.length > 0) {
       body = {.window = filling_.buffer.window(filling_.length), .crc64nvme = filling_.crc64nvme};
     }
-    return [self = shared_from_this(), body] { self->send_put(body); };
+    return [self = shared_from_this(), body, only_if_absent = only_if_absent_] {
+      self->send_put(body, only_if_absent);
+    };
   }
   if (filling_.buffer) {
     ready_.push_back(std::make_shared<Part>(std::exchange(filling_, {})));
@@ -244,7 +267,7 @@ Uploader::Action Uploader::answer_all(Result<void> outcome) {
 
 // The error is told only when nothing can happen any more: who then looks at the server finds what
 // will stay there.
-Uploader::Action Uploader::give_up() {
+Uploader::Action Uploader::next_when_stopped() {
   const Result<void> outcome = discarded_ ? Result<void>() : std::unexpected(*error_);
   if (append_ && !taking_) {
     Append append = *std::exchange(append_, std::nullopt);
@@ -340,29 +363,46 @@ void Uploader::send_part(const std::shared_ptr<Part>& part) {
                               });
 }
 
-void Uploader::send_put(s3::PutBody body) {
-  context_.writer.put(
-      key_, body, /*only_if_absent=*/false, request_deadline(),
-      [self = shared_from_this(), length = body.window.length](s3::PutOutcome outcome) {
-        if (outcome.etag) self->count(outcome.path, length);
-        Part rests;
-        {
-          const MutexLock lock(self->mutex_);
-          --self->requests_;
-          self->finishing_ = false;
-          if (outcome.etag) {
-            self->stored_ = true;
-          } else {
-            self->fail_with(std::move(outcome.etag.error()));
-          }
-          if (outcome.late_read_possible) {
-            rests = std::exchange(self->filling_, {});
-            rests.buffer.let_rest();
-            self->sealed_ = true;
-          }
-        }
-        self->advance();
-      });
+// A server that does not know the condition is asked without it: who began the object saw shortly
+// before that the key was absent, which is all that such a server lets anybody know.
+void Uploader::on_put_failed(Error error, bool may_drop_condition) {
+  if (may_drop_condition &&
+      (error.code == ErrorCode::kUnsupported || error.code == ErrorCode::kInvalidArgument)) {
+    only_if_absent_ = false;
+    return;
+  }
+  if (error.code == ErrorCode::kExists) {
+    error = {ErrorCode::kStale, "'" + key_ + "': another client stored it meanwhile"};
+  }
+  fail_with(std::move(error));
+}
+
+void Uploader::send_put(s3::PutBody body, bool only_if_absent) {
+  context_.writer.put(key_, body, only_if_absent, request_deadline(),
+                      [self = shared_from_this(), length = body.window.length,
+                       only_if_absent](s3::PutOutcome outcome) {
+                        if (outcome.etag) self->count(outcome.path, length);
+                        Part rests;
+                        {
+                          const MutexLock lock(self->mutex_);
+                          --self->requests_;
+                          self->finishing_ = false;
+                          if (outcome.etag) {
+                            self->stored_ = true;
+                            self->only_if_absent_ = false;
+                            self->stored_etag_ = std::move(*outcome.etag);
+                          } else {
+                            self->on_put_failed(std::move(outcome.etag.error()),
+                                                only_if_absent && !outcome.late_read_possible);
+                          }
+                          if (outcome.late_read_possible) {
+                            rests = std::exchange(self->filling_, {});
+                            rests.buffer.let_rest();
+                            self->sealed_ = true;
+                          }
+                        }
+                        self->advance();
+                      });
 }
 
 void Uploader::send_complete(std::vector<s3::UploadedPart> parts) {
@@ -381,6 +421,8 @@ void Uploader::send_complete(std::vector<s3::UploadedPart> parts) {
                                       if (etag) {
                                         self->upload_id_.clear();
                                         self->stored_ = self->sealed_ = true;
+                                        self->only_if_absent_ = false;
+                                        self->stored_etag_ = *etag;
                                       } else {
                                         self->fail_with(etag.error());
                                       }

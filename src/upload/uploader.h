@@ -46,7 +46,14 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
     std::chrono::milliseconds request_timeout;  ///< of one request, with its retries
   };
 
-  Uploader(const Context& context, std::string key);
+  /// What its key has when it begins, as far as whoever begins it knows.
+  enum class Start {
+    kReplacing,  ///< anything: the object takes its place
+    kIfAbsent,   ///< nothing: where another client stored something since, finish() fails
+    kStored,     ///< an empty object, which is as good as stored until bytes come
+  };
+
+  Uploader(const Context& context, std::string key, Start start = Start::kReplacing);
   ~Uploader();
 
   /// Takes bytes at the object's end. Those that find no room in a buffer are copied and wait for
@@ -60,7 +67,13 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   /// Makes the object visible with the bytes so far. Costs nothing where they are already. An
   /// object that still fits one part may be appended to afterwards, and be finished again; a larger
   /// one is complete for good, since S3 cannot append.
+  /// Errors: those of the writer; kStale: it began with kIfAbsent, the object was one part, and the
+  /// server says that the key has another client's object by now.
   void finish(Done<void> done);
+
+  /// As if a request had failed with `error`: nothing more of it becomes visible, and whoever
+  /// finishes it is told. Nothing, where all of it is stored.
+  void give_up(Error error);
 
   /// The object is not wanted: nothing more of it becomes visible, bytes appended from now on are
   /// dropped. `done` when no request of it is under way; what was finished before stays.
@@ -74,6 +87,10 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   [[nodiscard]] bool has_failed() const;
   /// Whether all bytes so far are visible.
   [[nodiscard]] bool is_stored() const;
+  /// Of the version that the last finish() stored; empty before.
+  [[nodiscard]] std::string stored_etag() const;
+  /// Whether the next finish() is one PUT, which says itself that the key must be absent.
+  [[nodiscard]] bool stores_if_absent() const;
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
 
  private:
@@ -98,7 +115,7 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   [[nodiscard]] Action next_for_parts() REQUIRES(mutex_);
   [[nodiscard]] Action next_for_finish() REQUIRES(mutex_);
   [[nodiscard]] Action answer_all(Result<void> outcome) REQUIRES(mutex_);
-  [[nodiscard]] Action give_up() REQUIRES(mutex_);
+  [[nodiscard]] Action next_when_stopped() REQUIRES(mutex_);
 
   /// Copies what fits into the part that is filling; how much that was.
   std::size_t fill(std::span<const std::byte> bytes) REQUIRES(mutex_);
@@ -112,7 +129,8 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   void send_take(std::size_t size_bytes, Deadline deadline);
   void send_create();
   void send_part(const std::shared_ptr<Part>& part);
-  void send_put(s3::PutBody body);
+  void send_put(s3::PutBody body, bool only_if_absent);
+  void on_put_failed(Error error, bool may_drop_condition) REQUIRES(mutex_);
   void send_complete(std::vector<s3::UploadedPart> parts);
 
   const Context context_;
@@ -130,8 +148,10 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   bool taking_ GUARDED_BY(mutex_) = false;
   bool creating_ GUARDED_BY(mutex_) = false;
   bool finishing_ GUARDED_BY(mutex_) = false;  ///< the put or completion is under way
-  bool stored_ GUARDED_BY(mutex_) = false;     ///< what was appended so far is visible
-  bool sealed_ GUARDED_BY(mutex_) = false;     ///< and cannot be begun again
+  bool stored_ GUARDED_BY(mutex_);             ///< what was appended so far is visible
+  std::string stored_etag_ GUARDED_BY(mutex_);
+  bool only_if_absent_ GUARDED_BY(mutex_);  ///< the PUT must not replace anything
+  bool sealed_ GUARDED_BY(mutex_) = false;  ///< and cannot be begun again
   bool discarded_ GUARDED_BY(mutex_) = false;
   std::optional<Error> error_ GUARDED_BY(mutex_);
   std::vector<Done<void>> finishers_ GUARDED_BY(mutex_);

@@ -53,8 +53,12 @@ Uploads::Uploads(std::unique_ptr<cache::Arena> arena, s3::ObjectWriter& writer, 
 
 Uploads::~Uploads() = default;
 
-std::shared_ptr<Uploader> Uploads::begin(std::string key) {
-  return std::make_shared<Uploader>(context_, std::move(key));
+std::shared_ptr<Uploader> Uploads::begin(std::string key, Uploader::Start start) {
+  return std::make_shared<Uploader>(context_, std::move(key), start);
+}
+
+Deadline Uploads::request_deadline() const {
+  return context_.clock.now() + context_.request_timeout;
 }
 
 void Uploads::shut_down(Deadline deadline) {

@@ -38,7 +38,11 @@ class Uploads {
   ~Uploads();
 
   /// A new object, empty so far. The Uploader must be gone before this.
-  [[nodiscard]] std::shared_ptr<Uploader> begin(std::string key);
+  [[nodiscard]] std::shared_ptr<Uploader> begin(
+      std::string key, Uploader::Start start = Uploader::Start::kReplacing);
+
+  /// By when a request must have ended that begins now.
+  [[nodiscard]] Deadline request_deadline() const;
 
   /// Ends every wait for a buffer, and gives the aborts under way until `deadline`. Before the
   /// store is shut down. Blocks.

@@ -64,8 +64,15 @@ struct CreatedFile {
   OpenFile file;
 };
 
-/// Who opened a file for writing; vfs/ only keeps it.
+/// Who opened a file for writing; vfs/ only keeps it. 0: not known.
 using ProcessId = std::int64_t;
+
+/// How open(2) makes a file.
+struct Creation {
+  bool is_exclusive = false;  ///< O_EXCL
+  bool truncates = false;     ///< O_TRUNC: what is there is to be replaced
+  bool writes = true;         ///< false: O_RDONLY, which reads what is there
+};
 
 /// POSIX over keys: names, inodes, directories and open files of one bucket (or a prefix of it).
 /// Knows no FUSE and no network. Thread-safe; `done` rules as in base/callback.h.
@@ -146,26 +153,32 @@ class FileSystem {
   /// What was written and not yet synced is made visible in the background.
   void release(std::uint64_t handle);
 
-  /// Makes a file and opens it for writing. Errors: kExists if `exclusive` and it is there, kStale
-  /// if it is there otherwise (look the name up, and open it), kIsDirectory, kBusy.
-  void create(Ino parent, std::string_view name, bool exclusive, ProcessId process,
-              Deadline deadline, Done<CreatedFile> done);
+  /// Makes a file and opens it for writing. Whether it is there, the store is asked, unless
+  /// `how.truncates`. Errors: kExists if `how.is_exclusive` and it is there, kStale if it is there
+  /// otherwise (look the name up, and open it), kIsDirectory, kBusy.
+  void create(Ino parent, std::string_view name, Creation how, ProcessId process, Deadline deadline,
+              Done<CreatedFile> done);
   /// Opens a file to write it anew. Errors: kStale always for a version: its name now stands for an
   /// inode that can be written; look it up and open that. kSequentialOnly without `truncate`, but
-  /// for an empty file. kBusy: another handle writes it.
-  [[nodiscard]] Result<OpenFile> open_to_write(Ino ino, bool truncate, ProcessId process);
-  /// Appends. Errors: as upload::Uploader::append; kBusy where another handle took the name since.
+  /// for a file that is empty by the store's word. kBusy: another handle writes it, or the name was
+  /// written between the process's lookup and this.
+  void open_to_write(Ino ino, bool truncate, ProcessId process, Deadline deadline,
+                     Done<OpenFile> done);
+  /// Appends. Errors: as upload::Uploader::append; kBusy where another handle took the name since;
+  /// kStale where it has put another version there.
   void write(std::uint64_t handle, std::uint64_t offset_bytes, std::span<const std::byte> bytes,
              Deadline deadline, Done<void> done);
-  /// Makes what was written visible. Errors: the first that any write of it met.
+  /// Makes what was written visible. Errors: the first that any write of it met; kStale: another
+  /// client changed what this handle found absent or empty, or what it stored before.
   void sync(std::uint64_t handle, Done<void> done);
   /// Who opened a handle for writing; nothing for other handles.
   [[nodiscard]] std::optional<ProcessId> opener(std::uint64_t handle) const;
 
-  /// To nothing, or to the size it has. Errors: kSequentialOnly for another size; kStale after
-  /// success where the file is a new inode now.
+  /// To nothing, or to the size it has by the store's word. Errors: kSequentialOnly for another
+  /// size; kStale after success where the file is a new inode now, or before it where it was one
+  /// already.
   void truncate(Ino ino, std::uint64_t size_bytes, Deadline deadline, Done<void> done);
-  /// Also a file that is being written: nothing more of it becomes visible.
+  /// Also a file that is open for writing: nothing more of it becomes visible.
   void unlink(Ino parent, std::string_view name, Deadline deadline, Done<void> done);
   /// Stores the empty object "name/". Errors: kExists.
   void make_directory(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);

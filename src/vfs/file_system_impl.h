@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,6 +36,10 @@ namespace s3rdmafs::vfs {
   return fail(ErrorCode::kInvalidArgument, "no open handle " + std::to_string(handle));
 }
 
+[[nodiscard]] inline std::unexpected<Error> read_only() {
+  return fail(ErrorCode::kReadOnly, "the mount is read-only: write.mode is \"off\"");
+}
+
 class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(s3::ObjectStore& store, cache::ReadCache& cache, const Clock& clock,
@@ -58,11 +63,12 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
             Done<cache::PinnedBytes> done);
   void release(std::uint64_t handle);
 
-  // In file_system_write.cc.
+  // In file_system_write.cc and file_system_names.cc.
   bool is_writable() const { return writing_.has_value(); }
-  void create(Ino parent, std::string_view name, bool exclusive, ProcessId process,
-              Deadline deadline, Done<CreatedFile> done);
-  Result<OpenFile> open_to_write(Ino ino, bool truncate, ProcessId process);
+  void create(Ino parent, std::string_view name, Creation how, ProcessId process, Deadline deadline,
+              Done<CreatedFile> done);
+  void open_to_write(Ino ino, bool truncate, ProcessId process, Deadline deadline,
+                     Done<OpenFile> done);
   void write(std::uint64_t handle, std::uint64_t offset_bytes, std::span<const std::byte> bytes,
              Deadline deadline, Done<void> done);
   void sync(std::uint64_t handle, Done<void> done);
@@ -95,8 +101,23 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   // In file_system_write.cc.
   void release_written(std::uint64_t handle);
   void finish(const std::shared_ptr<WrittenFile>& file, Done<void> done);
-  void create_if_absent(const std::shared_ptr<WrittenFile>& file, bool exclusive,
+  /// The turn of one finish(): asks whether what is to be replaced is still there.
+  void confirm_and_store(const std::shared_ptr<WrittenFile>& file, Done<void> done);
+  void store(const std::shared_ptr<WrittenFile>& file, Done<void> done);
+  void create_if_absent(const std::shared_ptr<WrittenFile>& file, Creation how, ProcessId process,
                         Result<NameAnswer> answer, Done<CreatedFile> done);
+  /// The name stands for a file that this process may open for writing. Errors: kStale, so that the
+  /// kernel looks the name up; kBusy.
+  Result<OpenFile> reserve(const std::string& key, ProcessId process, WrittenFile::Base base);
+  Result<OpenFile> reserve_if_empty(Ino ino, const std::string& etag, ProcessId process,
+                                    const std::string& key, Result<s3::ObjectInfo> there);
+  void truncate_version(Ino ino, const s3::ObjectInfo& known, std::uint64_t size_bytes,
+                        Result<s3::ObjectInfo> there, Deadline deadline, Done<void> done);
+  /// One after the other; `done` when nothing of them is under way.
+  void discard_all(std::vector<std::shared_ptr<WrittenFile>> files, Done<void> done);
+  /// Runs a change of an open file's bytes with its name standing for it; see write().
+  void change(const std::shared_ptr<WrittenFile>& file,
+              std::move_only_function<void(Done<void>)> how, Done<void> done);
   void store_empty(std::string key, Deadline deadline, Done<void> done);
   void remove_key(const std::string& key, const std::string& name_key, Deadline deadline,
                   Done<void> done);

@@ -19,14 +19,11 @@
 
 #include "s3rdmafs/base/log.h"
 #include "vfs/file_system_impl.h"
-#include "vfs/key_path.h"
 
 namespace s3rdmafs::vfs {
 namespace {
 
-std::unexpected<Error> read_only() {
-  return fail(ErrorCode::kReadOnly, "the mount is read-only: write.mode is \"off\"");
-}
+using Start = upload::Uploader::Start;
 
 }  // namespace
 
@@ -38,59 +35,104 @@ void FileSystem::Impl::changed(const std::string& key) {
 
 // Open, write, sync, close
 
-void FileSystem::Impl::create(Ino parent, std::string_view name, bool exclusive, ProcessId process,
+void FileSystem::Impl::create(Ino parent, std::string_view name, Creation how, ProcessId process,
                               Deadline deadline, Done<CreatedFile> done) {
   if (!writing_) return done(read_only());
   const Result<std::string> key = child_key(parent, name);
   if (!key) return done(std::unexpected(key.error()));
-  auto begun = written_->begin(*key);
+  const Start start = how.truncates ? Start::kReplacing : Start::kIfAbsent;
+  auto begun = written_->begin(*key, process, {.start = start});
   if (!begun) return done(std::unexpected(begun.error()));
   const std::shared_ptr<WrittenFile> file = *begun;
   // Of two that reach this point for one name, begin() has stopped one, unless the other waited for
   // longer than a reservation lives.
   if (!file->claim(process)) return done(fail(ErrorCode::kBusy, "'" + *key + "' is being made"));
-  if (exclusive) changed(*key);  // so that the store is asked, not the cache
+  if (!how.truncates) changed(*key);  // so that the store is asked, not the cache
   resolver_->resolve(*key, deadline,
-                     [self = shared_from_this(), file, exclusive,
+                     [self = shared_from_this(), file, how, process,
                       done = std::move(done)](Result<NameAnswer> answer) mutable {
-                       self->create_if_absent(file, exclusive, std::move(answer), std::move(done));
+                       self->create_if_absent(file, how, process, std::move(answer),
+                                              std::move(done));
                      });
 }
 
-void FileSystem::Impl::create_if_absent(const std::shared_ptr<WrittenFile>& file, bool exclusive,
-                                        Result<NameAnswer> answer, Done<CreatedFile> done) {
+void FileSystem::Impl::create_if_absent(const std::shared_ptr<WrittenFile>& file, Creation how,
+                                        ProcessId process, Result<NameAnswer> answer,
+                                        Done<CreatedFile> done) {
   if (answer && !answer->node) {
     const Entry entry = give_to_kernel(file->node(), clock_.now());
     return done(CreatedFile{.entry = entry, .file = {.handle = written_->open(file)}});
   }
-  written_->hide(*file);
-  if (!answer) return done(std::unexpected(std::move(answer.error())));
-  const std::string what = "'" + file->key() + "' is there already";
-  if (answer->node->is_directory) return done(fail(ErrorCode::kIsDirectory, what));
-  done(fail(exclusive ? ErrorCode::kExists : ErrorCode::kStale, what));
+  const auto refuse = [&](ErrorCode code) {
+    written_->hide(*file);
+    done(fail(code, "'" + file->key() + "' is there already"));
+  };
+  if (!answer) {
+    written_->hide(*file);
+    return done(std::unexpected(std::move(answer.error())));
+  }
+  if (answer->node->is_directory) return refuse(ErrorCode::kIsDirectory);
+  if (how.is_exclusive) return refuse(ErrorCode::kExists);
+  const s3::ObjectInfo& there = answer->node->object;
+  const bool may_be_written = how.truncates || there.size_bytes == 0;
+  if (!how.writes || !may_be_written) return refuse(ErrorCode::kStale);
+  // The kernel tries again once, so the file must be there for it to open then.
+  file->reserve(process, clock_.now(),
+                how.truncates ? WrittenFile::Base{}
+                              : WrittenFile::Base{.start = Start::kStored, .etag = there.etag});
+  done(fail(ErrorCode::kStale, "'" + file->key() + "' is there already"));
 }
 
-Result<OpenFile> FileSystem::Impl::open_to_write(Ino ino, bool truncate, ProcessId process) {
-  if (!writing_) return read_only();
+void FileSystem::Impl::open_to_write(Ino ino, bool truncate, ProcessId process, Deadline deadline,
+                                     Done<OpenFile> done) {
+  if (!writing_) return done(read_only());
   const std::optional<Inode> inode = inodes_.find(ino);
-  if (!inode) return no_such_inode(ino);
+  if (!inode) return done(no_such_inode(ino));
   const Node& node = inode->node;
   const std::string& key = node.object.key;
-  if (node.is_directory) return fail(ErrorCode::kIsDirectory, "'" + key + "' is a directory");
-  if (node.written) {
-    if (written_->find(key) != node.written) {
-      return fail(ErrorCode::kStale, "'" + key + "' is no longer being written");
-    }
-    if (!node.written->claim(process)) {
-      return fail(ErrorCode::kBusy, "'" + key + "' is being written already");
-    }
-    return OpenFile{.handle = written_->open(node.written)};
+  if (node.is_directory) {
+    return done(fail(ErrorCode::kIsDirectory, "'" + key + "' is a directory"));
   }
-  if (!truncate && node.object.size_bytes > 0) {
+  if (node.written) {
+    const bool is_current = written_->find(key) == node.written;
+    if (is_current && node.written->claim(process)) {
+      return done(OpenFile{.handle = written_->open(node.written)});
+    }
+    // Also where it was written and closed since the kernel found it for this very process: that it
+    // looks again was spent on the reservation.
+    if (is_current || node.written->process() == process) {
+      return done(fail(ErrorCode::kBusy, "'" + key + "' is being written already"));
+    }
+  }
+  if (truncate) return done(reserve(key, process, {}));
+  // What is known of its size may be old: the store is asked, so that no bytes are replaced.
+  const std::string known_etag = node.object.etag;
+  store_.head(key, deadline,
+              [self = shared_from_this(), ino, known_etag, process, key,
+               done = std::move(done)](Result<s3::ObjectInfo> there) mutable {
+                done(self->reserve_if_empty(ino, known_etag, process, key, std::move(there)));
+              });
+}
+
+Result<OpenFile> FileSystem::Impl::reserve_if_empty(Ino ino, const std::string& etag,
+                                                    ProcessId process, const std::string& key,
+                                                    Result<s3::ObjectInfo> there) {
+  const bool is_gone = !there && there.error().code == ErrorCode::kNotFound;
+  if (!there && !is_gone) return std::unexpected(std::move(there.error()));
+  if (is_gone || there->etag != etag) on_stale(ino, key);
+  if (is_gone) return fail(ErrorCode::kStale, "'" + key + "' is no longer there");
+  if (there->size_bytes > 0) {
     return fail(ErrorCode::kSequentialOnly,
                 "'" + key + "' has bytes: it can only be written anew (O_TRUNC)");
   }
-  if (const auto begun = written_->begin(key); !begun) return std::unexpected(begun.error());
+  return reserve(key, process, {.start = Start::kStored, .etag = there->etag});
+}
+
+Result<OpenFile> FileSystem::Impl::reserve(const std::string& key, ProcessId process,
+                                           WrittenFile::Base base) {
+  if (const auto begun = written_->begin(key, process, std::move(base)); !begun) {
+    return std::unexpected(begun.error());
+  }
   return fail(ErrorCode::kStale, "'" + key + "' is to be written through another inode");
 }
 
@@ -98,29 +140,75 @@ void FileSystem::Impl::write(std::uint64_t handle, std::uint64_t offset_bytes,
                              std::span<const std::byte> bytes, Deadline deadline, Done<void> done) {
   const std::shared_ptr<WrittenFile> file = written_ ? written_->find(handle) : nullptr;
   if (!file) return done(no_such_handle(handle));
-  const bool is_again = file->is_stored();  // after a sync, when its name stands for a version
+  change(
+      file,
+      [file, offset_bytes, bytes, deadline](Done<void> then) {
+        file->append(offset_bytes, bytes, deadline, std::move(then));
+      },
+      std::move(done));
+}
+
+// After a sync the name stands for a version; while there is something to be stored again, for the
+// file. Where the change is refused, the version is still what there is. A file that was removed
+// has no name.
+void FileSystem::Impl::change(const std::shared_ptr<WrittenFile>& file,
+                              std::move_only_function<void(Done<void>)> how, Done<void> done) {
+  const bool is_again = file->is_stored() && file->is_wanted() && file->is_claimed();
   if (is_again) {
     if (auto shown = written_->show(file); !shown) return done(std::move(shown));
   }
-  file->append(offset_bytes, bytes, deadline,
-               [self = shared_from_this(), file, is_again,
-                done = std::move(done)](Result<void> outcome) mutable {
-                 // Refused: the version is still what there is.
-                 if (is_again && !file->is_pending()) self->written_->hide(*file);
-                 done(std::move(outcome));
-               });
+  how([self = shared_from_this(), file, is_again,
+       done = std::move(done)](Result<void> outcome) mutable {
+    if (is_again && !file->is_pending()) self->written_->hide(*file);
+    done(std::move(outcome));
+  });
 }
 
 void FileSystem::Impl::finish(const std::shared_ptr<WrittenFile>& file, Done<void> done) {
   written_->work_begins();
-  file->finish(
-      [self = shared_from_this(), file, done = std::move(done)](Result<void> outcome) mutable {
-        // Also after a failure: the name stands for what the store has.
-        self->changed(file->key());
-        self->written_->hide(*file);
-        done(std::move(outcome));
-        self->written_->work_ends();
+  auto ended = [self = shared_from_this(), file,
+                done = std::move(done)](Result<void> outcome) mutable {
+    // Also after a failure: the name stands for what the store has.
+    self->changed(file->key());
+    self->written_->hide(*file);
+    done(std::move(outcome));
+    file->end_turn();
+    self->written_->work_ends();
+  };
+  // One at a time: another would take what this one has just stored for another client's.
+  file->take_turn([self = shared_from_this(), file, ended = std::move(ended)]() mutable {
+    self->confirm_and_store(file, std::move(ended));
+  });
+}
+
+void FileSystem::Impl::confirm_and_store(const std::shared_ptr<WrittenFile>& file,
+                                         Done<void> done) {
+  std::optional<WrittenFile::Condition> condition = file->condition();
+  if (!condition) return store(file, std::move(done));
+  store_.head(
+      file->key(), writing_->uploads.request_deadline(),
+      [self = shared_from_this(), file, condition = std::move(*condition),
+       done = std::move(done)](const Result<s3::ObjectInfo>& there) mutable {
+        const bool is_absent = !there && there.error().code == ErrorCode::kNotFound;
+        const bool holds = condition.is_absent ? is_absent : there && there->etag == condition.etag;
+        if (!there && !is_absent) {
+          file->give_up(there.error());
+        } else if (!holds) {
+          file->give_up({ErrorCode::kStale, "'" + file->key() + "' was changed by another client"});
+        }
+        self->store(file, std::move(done));
       });
+}
+
+void FileSystem::Impl::store(const std::shared_ptr<WrittenFile>& file, Done<void> done) {
+  const bool is_new = !file->is_stored();
+  file->finish([self = shared_from_this(), file, is_new,
+                done = std::move(done)](Result<void> outcome) mutable {
+    if (outcome && is_new && file->is_wanted()) {
+      self->written_->supersede_others(file->key(), file.get());
+    }
+    done(std::move(outcome));
+  });
 }
 
 void FileSystem::Impl::sync(std::uint64_t handle, Done<void> done) {
@@ -138,7 +226,10 @@ std::optional<ProcessId> FileSystem::Impl::opener(std::uint64_t handle) const {
 void FileSystem::Impl::release_written(std::uint64_t handle) {
   const std::shared_ptr<WrittenFile> file = written_->release(handle);
   if (!file) return;
-  if (file->is_stored()) return file->close();
+  if (file->is_stored()) {
+    written_->hide(*file);  // an empty file that was opened and never written
+    return file->close();
+  }
   finish(file, [file](const Result<void>& outcome) {
     // Nobody else hears of it: the descriptor is gone.
     if (!outcome) spdlog::warn("'{}' was not stored: {}", file->key(), outcome.error().detail);
@@ -166,8 +257,36 @@ void FileSystem::Impl::truncate(Ino ino, std::uint64_t size_bytes, Deadline dead
   if (node.is_directory) {
     return done(fail(ErrorCode::kIsDirectory, "'" + key + "' is a directory"));
   }
-  if (node.written) return node.written->truncate(size_bytes, std::move(done));
-  if (size_bytes == node.object.size_bytes) return done({});
+  if (node.written) {
+    return change(
+        node.written,
+        [file = node.written, size_bytes](Done<void> then) {
+          file->truncate(size_bytes, std::move(then));
+        },
+        std::move(done));
+  }
+  // Success must not rest on a size that is old.
+  store_.head(key, deadline,
+              [self = shared_from_this(), ino, known = node.object, size_bytes, deadline,
+               done = std::move(done)](Result<s3::ObjectInfo> there) mutable {
+                self->truncate_version(ino, known, size_bytes, std::move(there), deadline,
+                                       std::move(done));
+              });
+}
+
+void FileSystem::Impl::truncate_version(Ino ino, const s3::ObjectInfo& known,
+                                        std::uint64_t size_bytes, Result<s3::ObjectInfo> there,
+                                        Deadline deadline, Done<void> done) {
+  const std::string& key = known.key;
+  const bool is_gone = !there && there.error().code == ErrorCode::kNotFound;
+  if (!there && !is_gone) return done(std::unexpected(std::move(there.error())));
+  const bool is_stale = is_gone || there->etag != known.etag;
+  if (is_stale) on_stale(ino, key);
+  if (is_gone) return done(fail(ErrorCode::kStale, "'" + key + "' is no longer there"));
+  if (there->size_bytes == size_bytes) {
+    return done(is_stale ? fail(ErrorCode::kStale, "'" + key + "' is another inode by now")
+                         : Result<void>());
+  }
   if (size_bytes != 0) {
     return done(fail(ErrorCode::kSequentialOnly,
                      "'" + key + "' can only be cut to nothing, or to the size it has"));
@@ -178,118 +297,21 @@ void FileSystem::Impl::truncate(Ino ino, std::uint64_t size_bytes, Deadline dead
       [self = shared_from_this(), key, done = std::move(done)](Result<void> stored) mutable {
         if (!stored) return done(std::move(stored));
         self->changed(key);
+        self->written_->supersede_others(key, nullptr);
         done(fail(ErrorCode::kStale, "'" + key + "' is now another inode"));
       });
-}
-
-// Names
-
-void FileSystem::Impl::store_empty(std::string key, Deadline deadline, Done<void> done) {
-  writing_->writer.put(std::move(key), {}, /*only_if_absent=*/false, deadline,
-                       [done = std::move(done)](s3::PutOutcome outcome) mutable {
-                         if (outcome.etag) return done({});
-                         done(std::unexpected(std::move(outcome.etag.error())));
-                       });
-}
-
-void FileSystem::Impl::remove_key(const std::string& key, const std::string& name_key,
-                                  Deadline deadline, Done<void> done) {
-  writing_->writer.remove(
-      key, deadline,
-      [self = shared_from_this(), name_key, done = std::move(done)](Result<void> removed) mutable {
-        self->changed(name_key);  // after a time-out it may be gone too
-        done(std::move(removed));
-      });
-}
-
-void FileSystem::Impl::unlink(Ino parent, std::string_view name, Deadline deadline,
-                              Done<void> done) {
-  if (!writing_) return done(read_only());
-  const Result<std::string> key = child_key(parent, name);
-  if (!key) return done(std::unexpected(key.error()));
-  const std::shared_ptr<WrittenFile> file = written_->find(*key);
-  if (!file) return remove_key(*key, *key, deadline, std::move(done));
-  // First nothing of it may be under way: a PUT that ends after the DELETE would bring it back.
-  written_->work_begins();
-  file->discard([self = shared_from_this(), file, deadline,
-                 done = std::move(done)](const Result<void>&) mutable {
-    self->written_->hide(*file);
-    self->remove_key(file->key(), file->key(), deadline, std::move(done));
-    self->written_->work_ends();
-  });
-}
-
-void FileSystem::Impl::make_directory(Ino parent, std::string_view name, Deadline deadline,
-                                      Done<Entry> done) {
-  if (!writing_) return done(read_only());
-  const Result<std::string> key = child_key(parent, name);
-  if (!key) return done(std::unexpected(key.error()));
-  if (directory_prefix(*key).size() > kKeyBytesMax) {
-    return done(fail(ErrorCode::kInvalidArgument, "no key can have this name"));
-  }
-  if (written_->find(*key)) return done(fail(ErrorCode::kExists, "'" + *key + "' is a file"));
-  resolver_->resolve(*key, deadline,
-                     [self = shared_from_this(), key = *key, deadline,
-                      done = std::move(done)](Result<NameAnswer> answer) mutable {
-                       if (!answer) return done(std::unexpected(std::move(answer.error())));
-                       if (answer->node)
-                         return done(fail(ErrorCode::kExists, "'" + key + "' is there already"));
-                       self->store_empty(
-                           directory_prefix(key), deadline,
-                           [self, key, done = std::move(done)](Result<void> stored) mutable {
-                             if (!stored) return done(std::unexpected(std::move(stored.error())));
-                             self->changed(key);
-                             done(self->give_to_kernel(Node::directory(directory_prefix(key)),
-                                                       self->clock_.now()));
-                           });
-                     });
-}
-
-void FileSystem::Impl::remove_directory(Ino parent, std::string_view name, Deadline deadline,
-                                        Done<void> done) {
-  if (!writing_) return done(read_only());
-  const Result<std::string> key = child_key(parent, name);
-  if (!key) return done(std::unexpected(key.error()));
-  remove_if_empty(directory_prefix(*key), {}, deadline, std::move(done));
-}
-
-// Two entries tell: the directory's own object, which sorts first, and one in it. Where not even
-// the first is there, the directory went with its last file, and there is nothing to do.
-void FileSystem::Impl::remove_if_empty(std::string prefix, ListingCursor cursor, Deadline deadline,
-                                       Done<void> done) {
-  s3::ListRequest request{
-      .prefix = prefix, .delimiter = "/", .continuation_token = cursor.token(), .keys_max = 2};
-  store_.list(std::move(request), deadline,
-              [self = shared_from_this(), prefix = std::move(prefix), cursor = std::move(cursor),
-               deadline, done = std::move(done)](Result<s3::ListPage> page) mutable {
-                if (!page) return done(std::unexpected(std::move(page.error())));
-                bool is_empty = page->common_prefixes.empty() && !self->written_->any_below(prefix);
-                for (const s3::ObjectInfo& object : page->objects) {
-                  is_empty = is_empty && object.key == prefix;
-                }
-                if (!is_empty)
-                  return done(fail(ErrorCode::kNotEmpty, "'" + prefix + "' is not empty"));
-                if (auto passed = cursor.pass(*page); !passed) {
-                  return done(std::unexpected(std::move(passed.error())));
-                }
-                if (!cursor.is_at_end()) {
-                  return self->remove_if_empty(prefix, std::move(cursor), deadline,
-                                               std::move(done));
-                }
-                const std::string name_key = prefix.substr(0, prefix.size() - 1);
-                self->remove_key(prefix, name_key, deadline, std::move(done));
-              });
 }
 
 // The outside
 
 bool FileSystem::is_writable() const { return impl_->is_writable(); }
-void FileSystem::create(Ino parent, std::string_view name, bool exclusive, ProcessId process,
+void FileSystem::create(Ino parent, std::string_view name, Creation how, ProcessId process,
                         Deadline deadline, Done<CreatedFile> done) {
-  impl_->create(parent, name, exclusive, process, deadline, std::move(done));
+  impl_->create(parent, name, how, process, deadline, std::move(done));
 }
-Result<OpenFile> FileSystem::open_to_write(Ino ino, bool truncate, ProcessId process) {
-  return impl_->open_to_write(ino, truncate, process);
+void FileSystem::open_to_write(Ino ino, bool truncate, ProcessId process, Deadline deadline,
+                               Done<OpenFile> done) {
+  impl_->open_to_write(ino, truncate, process, deadline, std::move(done));
 }
 void FileSystem::write(std::uint64_t handle, std::uint64_t offset_bytes,
                        std::span<const std::byte> bytes, Deadline deadline, Done<void> done) {
@@ -303,17 +325,6 @@ std::optional<ProcessId> FileSystem::opener(std::uint64_t handle) const {
 }
 void FileSystem::truncate(Ino ino, std::uint64_t size_bytes, Deadline deadline, Done<void> done) {
   impl_->truncate(ino, size_bytes, deadline, std::move(done));
-}
-void FileSystem::unlink(Ino parent, std::string_view name, Deadline deadline, Done<void> done) {
-  impl_->unlink(parent, name, deadline, std::move(done));
-}
-void FileSystem::make_directory(Ino parent, std::string_view name, Deadline deadline,
-                                Done<Entry> done) {
-  impl_->make_directory(parent, name, deadline, std::move(done));
-}
-void FileSystem::remove_directory(Ino parent, std::string_view name, Deadline deadline,
-                                  Done<void> done) {
-  impl_->remove_directory(parent, name, deadline, std::move(done));
 }
 void FileSystem::end_writes(Deadline deadline) { impl_->end_writes(deadline); }
 

@@ -10,9 +10,9 @@ namespace {
 // HandleTable counts up from 1, and will not get there.
 constexpr std::uint64_t kWrittenHandle = std::uint64_t{1} << 63;
 
-// The kernel comes back for what was reserved within microseconds, unless the opening process was
-// killed in between.
-constexpr std::chrono::seconds kReservationEnds{1};
+// The kernel comes back for what was reserved within microseconds, or as soon as a busy machine
+// lets it, unless the opening process was killed in between.
+constexpr std::chrono::seconds kReservationEnds{5};
 
 std::unexpected<Error> busy(const std::string& key) {
   return fail(ErrorCode::kBusy, "'" + key + "' is being written already");
@@ -31,13 +31,15 @@ std::shared_ptr<WrittenFile> WrittenFiles::find_locked(const std::string& key) {
   return nullptr;
 }
 
-Result<std::shared_ptr<WrittenFile>> WrittenFiles::begin(const std::string& key) {
+Result<std::shared_ptr<WrittenFile>> WrittenFiles::begin(const std::string& key, ProcessId process,
+                                                         WrittenFile::Base base) {
   std::uint64_t number = 0;
   {
     const MutexLock lock(mutex_);
     number = ++last_number_;
   }
-  auto file = std::make_shared<WrittenFile>(uploads_, key, number, clock_.now(), clock_.wall_now());
+  auto file = std::make_shared<WrittenFile>(uploads_, key, number, clock_.wall_now(), base);
+  file->reserve(process, clock_.now(), std::move(base));
   if (auto shown = show(file); !shown) return std::unexpected(shown.error());
   return file;
 }
@@ -91,6 +93,23 @@ std::vector<std::shared_ptr<WrittenFile>> WrittenFiles::open_files() const {
   files.reserve(by_handle_.size());
   for (const auto& [handle, file] : by_handle_) files.push_back(file);
   return files;
+}
+
+std::vector<std::shared_ptr<WrittenFile>> WrittenFiles::all_of(const std::string& key) {
+  std::vector<std::shared_ptr<WrittenFile>> files;
+  const MutexLock lock(mutex_);
+  if (auto shown = find_locked(key)) files.push_back(std::move(shown));
+  for (const auto& [handle, file] : by_handle_) {
+    const bool is_first = files.empty() || files.front() != file;
+    if (file->key() == key && is_first) files.push_back(file);
+  }
+  return files;
+}
+
+void WrittenFiles::supersede_others(const std::string& key, const WrittenFile* by) {
+  for (const auto& file : all_of(key)) {
+    if (file.get() != by && file->is_claimed()) file->supersede();
+  }
 }
 
 void WrittenFiles::work_begins() {

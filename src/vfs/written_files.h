@@ -22,9 +22,11 @@ class WrittenFiles {
  public:
   WrittenFiles(upload::Uploads& uploads, const Clock& clock) : uploads_(uploads), clock_(clock) {}
 
-  /// Begins one, reserved. A reservation that nobody claims ends after a second.
+  /// Begins one, reserved for a process. A reservation that is not claimed ends after 5 s.
   /// Errors: kBusy: the name has one.
-  [[nodiscard]] Result<std::shared_ptr<WrittenFile>> begin(const std::string& key);
+  [[nodiscard]] Result<std::shared_ptr<WrittenFile>> begin(const std::string& key,
+                                                           ProcessId process,
+                                                           WrittenFile::Base base = {});
   /// What the name stands for while it is being written; null otherwise.
   [[nodiscard]] std::shared_ptr<WrittenFile> find(const std::string& key);
   /// The name stands for this one again. Errors: kBusy: it has another.
@@ -39,6 +41,11 @@ class WrittenFiles {
   [[nodiscard]] std::shared_ptr<WrittenFile> find(std::uint64_t handle) const;
   std::shared_ptr<WrittenFile> release(std::uint64_t handle);
   [[nodiscard]] std::vector<std::shared_ptr<WrittenFile>> open_files() const;
+  /// All that could still store something under this key: the one that the name stands for, and
+  /// those that were synced and are still open.
+  [[nodiscard]] std::vector<std::shared_ptr<WrittenFile>> all_of(const std::string& key);
+  /// The key has another version now, of `by` or (null) of no file: see WrittenFile::supersede.
+  void supersede_others(const std::string& key, const WrittenFile* by);
 
   /// Counts what must end before the mount may.
   void work_begins();

@@ -19,9 +19,11 @@ void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t,
     reply.errno_value(ENAMETOOLONG);
     return;
   }
-  const bool exclusive = (file->flags & O_EXCL) != 0;
+  const vfs::Creation how{.is_exclusive = (file->flags & O_EXCL) != 0,
+                          .truncates = (file->flags & O_TRUNC) != 0,
+                          .writes = (file->flags & O_ACCMODE) != O_RDONLY};
   const vfs::ProcessId process = process_of(request);
-  mount.file_system.create(parent, name, exclusive, process, mount.deadline(),
+  mount.file_system.create(parent, name, how, process, mount.deadline(),
                            [&mount, opened = *file, reply = std::move(reply)](
                                const Result<vfs::CreatedFile>& created) mutable {
                              if (!created) {

@@ -5,8 +5,10 @@
 // Descriptors are shared, and the kernel does not say which close is the last. A shell opens a
 // file, gives it to its children, and each child's exit closes it; the object must not be complete
 // with the first. So only a close by the process that opened the file completes it (or any, once
-// that process is gone). A close before the first byte completes nothing either: a shell that moves
-// a descriptor into place does that. What is left is completed by release.
+// that process is gone). A close before the first byte completes nothing either while that process
+// has another descriptor of the file: a shell that moves one into place closes the first, and a
+// version that is to be replaced must not become empty by that. What is left is completed by
+// release.
 #include <cerrno>
 
 #include "fuse/ops/ops.h"
@@ -32,10 +34,11 @@ void sync(fuse_req_t request, fuse_ino_t ino, std::uint64_t handle, Reply reply)
 }
 
 bool closes_for_all(fuse_req_t request, fuse_ino_t ino, vfs::ProcessId opener) {
-  const auto attributes = context_of(request).file_system.attributes(ino);
-  if (attributes && attributes->size_bytes == 0) return false;
   const vfs::ProcessId process = process_of(request);
-  return process == opener || process == 0 || !is_running(opener);
+  if (process != opener && process != 0 && is_running(opener)) return false;
+  const auto attributes = context_of(request).file_system.attributes(ino);
+  const bool is_empty = attributes && attributes->size_bytes == 0;
+  return !is_empty || !has_descriptor(process, ino);
 }
 
 }  // namespace

@@ -20,12 +20,19 @@ namespace {
 void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Reply reply) {
   if (!mount.file_system.is_writable()) return reply.errno_value(EROFS);
   const bool truncate = (opened.flags & O_TRUNC) != 0;
-  const auto result = mount.file_system.open_to_write(ino, truncate, process_of(reply.request()));
-  if (!result) return reply.error(result.error());
-  opened.fh = result->handle;
-  opened.direct_io = 1;
-  const bool is_open = reply.open([&opened](fuse_req_t) { return opened; });
-  if (!is_open) mount.file_system.release(result->handle);
+  const vfs::ProcessId process = process_of(reply.request());
+  mount.file_system.open_to_write(
+      ino, truncate, process, mount.deadline(),
+      [&mount, opened, reply = std::move(reply)](const Result<vfs::OpenFile>& result) mutable {
+        if (!result) {
+          reply.error(result.error());
+          return;
+        }
+        opened.fh = result->handle;
+        opened.direct_io = 1;
+        const bool is_open = reply.open([&opened](fuse_req_t) { return opened; });
+        if (!is_open) mount.file_system.release(result->handle);
+      });
 }
 
 // The kernel then need not ask for what it is about to be asked for. If it does not take them, it

@@ -2,6 +2,7 @@
 """What writers and their server go through, whatever the fabric."""
 
 import errno
+import hashlib
 import os
 import threading
 
@@ -12,6 +13,25 @@ from harness.s3_clients import Awscli
 
 MIB = 1 << 20
 PART = 8 * MIB
+
+
+def fails_with(number):
+    class Expectation:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, _, error, __):
+            assert isinstance(error, OSError), f"{errno.errorcode[number]} was expected, got {error!r}"
+            assert error.errno == number, errno.errorcode[error.errno]
+            return True
+    return Expectation()
+
+
+def folder_for(request, mounted, bucket):
+    """A directory of the mount for one test, and the same in the server's folder."""
+    name = hashlib.sha1(f"{request.node.name}".encode()).hexdigest()[:12]
+    (mounted / name).mkdir()
+    return mounted / name, bucket / name
 
 
 def client_of(target, bucket):

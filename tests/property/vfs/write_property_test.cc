@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random writes, syncs, closes and removals against a model of two maps: what the bucket must have,
-// and what is being written. After each step the bucket and every name must be as the model says.
+// Random writes, syncs, closes and removals, and what other clients put and remove meanwhile,
+// against a model of two maps: what the bucket must have, and what is being written. After each
+// step the bucket and every name must be as the model says.
 #include <rapidcheck.h>
 
 #include <map>
@@ -18,15 +19,29 @@ namespace s3rdmafs::vfs {
 namespace {
 
 struct WriteCommand {
-  enum class Kind { kOpen, kWrite, kWriteElsewhere, kSync, kClose, kUnlink, kMkdir, kRmdir, kFail };
+  enum class Kind {
+    kOpen,
+    kAppend,
+    kWrite,
+    kWriteElsewhere,
+    kSync,
+    kClose,
+    kUnlink,
+    kMkdir,
+    kRmdir,
+    kFail,
+    kOtherPuts,
+    kOtherRemoves
+  };
   Kind kind = Kind::kOpen;
   unsigned name = 0;   ///< one of three files; of kMkdir and kRmdir: the directory of the third
   unsigned bytes = 0;  ///< up to three parts
 };
 
 std::ostream& operator<<(std::ostream& out, const WriteCommand& command) {
-  constexpr const char* kNames[] = {"open",   "write", "write elsewhere", "sync", "close",
-                                    "unlink", "mkdir", "rmdir",           "fail"};
+  constexpr const char* kNames[] = {"open",  "open to append", "write",        "write elsewhere",
+                                    "sync",  "close",          "unlink",       "mkdir",
+                                    "rmdir", "fail",           "another puts", "another removes"};
   return out << kNames[static_cast<int>(command.kind)] << " " << command.name << " "
              << command.bytes;
 }
@@ -61,8 +76,12 @@ class WriteModel {
     std::string bytes;
     bool sealed = false;    ///< complete, and larger than a part
     bool stored = false;    ///< the bucket has these bytes
-    bool unlinked = false;  ///< while it was being written
+    bool unlinked = false;  ///< while it was open
     bool failed = false;
+    bool conditional = false;  ///< what is stored next takes the place of one version, or of none
+    bool has_version = false;  ///< of one version
+    bool outdated = false;     ///< which another client replaced or removed
+    bool untouched = false;    ///< an empty object that the name stands for until this is synced
   };
 
   static std::string name_of(unsigned name) {
@@ -81,19 +100,36 @@ class WriteModel {
         open_[name].handle = *opened;
         return "";
       }
+      case Kind::kAppend: {
+        if (open != nullptr) return "";
+        const auto stored = stored_.find(name);
+        const bool is_there = stored != stored_.end();
+        const bool may = !is_there || stored->second.empty();
+        const auto opened = bucket_.open_to_append(kRootIno, name);
+        if (opened.has_value() != may) return "an open to append told the wrong outcome";
+        if (!may) return "";
+        Open& made = open_[name];
+        made.handle = *opened;
+        made.stored = made.untouched = made.has_version = is_there;
+        made.conditional = true;
+        return "";
+      }
       case Kind::kWrite:
         return open == nullptr ? "" : write(*open, command.bytes);
       case Kind::kWriteElsewhere: {
         if (open == nullptr) return "";
         const auto outcome = bucket_.write(open->handle, open->bytes.size() + 1, "x");
+        open->untouched = false;
         return outcome ? "a write behind the end succeeded" : "";
       }
       case Kind::kSync: {
         if (open == nullptr) return "";
         const auto outcome = bucket_.sync(open->handle);
-        if (outcome.has_value() == open->failed) return "sync told the wrong outcome";
         store(name, *open);
-        return "";
+        open->untouched = false;
+        // Of what was removed nothing can be missing.
+        const bool must_fail = open->failed && !open->unlinked;
+        return outcome.has_value() == must_fail ? "sync told the wrong outcome" : "";
       }
       case Kind::kClose:
         if (open != nullptr) close(name);
@@ -102,8 +138,21 @@ class WriteModel {
         if (open == nullptr && !stored_.contains(name)) return "";
         if (!bucket_.unlink(kRootIno, name)) return "unlink failed";
         stored_.erase(name);
-        // The name stands for a file being written only until that is synced.
-        if (open != nullptr && !open->stored && !open->failed) open->unlinked = true;
+        if (open != nullptr) open->unlinked = true;
+        return "";
+      }
+      case Kind::kOtherPuts:
+      case Kind::kOtherRemoves: {
+        if (command.kind == Kind::kOtherPuts) {
+          const std::string theirs(command.bytes % 3, 'o');
+          bucket_.store.put(name, theirs);
+          stored_[name] = theirs;
+        } else {
+          bucket_.store.remove(name);
+          stored_.erase(name);
+        }
+        if (open != nullptr) open->outdated = true;
+        bucket_.clock.advance(std::chrono::minutes(1));  // for names: what was seen is old
         return "";
       }
       case Kind::kMkdir: {
@@ -151,8 +200,13 @@ class WriteModel {
 
   void store(const std::string& name, Open& open) {
     if (open.failed || open.unlinked || open.stored) return;
+    if (open.conditional && (open.has_version ? open.outdated : stored_.contains(name))) {
+      open.failed = true;
+      return;
+    }
     stored_[name] = open.bytes;
-    open.stored = true;
+    open.stored = open.conditional = open.has_version = true;
+    open.outdated = false;
     open.sealed = open.bytes.size() > WritableBucket::kPart;
   }
 
@@ -173,7 +227,8 @@ class WriteModel {
     for (const std::string name : {"a", "b", "c"}) {
       const auto found = bucket_.lookup(kRootIno, name);
       const auto open = open_.find(name);
-      const bool is_written = open != open_.end() && !open->second.stored &&
+      const bool is_written = open != open_.end() &&
+                              (!open->second.stored || open->second.untouched) &&
                               !open->second.unlinked && !open->second.failed;
       const auto stored = stored_.find(name);
       if (found.has_value() != (is_written || stored != stored_.end())) {
@@ -202,7 +257,10 @@ rc::Gen<std::vector<WriteCommand>> command_lists() {
                                                     {1, Kind::kUnlink},
                                                     {1, Kind::kMkdir},
                                                     {1, Kind::kRmdir},
-                                                    {1, Kind::kFail}});
+                                                    {1, Kind::kFail},
+                                                    {2, Kind::kAppend},
+                                                    {1, Kind::kOtherPuts},
+                                                    {1, Kind::kOtherRemoves}});
   return rc::gen::container<std::vector<WriteCommand>>(rc::gen::build<WriteCommand>(
       rc::gen::set(&WriteCommand::kind, kind),
       rc::gen::set(&WriteCommand::name, rc::gen::inRange(0U, 3U)),

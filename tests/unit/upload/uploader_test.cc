@@ -89,6 +89,60 @@ TEST_F(UploaderTest, StoresAnEmptyObject) {
   EXPECT_EQ(store_.object("key"), "");
 }
 
+TEST_F(UploaderTest, StoresNothingWhereAnEmptyObjectIsThereUntilBytesCome) {
+  file_ = uploads_->begin("key", Uploader::Start::kStored);
+  EXPECT_TRUE(file_->is_stored());
+  EXPECT_EQ(finish()->error(), "");
+  EXPECT_EQ(store_.count(Operation::kPut), 0U);
+  append("bytes");
+  EXPECT_EQ(finish()->error(), "");
+  EXPECT_EQ(store_.object("key"), "bytes");
+}
+
+TEST_F(UploaderTest, ReplacesNothingWhereTheKeyWasAbsent) {
+  file_ = uploads_->begin("key", Uploader::Start::kIfAbsent);
+  append("ours");
+  EXPECT_TRUE(file_->stores_if_absent());
+  store_.put("key", "theirs");
+  EXPECT_EQ(finish()->error(), "Stale");
+  EXPECT_EQ(store_.object("key"), "theirs");
+}
+
+TEST_F(UploaderTest, ReplacesWhatItStoredItself) {
+  file_ = uploads_->begin("key", Uploader::Start::kIfAbsent);
+  for (const std::string_view text : {"some", "more"}) {
+    append(text);
+    EXPECT_EQ(finish()->error(), "");
+    EXPECT_FALSE(file_->stored_etag().empty());
+  }
+  EXPECT_EQ(store_.object("key"), "somemore");
+}
+
+TEST_F(UploaderTest, StoresWithoutAConditionWhereTheServerRefusesConditions) {
+  file_ = uploads_->begin("key", Uploader::Start::kIfAbsent);
+  append("ours");
+  store_.fail_next(Operation::kPut, 1, ErrorCode::kUnsupported);
+  EXPECT_EQ(finish()->error(), "");
+  EXPECT_EQ(store_.object("key"), "ours");
+  EXPECT_EQ(store_.count(Operation::kPut), 2U);
+}
+
+TEST_F(UploaderTest, DoesNotTryWithoutAConditionWhereItsBufferMustRest) {
+  file_ = uploads_->begin("key", Uploader::Start::kIfAbsent);
+  append("ours");
+  store_.fail_next(Operation::kPut, 1, ErrorCode::kUnsupported, /*late_write_possible=*/true);
+  EXPECT_EQ(finish()->error(), "Unsupported");
+  EXPECT_FALSE(store_.object("key"));
+}
+
+TEST_F(UploaderTest, TellsWhyItWasGivenUpAndStoresNothing) {
+  append(text(2 * kPart));
+  file_->give_up({ErrorCode::kStale, "changed"});
+  EXPECT_EQ(finish()->error(), "Stale");
+  EXPECT_FALSE(store_.object("key"));
+  EXPECT_EQ(store_.open_uploads(), 0U);
+}
+
 TEST_F(UploaderTest, StoresWhatFitsOnePartAsOnePut) {
   append(text(kPart));
   EXPECT_FALSE(store_.object("key"));

@@ -88,9 +88,9 @@ TEST_F(FileSystemWrite, LetsOneHandleWriteAFileAndNobodyReadItMeanwhile) {
 TEST_F(FileSystemWrite, DropsAReservationThatNobodyClaims) {
   store_.put("file", "old");
   const Ino old = bucket_.lookup(kRootIno, "file")->attributes.ino;
-  EXPECT_EQ(error_of(fs_.open_to_write(old, true, 1)), "Stale");
+  EXPECT_EQ(error_of(bucket_.open_to_write(old, true)), "Stale");
   EXPECT_EQ(size_of("file"), 0U) << "the control: it is there";
-  bucket_.clock.advance(std::chrono::seconds(2));
+  bucket_.clock.advance(std::chrono::seconds(6));
   EXPECT_EQ(size_of("file"), 3U);
 }
 
@@ -99,14 +99,14 @@ TEST_F(FileSystemWrite, OpensForWritingWithoutTruncatingOnlyWhatIsEmpty) {
   store_.put("empty", "");
   const Ino file = bucket_.lookup(kRootIno, "file")->attributes.ino;
   const Ino empty = bucket_.lookup(kRootIno, "empty")->attributes.ino;
-  EXPECT_EQ(error_of(fs_.open_to_write(file, false, 1)), "SequentialOnly");
-  EXPECT_EQ(error_of(fs_.open_to_write(empty, false, 1)), "Stale") << "to be looked up again";
+  EXPECT_EQ(error_of(bucket_.open_to_write(file, false)), "SequentialOnly");
+  EXPECT_EQ(error_of(bucket_.open_to_write(empty, false)), "Stale") << "to be looked up again";
 }
 
 TEST_F(FileSystemWrite, CreatesExclusivelyByAskingTheStore) {
   EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "file")), "NotFound");
   store_.put("file", "theirs");
-  EXPECT_EQ(error_of(bucket_.create(kRootIno, "file", /*exclusive=*/true)), "Exists");
+  EXPECT_EQ(error_of(bucket_.create(kRootIno, "file", {.is_exclusive = true})), "Exists");
   EXPECT_EQ(size_of("file"), 6U);
 }
 
@@ -244,9 +244,11 @@ TEST(ReadOnlyFileSystem, RefusesEveryChange) {
   bucket.store.put("file", "x");
   const Ino file = bucket.lookup(kRootIno, "file")->attributes.ino;
   Answer<CreatedFile> created;
-  bucket.fs.create(kRootIno, "new", false, 1, {}, created.done());
+  bucket.fs.create(kRootIno, "new", {}, 1, {}, created.done());
   EXPECT_EQ(created.error(), "ReadOnly");
-  EXPECT_EQ(error_of(bucket.fs.open_to_write(file, true, 1)), "ReadOnly");
+  Answer<OpenFile> opened;
+  bucket.fs.open_to_write(file, true, 1, {}, opened.done());
+  EXPECT_EQ(opened.error(), "ReadOnly");
   Answer<void> done;
   bucket.fs.truncate(file, 0, {}, done.done());
   EXPECT_EQ(done.error(), "ReadOnly");

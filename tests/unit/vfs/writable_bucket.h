@@ -47,25 +47,23 @@ struct WritableBucket {
   Result<Entry> lookup(Ino parent, std::string_view name) {
     return wait<Entry>([&](auto done) { fs.lookup(parent, name, {}, std::move(done)); });
   }
-  Result<CreatedFile> create(Ino parent, std::string_view name, bool exclusive = false) {
+  Result<CreatedFile> create(Ino parent, std::string_view name, Creation how = {},
+                             ProcessId process = kProcess) {
     return wait<CreatedFile>(
-        [&](auto done) { fs.create(parent, name, exclusive, kProcess, {}, std::move(done)); });
+        [&](auto done) { fs.create(parent, name, how, process, {}, std::move(done)); });
   }
-  /// As open(2) with O_WRONLY | O_CREAT | O_TRUNC: with ESTALE the kernel looks again, once.
-  Result<std::uint64_t> open_anew(Ino parent, std::string_view name) {
-    for (int attempt = 0;; ++attempt) {
-      const auto found = lookup(parent, name);
-      if (!found) {
-        const auto created = create(parent, name);
-        if (created) return created->file.handle;
-        return std::unexpected(created.error());
-      }
-      const auto opened = fs.open_to_write(found->attributes.ino, /*truncate=*/true, kProcess);
-      if (opened) return opened->handle;
-      if (attempt == 1 || opened.error().code != ErrorCode::kStale) {
-        return std::unexpected(opened.error());
-      }
-    }
+  Result<OpenFile> open_to_write(Ino ino, bool truncate, ProcessId process = kProcess) {
+    return wait<OpenFile>(
+        [&](auto done) { fs.open_to_write(ino, truncate, process, {}, std::move(done)); });
+  }
+  /// As open(2) with O_WRONLY | O_CREAT and O_TRUNC.
+  Result<std::uint64_t> open_anew(Ino parent, std::string_view name, ProcessId process = kProcess) {
+    return open_by_name(parent, name, /*truncate=*/true, process);
+  }
+  /// As open(2) with O_WRONLY | O_CREAT and O_APPEND.
+  Result<std::uint64_t> open_to_append(Ino parent, std::string_view name,
+                                       ProcessId process = kProcess) {
+    return open_by_name(parent, name, /*truncate=*/false, process);
   }
   Result<void> write(std::uint64_t handle, std::uint64_t offset, std::string_view text) {
     return wait<void>([&](auto done) {
@@ -89,6 +87,17 @@ struct WritableBucket {
     return wait<void>([&](auto done) { fs.remove_directory(parent, name, {}, std::move(done)); });
   }
 
+  /// With ESTALE the kernel looks again, once.
+  Result<std::uint64_t> open_by_name(Ino parent, std::string_view name, bool truncate,
+                                     ProcessId process) {
+    for (int attempt = 0;; ++attempt) {
+      const auto found = lookup(parent, name);
+      const auto opened = found ? open_found(found->attributes.ino, truncate, process)
+                                : make(parent, name, truncate, process);
+      if (opened || attempt == 1 || opened.error().code != ErrorCode::kStale) return opened;
+    }
+  }
+
   fakes::FakeClock clock;
   metrics::Registry metrics;
   fakes::FakeFabric fabric;
@@ -96,6 +105,18 @@ struct WritableBucket {
   fakes::FakeReadCache cache{store};
   std::unique_ptr<upload::Uploads> uploads;
   FileSystem fs;
+
+ private:
+  Result<std::uint64_t> open_found(Ino ino, bool truncate, ProcessId process) {
+    const auto opened = open_to_write(ino, truncate, process);
+    if (!opened) return std::unexpected(opened.error());
+    return opened->handle;
+  }
+  Result<std::uint64_t> make(Ino parent, std::string_view name, bool truncate, ProcessId process) {
+    const auto created = create(parent, name, {.truncates = truncate}, process);
+    if (!created) return std::unexpected(created.error());
+    return created->file.handle;
+  }
 };
 
 }  // namespace s3rdmafs::vfs
