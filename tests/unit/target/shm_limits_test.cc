@@ -2,6 +2,7 @@
 // What clients of the shm socket can do to the server: each test has a client that keeps to no
 // rule, and an honest one that is served all the same.
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -201,6 +202,8 @@ TEST_F(ShmLimitsTest, ServesNobodyButItsOwnUserAndRootUnlessToldOtherwise) {
       }
       welcome = Client().is_welcome();
     }).join();
+    // The kernel took it away with the change of user; the leak checker needs it.
+    EXPECT_EQ(::prctl(PR_SET_DUMPABLE, 1), 0);
     return welcome;
   };
   ShmUsers users;
