@@ -133,6 +133,7 @@ Result<std::vector<DeviceInfo>> list_devices() {
     return fail_errno("list the RDMA devices", errno);
   }
   std::vector<DeviceInfo> devices;
+  devices.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     devices.push_back(describe_device(list[static_cast<std::size_t>(i)]));
   }

@@ -47,11 +47,11 @@ std::span<const std::uint8_t> address_bytes(const Gid& address) {
 /// What stands at a place in a message, which is aligned for it.
 template <class T>
 T* at(std::byte* place) {
-  return static_cast<T*>(static_cast<void*>(place));
+  return reinterpret_cast<T*>(place);
 }
 template <class T>
 const T* at(const std::byte* place) {
-  return static_cast<const T*>(static_cast<const void*>(place));
+  return reinterpret_cast<const T*>(place);
 }
 
 /// A question, built in place.
@@ -224,6 +224,7 @@ Result<std::vector<Gid>> addresses_of_hosts(const std::vector<std::string>& host
     }
   }
   if (names.empty()) return addresses;
+  const std::string first = names.front();
   // A resolver may take half a minute. The thread owns all it uses, so it may end when it likes.
   std::promise<Result<std::vector<Gid>>> promise;
   std::future<Result<std::vector<Gid>>> future = promise.get_future();
@@ -231,7 +232,7 @@ Result<std::vector<Gid>> addresses_of_hosts(const std::vector<std::string>& host
     promise.set_value(look_up(names));
   }).detach();
   if (future.wait_for(patience) != std::future_status::ready) {
-    return fail(ErrorCode::kUnreachable, "the names were not looked up in time");
+    return fail(ErrorCode::kUnreachable, first + ": not looked up in time");
   }
   Result<std::vector<Gid>> found = future.get();
   if (!found) return found;

@@ -3,7 +3,6 @@
 #include "rdma/verbs/route.h"
 
 #include <arpa/inet.h>
-#include <linux/route.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -18,6 +17,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <net/if.h>
+#include <net/route.h>
 
 #include "s3rdmafs/base/unique_fd.h"
 
