@@ -204,7 +204,11 @@ Result<void> MountedBucket::Layers::build_mount() {
       vfs::FileSystem::Options{.prefix = config.bucket.prefix,
                                .ttl = config.metadata.ttl,
                                .negative_ttl = config.metadata.negative_ttl,
-                               .content_bytes_max = kContentBytesMax},
+                               .content_bytes_max = kContentBytesMax,
+                               .on_etag_repeated =
+                                   [this](std::string_view key, std::string_view etag) {
+                                     if (disk) disk->distrust(key, etag);
+                                   }},
       writing, objects.get());
   context.reset(new fuse::MountContext{.file_system = *file_system,
                                        .clock = clock,

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -95,6 +96,9 @@ class FileSystem {
     /// Files up to here are got whole when they are opened first (OpenFile::content); at most what
     /// one ObjectReader::read gives. 0: none.
     std::uint64_t content_bytes_max = 0;
+    /// Called when this mount has stored a version with a key and an ETag that named another one
+    /// before: for caches that go by these two alone. May be empty; any thread.
+    std::function<void(std::string_view key, std::string_view etag)> on_etag_repeated = {};
   };
 
   /// What a mount that may write has more.
