@@ -84,6 +84,7 @@ struct Block {
   std::uint64_t read_to = 0;  ///< [object] where the last read of it ended, in the object
   std::chrono::steady_clock::time_point first_read;  ///< [object]
   std::vector<std::shared_ptr<PendingRead>> waiters;
+  Deadline fills_end{};  ///< by when all its fills so far have ended
 
   [[nodiscard]] std::uint64_t size_bytes() const { return block_bytes(name.block_class); }
   [[nodiscard]] std::uint64_t object_offset() const { return name.number * size_bytes(); }
@@ -128,9 +129,10 @@ struct PendingRead {
   Done<PinnedBytes> done;
   std::array<Part, PinnedBytes::kPiecesMax> parts;
   std::size_t part_count = 0;
-  bool is_step = false;   ///< of a stream
-  unsigned restarts = 0;  ///< after a late write became possible; bounded by kRestartsMax
-  bool waits = false;     ///< counted in the gauge of waiting reads
+  bool is_step = false;     ///< of a stream
+  unsigned restarts = 0;    ///< after a late write became possible; bounded by kRestartsMax
+  bool waits = false;       ///< counted in the gauge of waiting reads
+  bool is_settled = false;  ///< its answer is on its way
 };
 
 }  // namespace s3rdmafs::cache

@@ -40,10 +40,6 @@
 namespace s3rdmafs::cache {
 namespace {
 
-// A read starts over at most this often after fills that may be written late. Its deadline bounds
-// the time; this bounds the memory one unlucky read can send into quarantine.
-constexpr unsigned kRestartsMax = 2;
-
 // Objects of one block of at most this class are fetched whole by the first read: it takes no
 // longer than the round trip that a second read would cost.
 constexpr BlockClass kWholeUpTo = BlockClass::k512KiB;
@@ -156,10 +152,6 @@ void BlockCache::shut_down() {
   carry_out(std::move(actions));
 }
 
-void BlockCache::fail_as_shut_down(const std::shared_ptr<PendingRead>& read, Actions& actions) {
-  actions.failed.push_back({.read = read, .error = {ErrorCode::kCancelled, "the mount ends"}});
-}
-
 void BlockCache::close(const std::shared_ptr<CachedObject>& object) {
   const MutexLock lock(mutex_);
   --object->readers;
@@ -242,15 +234,6 @@ bool BlockCache::pin_if_there(const CachedObject& object, BlockClass block_class
   return true;
 }
 
-void BlockCache::start_or_queue(const std::shared_ptr<PendingRead>& read, Actions& actions) {
-  if (start(read, actions)) return;
-  if (is_shut_down_) return fail_as_shut_down(read, actions);
-  starved_.push_back(read);
-  starved_count_.store(starved_.size());
-  if (!std::exchange(read->waits, true)) reads_waiting_.add(1);
-  retry_starved(actions);  // what was let go of before starved_count_ told
-}
-
 void BlockCache::note_read(Block& block, ByteRange range) {
   bool is_again = false;
   {
@@ -307,52 +290,25 @@ bool BlockCache::start(const std::shared_ptr<PendingRead>& read, Actions& action
     read->parts.at(read->part_count++) = {.block = std::move(block), .needed = needed};
   }
 
-  bool complete = true;
+  bool is_complete = true;
+  Deadline ends{};
   for (std::size_t i = 0; i < read->part_count; ++i) {
     const PendingRead::Part& part = read->parts.at(i);
     if ((part.needed & ~part.block->valid) == 0) continue;
-    complete = false;
+    is_complete = false;
     plan_fills(part.block, part.block->units_of(wanted), read->deadline, demand_bytes_, actions);
+    ends = std::max(ends, part.block->fills_end);
     // A read that starts over may still be waiting in the block that was not lost.
     auto& waiters = part.block->waiters;
     if (std::ranges::find(waiters, read) == waiters.end()) waiters.push_back(read);
   }
-  if (complete) {
-    actions.ready.push_back(read);
-  } else if (!std::exchange(read->waits, true)) {
-    reads_waiting_.add(1);
+  if (is_complete) {
+    complete(read, actions);
+    return true;
   }
+  if (ends > read->deadline) impatient_.push_back(read);
+  if (!std::exchange(read->waits, true)) reads_waiting_.add(1);
   return true;
-}
-
-// `lost` are the units that will not come: reads that need one fail with `failure`, or start over.
-void BlockCache::settle_waiters(const std::shared_ptr<Block>& block, UnitMask lost,
-                                const s3::GetFailure* failure, Actions& actions) {
-  const auto waiters = std::exchange(block->waiters, {});
-  for (const auto& read : waiters) {
-    UnitMask needed_here = 0;
-    bool complete = true;
-    for (std::size_t i = 0; i < read->part_count; ++i) {
-      const PendingRead::Part& part = read->parts.at(i);
-      if (part.block == block) needed_here = part.needed;
-      if ((part.needed & ~part.block->valid) != 0) complete = false;
-    }
-    if (needed_here == 0) continue;  // failed or started over by its other block
-    if (complete) {
-      actions.ready.push_back(read);
-    } else if ((needed_here & lost) == 0) {
-      if ((needed_here & ~block->valid) != 0) block->waiters.push_back(read);
-    } else if (failure->late_write_possible && failure->error.code != ErrorCode::kCancelled &&
-               // Of reads that were given up the store keeps the number small.
-               (failure->was_given_up || ++read->restarts <= kRestartsMax) &&
-               clock_.now() < read->deadline) {
-      release_parts(*read);
-      start_or_queue(read, actions);
-    } else {
-      release_parts(*read);
-      actions.failed.push_back({.read = read, .error = failure->error});
-    }
-  }
 }
 
 void BlockCache::release_parts(PendingRead& read) {
@@ -362,11 +318,6 @@ void BlockCache::release_parts(PendingRead& read) {
     read.parts.at(i) = {};
   }
   read.part_count = 0;
-}
-
-void BlockCache::retry_starved(Actions& actions) {
-  while (!starved_.empty() && start(starved_.front(), actions)) starved_.pop_front();
-  starved_count_.store(starved_.size());
 }
 
 void BlockCache::unpin(const std::shared_ptr<Block>& block) {
@@ -435,24 +386,6 @@ void BlockCache::on_slab_renewed(std::uint32_t slab) {
     retry_starved(actions);
   }
   spdlog::info("cache: slab {} is out of quarantine", slab);
-  carry_out(std::move(actions));
-}
-
-// Starved reads have nobody else who would notice that their time is up.
-void BlockCache::on_tick() {
-  Actions actions;
-  {
-    const MutexLock lock(mutex_);
-    const auto now = clock_.now();
-    std::erase_if(starved_, [&](const std::shared_ptr<PendingRead>& read) {
-      if (now < read->deadline) return false;
-      actions.failed.push_back(
-          {.read = read,
-           .error = {ErrorCode::kTimedOut, "no cache memory became free within the deadline"}});
-      return true;
-    });
-    starved_count_.store(starved_.size());
-  }
   carry_out(std::move(actions));
 }
 

@@ -92,6 +92,8 @@ class BlockCache final : public ReadCache {
   [[nodiscard]] bool pin_if_there(const CachedObject& object, BlockClass block_class,
                                   ByteRange range, Lookup& lookup) REQUIRES(object.mutex);
   static void fail_as_shut_down(const std::shared_ptr<PendingRead>& read, Actions& actions);
+  static void complete(const std::shared_ptr<PendingRead>& read, Actions& actions);
+  static void fail_with(const std::shared_ptr<PendingRead>& read, Error error, Actions& actions);
   void note_read(Block& block, ByteRange range) REQUIRES(mutex_);
   [[nodiscard]] bool may_be_kept(std::uint32_t slab) const;
   /// Under the object's lock.
@@ -104,6 +106,7 @@ class BlockCache final : public ReadCache {
       REQUIRES(mutex_);
   void start_or_queue(const std::shared_ptr<PendingRead>& read, Actions& actions) REQUIRES(mutex_);
   void retry_starved(Actions& actions) REQUIRES(mutex_);
+  void fail_impatient(Deadline now, Actions& actions) REQUIRES(mutex_);
   void plan_fills(const std::shared_ptr<Block>& block, UnitMask wanted, Deadline deadline,
                   metrics::Counter& cause, Actions& actions) REQUIRES(mutex_);
   void plan_read_ahead(const std::shared_ptr<CachedObject>& object, ByteRange range,
@@ -143,6 +146,8 @@ class BlockCache final : public ReadCache {
   BlockPool pool_ GUARDED_BY(mutex_);
   BlockIndex index_ GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<PendingRead>> starved_ GUARDED_BY(mutex_);
+  /// Those that wait for fills which may take longer than they may.
+  std::vector<std::weak_ptr<PendingRead>> impatient_ GUARDED_BY(mutex_);
   bool is_shut_down_ GUARDED_BY(mutex_) = false;
 
   Quarantine quarantine_;  // last: its thread calls back

@@ -21,6 +21,7 @@ void BlockCache::plan_fills(const std::shared_ptr<Block>& block, UnitMask wanted
     }
     users_.add(block->place.slab);
     fills_in_flight_.add(1);
+    block->fills_end = std::max(block->fills_end, deadline);
     cause.add((run.last - run.first) * kUnitBytes);
     actions.fills.push_back({.block = block, .units = run, .deadline = deadline});
   }

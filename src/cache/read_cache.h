@@ -13,17 +13,20 @@
 
 namespace s3rdmafs::cache {
 
-/// One version of one object: what bytes are named by. Two with equal key and ETag have equal
-/// bytes.
+/// One version of one object: what bytes are named by. Two with equal key, ETag and generation have
+/// equal bytes.
 struct ObjectVersion {
   std::string key;
   std::string etag;  ///< with quotes, as the server sent it; never empty
   std::uint64_t size_bytes = 0;
+  std::uint64_t generation = 0;  ///< not 0 where the ETag had named another version before
 };
 
 /// The same for equal versions only: a NUL cannot be part of a key.
 [[nodiscard]] inline std::string index_key(const ObjectVersion& version) {
-  return version.key + '\0' + version.etag;
+  std::string text = version.key + '\0' + version.etag;
+  if (version.generation != 0) text += '\0' + std::to_string(version.generation);
+  return text;
 }
 
 /// Bytes of an object, held in the cache's registered memory and pinned there until this is

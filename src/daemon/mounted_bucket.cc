@@ -205,7 +205,11 @@ Result<void> MountedBucket::Layers::build_mount() {
                                .ttl = config.metadata.ttl,
                                .negative_ttl = config.metadata.negative_ttl,
                                .content_bytes_max = kContentBytesMax,
-                               .listing_bytes_max = config.metadata.listing_bytes_max},
+                               .listing_bytes_max = config.metadata.listing_bytes_max,
+                               .on_etag_repeated =
+                                   [this](std::string_view key, std::string_view etag) {
+                                     if (disk) disk->distrust(key, etag);
+                                   }},
       writing, objects.get());
   context.reset(new fuse::MountContext{.file_system = *file_system,
                                        .clock = clock,

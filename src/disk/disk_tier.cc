@@ -37,6 +37,9 @@ constexpr std::chrono::milliseconds kPatience{500};
 // For the last of the write buffer: twice what a disk of 100 MB/s takes for it.
 constexpr std::chrono::milliseconds kLastWrites{1300};
 
+// 5 MB. A server that repeats so many ETags is better off without the tier.
+constexpr std::size_t kDistrustedMax = 65'536;
+
 // Whether the next chunk would fare no better.
 bool is_failure(const Error& error) {
   return error.code != ErrorCode::kBusy && error.code != ErrorCode::kTooLarge;
@@ -115,12 +118,31 @@ void DiskTier::get(s3::GetRequest request, Deadline deadline, s3::GetDone done) 
     return;
   }
   const ObjectId object = object_id(scope_, request.key, request.etag);
+  if (is_distrusted(object)) {
+    counts_.bypasses.add();
+    store_.get(std::move(request), deadline, std::move(done));
+    return;
+  }
   if (auto pieces = chunks_->find(object, request.offset_bytes, request.window.length)) {
     read_from_disk(std::move(*pieces), std::move(request), deadline, std::move(done));
     return;
   }
   counts_.misses.add();
   read_from_store(object, std::move(request), deadline, std::move(done));
+}
+
+void DiskTier::distrust(std::string_view key, std::string_view etag) {
+  const ObjectId object = object_id(scope_, key, etag);
+  const MutexLock lock(mutex_);
+  distrusts_all_ = distrusts_all_ || distrusted_.size() >= kDistrustedMax;
+  if (!distrusts_all_) distrusted_.insert(object);
+  distrusts_any_ = true;
+}
+
+bool DiskTier::is_distrusted(const ObjectId& object) const {
+  if (!distrusts_any_) return false;
+  const MutexLock lock(mutex_);
+  return distrusts_all_ || distrusted_.contains(object);
 }
 
 void DiskTier::read_from_disk(std::vector<Piece> pieces, s3::GetRequest request, Deadline deadline,

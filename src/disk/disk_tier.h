@@ -4,7 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "disk/chunk_store.h"
@@ -12,6 +14,7 @@
 #include "disk/write_ring.h"
 #include "s3/object_store.h"
 #include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/metrics/registry.h"
 
 namespace s3rdmafs::disk {
@@ -53,6 +56,9 @@ class DiskTier final : public s3::ObjectStore {
     store_.list(std::move(request), deadline, std::move(done));
   }
   void get(s3::GetRequest request, Deadline deadline, s3::GetDone done) override;
+  /// This ETag of the key may stand for other bytes than it did: from now on the other store has
+  /// the answers, and nothing of them is kept.
+  void distrust(std::string_view key, std::string_view etag);
   /// Also shuts the other store down, and gives what was copied a short time to reach the disk.
   void shut_down() override;
 
@@ -90,6 +96,7 @@ class DiskTier final : public s3::ObjectStore {
   enum class RestFrom { kWrites, kAll };
   void rest(RestFrom what, const Error& cause);
   [[nodiscard]] bool reads_rest() const;
+  [[nodiscard]] bool is_distrusted(const ObjectId& object) const;
   [[nodiscard]] bool writes_rest() const;
   void end_rest();
 
@@ -103,6 +110,10 @@ class DiskTier final : public s3::ObjectStore {
   std::atomic<std::chrono::steady_clock::time_point> reads_rest_until_{};
   std::atomic<std::chrono::steady_clock::time_point> writes_rest_until_{};  // never the earlier one
   std::atomic<bool> closing_ = false;
+  std::atomic<bool> distrusts_any_ = false;
+  mutable Mutex mutex_;  // leaf
+  std::set<ObjectId> distrusted_ GUARDED_BY(mutex_);
+  bool distrusts_all_ GUARDED_BY(mutex_) = false;  ///< they became too many
   ReadThreads readers_;
   std::jthread writer_;  // last: ends before what it uses
 };

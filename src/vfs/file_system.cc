@@ -30,6 +30,10 @@ constexpr std::size_t kCachedNamesMax = 65'536;
 // The name cache keeps what came last in at least this many.
 constexpr std::size_t kPreloadedNamesMax = kCachedNamesMax / 2;
 
+// Versions whose ETags may come back, for each of two ages; 40 bytes each. An ETag of a time comes
+// back within that time only.
+constexpr std::size_t kVersionsMax = 16'384;
+
 // Of those directories that are gone through in order; 10 MB.
 constexpr std::size_t kOrderedFilesMax = 65'536;
 
@@ -44,6 +48,7 @@ FileSystem::Impl::Impl(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
       mounted_at_(clock.wall_now()),
       hidden_keys_(metrics.counter("vfs_hidden_keys_total",
                                    "Names in listings that cannot be shown as paths.")),
+      generations_(kVersionsMax),
       inodes_(options_.prefix,
               metrics.gauge("vfs_inodes", "Inodes the kernel refers to, the root included.")),
       names_(clock, {.ttl = options_.ttl,
@@ -73,8 +78,17 @@ Attributes FileSystem::Impl::attributes_of(Ino ino, const Node& node) const {
           .modified = node.is_directory ? mounted_at_ : node.object.modified};
 }
 
+std::uint64_t FileSystem::Impl::generation_of(const Node& node) const {
+  if (node.is_directory || node.written) return 0;
+  return generations_.of(node.object.key, node.object.etag);
+}
+
 Entry FileSystem::Impl::give_to_kernel(const Node& node, SeenAt seen_at) {
-  const Ino ino = inodes_.remember(node, seen_at);
+  const bool is_version = !node.is_directory && !node.written;
+  if (is_version && is_writable()) generations_.seen(node.object.key, node.object.etag);
+  Node shown = node;
+  shown.generation = generation_of(node);
+  const Ino ino = inodes_.remember(shown, seen_at);
   // Where files can be replaced through this mount, the kernel asks for each use of a file's name:
   // a write makes it stand for another inode, and to tell the kernel so would take locks of its
   // that a writer may hold.
@@ -179,6 +193,7 @@ void FileSystem::Impl::read_directory(std::uint64_t handle, std::uint64_t offset
                    std::vector<DirectoryEntry> entries;
                    entries.reserve(names->size());
                    for (ListedName& listed : *names) {
+                     listed.node.generation = self->generation_of(listed.node);
                      const Ino ino = self->inodes_.number_of(listed.node);
                      entries.push_back({.name = std::move(listed.name),
                                         .attributes = self->attributes_of(ino, listed.node),
@@ -198,11 +213,14 @@ Entry FileSystem::Impl::remember(std::uint64_t handle, const DirectoryEntry& ent
 
 // Files
 
-void FileSystem::Impl::open_version(Ino ino, const s3::ObjectInfo& object,
+void FileSystem::Impl::open_version(Ino ino, const Node& version,
                                     std::shared_ptr<const cache::ResidentObject> whole,
                                     Deadline deadline, Done<OpenFile> done) {
-  for (const s3::ObjectInfo& next : order_.on_open(object)) files_.prefetch(next);
-  OpenFile opened{.handle = files_.open(ino, object),
+  const s3::ObjectInfo& object = version.object;
+  for (const s3::ObjectInfo& next : order_.on_open(object)) {
+    files_.prefetch(next, generations_.of(next.key, next.etag));
+  }
+  OpenFile opened{.handle = files_.open(ino, object, version.generation),
                   .size_bytes = object.size_bytes,
                   .path = object.key.substr(options_.prefix.size()),
                   .whole = std::move(whole)};
@@ -240,9 +258,9 @@ void FileSystem::Impl::on_stale(Ino ino, const std::string& key) {
 void FileSystem::Impl::open(Ino ino, Deadline deadline, Done<OpenFile> done) {
   confirm_version(ino, deadline,
                   [self = shared_from_this(), ino, deadline,
-                   done = std::move(done)](Result<s3::ObjectInfo> object) mutable {
-                    if (!object) return done(std::unexpected(std::move(object.error())));
-                    self->open_version(ino, *object, /*whole=*/nullptr, deadline, std::move(done));
+                   done = std::move(done)](Result<Node> version) mutable {
+                    if (!version) return done(std::unexpected(std::move(version.error())));
+                    self->open_version(ino, *version, /*whole=*/nullptr, deadline, std::move(done));
                   });
 }
 
@@ -250,60 +268,64 @@ void FileSystem::Impl::open_whole(Ino ino, Deadline deadline, Done<OpenFile> don
   if (whole_ == nullptr) return open(ino, deadline, std::move(done));
   confirm_version(ino, deadline,
                   [self = shared_from_this(), ino, deadline,
-                   done = std::move(done)](Result<s3::ObjectInfo> object) mutable {
-                    if (!object) return done(std::unexpected(std::move(object.error())));
-                    self->fetch_whole(ino, std::move(*object), deadline, std::move(done));
+                   done = std::move(done)](Result<Node> version) mutable {
+                    if (!version) return done(std::unexpected(std::move(version.error())));
+                    self->fetch_whole(ino, std::move(*version), deadline, std::move(done));
                   });
 }
 
 // A version that is gone is the one failure that the open tells: reading by pieces would find it
 // gone as well, and now the kernel can still look the name up again.
-void FileSystem::Impl::fetch_whole(Ino ino, s3::ObjectInfo object, Deadline deadline,
-                                   Done<OpenFile> done) {
-  cache::ObjectVersion version{object.key, object.etag, object.size_bytes};
+void FileSystem::Impl::fetch_whole(Ino ino, Node version, Deadline deadline, Done<OpenFile> done) {
+  const s3::ObjectInfo& object = version.object;
+  cache::ObjectVersion wanted{object.key, object.etag, object.size_bytes, version.generation};
   whole_->open(
-      std::move(version), deadline,
-      [self = shared_from_this(), ino, object = std::move(object), deadline,
+      std::move(wanted), deadline,
+      [self = shared_from_this(), ino, version = std::move(version), deadline,
        done = std::move(done)](Result<std::shared_ptr<const cache::ResidentObject>> whole) mutable {
         if (!whole && whole.error().code == ErrorCode::kStale) {
-          self->on_stale(ino, object.key);
+          self->on_stale(ino, version.object.key);
           return done(std::unexpected(std::move(whole.error())));
         }
-        self->open_version(ino, object, whole ? std::move(*whole) : nullptr, deadline,
+        self->open_version(ino, version, whole ? std::move(*whole) : nullptr, deadline,
                            std::move(done));
       });
 }
 
-void FileSystem::Impl::confirm_version(Ino ino, Deadline deadline, Done<s3::ObjectInfo> done) {
+void FileSystem::Impl::confirm_version(Ino ino, Deadline deadline, Done<Node> done) {
   const std::optional<Inode> inode = inodes_.find(ino);
   if (!inode) return done(no_such_inode(ino));
-  const s3::ObjectInfo& wanted = inode->node.object;
-  if (inode->node.is_directory) {
+  const Node& version = inode->node;
+  const s3::ObjectInfo& wanted = version.object;
+  if (version.is_directory) {
     return done(fail(ErrorCode::kIsDirectory, "'" + wanted.key + "' is a directory"));
   }
-  if (const auto& written = inode->node.written) {
+  if (const auto& written = version.written) {
     // Its name stands for the version it became, or for what was there before it.
     const bool is_current = written_->find(written->key()) == written;
     return done(is_current
                     ? fail(ErrorCode::kBusy, "'" + wanted.key + "' is being written")
                     : fail(ErrorCode::kStale, "'" + wanted.key + "' is no longer being written"));
   }
-  if (names_.time_left(inode->seen_at) > std::chrono::milliseconds(0)) {
-    return done(wanted);
+  if (is_outdated(version)) {
+    on_stale(ino, wanted.key);
+    return done(fail(ErrorCode::kStale, "'" + wanted.key + "' was stored again by this mount"));
   }
-  store_.head(wanted.key, deadline,
-              [self = shared_from_this(), ino, wanted, seen_at = clock_.now(),
-               done = std::move(done)](Result<s3::ObjectInfo> object) mutable {
-                const bool gone = !object && object.error().code == ErrorCode::kNotFound;
-                if (!object && !gone) return done(std::unexpected(std::move(object.error())));
-                if (gone || object->etag != wanted.etag) {
-                  self->on_stale(ino, wanted.key);
-                  return done(fail(ErrorCode::kStale,
-                                   "'" + wanted.key + "' is no longer version " + wanted.etag));
-                }
-                self->inodes_.confirm(ino, seen_at);
-                done(wanted);
-              });
+  if (names_.time_left(inode->seen_at) > std::chrono::milliseconds(0)) return done(version);
+  store_.head(
+      wanted.key, deadline,
+      [self = shared_from_this(), ino, current = Node(version), seen_at = clock_.now(),
+       done = std::move(done)](Result<s3::ObjectInfo> object) mutable {
+        const bool gone = !object && object.error().code == ErrorCode::kNotFound;
+        if (!object && !gone) return done(std::unexpected(std::move(object.error())));
+        if (gone || object->etag != current.object.etag || self->is_outdated(current)) {
+          self->on_stale(ino, current.object.key);
+          return done(fail(ErrorCode::kStale, "'" + current.object.key + "' is no longer version " +
+                                                  current.object.etag));
+        }
+        self->inodes_.confirm(ino, seen_at);
+        done(std::move(current));
+      });
 }
 
 void FileSystem::Impl::read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length,

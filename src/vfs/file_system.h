@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -99,6 +100,9 @@ class FileSystem {
     std::uint64_t content_bytes_max = 0;
     /// What the listings of open directories may take; beyond, reading on fails with kNoMemory.
     std::uint64_t listing_bytes_max = 512 * kMiB;
+    /// Called when this mount has stored a version with a key and an ETag that named another one
+    /// before: for caches that go by these two alone. May be empty; any thread.
+    std::function<void(std::string_view key, std::string_view etag)> on_etag_repeated = {};
   };
 
   /// What a mount that may write has more.

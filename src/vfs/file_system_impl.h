@@ -16,6 +16,7 @@
 #include "vfs/directory_order.h"
 #include "vfs/directory_preload.h"
 #include "vfs/file_system.h"
+#include "vfs/generations.h"
 #include "vfs/handle_table.h"
 #include "vfs/inode_table.h"
 #include "vfs/listing_cursor.h"
@@ -82,12 +83,15 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
  private:
   Attributes attributes_of(Ino ino, const Node& node) const;
   Entry give_to_kernel(const Node& node, SeenAt seen_at);
+  std::uint64_t generation_of(const Node& node) const;
+  /// Whether this mount stored another version since, with the same ETag.
+  bool is_outdated(const Node& node) const { return node.generation != generation_of(node); }
   /// Gives the version behind `ino` if its name still stands for it. Errors: as open().
-  void confirm_version(Ino ino, Deadline deadline, Done<s3::ObjectInfo> done);
+  void confirm_version(Ino ino, Deadline deadline, Done<Node> done);
   /// What a new handle of the directory `prefix` reads.
   std::shared_ptr<DirectorySnapshot> open_snapshot(const std::string& prefix);
-  void fetch_whole(Ino ino, s3::ObjectInfo object, Deadline deadline, Done<OpenFile> done);
-  void open_version(Ino ino, const s3::ObjectInfo& object,
+  void fetch_whole(Ino ino, Node version, Deadline deadline, Done<OpenFile> done);
+  void open_version(Ino ino, const Node& version,
                     std::shared_ptr<const cache::ResidentObject> whole, Deadline deadline,
                     Done<OpenFile> done);
   void get_content(OpenFile opened, Deadline deadline, Done<OpenFile> done);
@@ -123,6 +127,8 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
                   Done<void> done);
   void remove_if_empty(std::string prefix, ListingCursor cursor, Deadline deadline,
                        Done<void> done);
+  /// A version of ours is what the key has now.
+  void stored(const std::string& key, const std::string& etag);
   /// We changed what this key (a directory's without its last "/") stands for.
   void changed(const std::string& key);
 
@@ -131,6 +137,7 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   const Clock& clock_;
   const std::chrono::system_clock::time_point mounted_at_;
   metrics::Counter& hidden_keys_;
+  Generations generations_;
   InodeTable inodes_;
   NameCache names_;
   DirectoryOrder order_;

@@ -20,10 +20,15 @@ Error cannot_make(Error error) {
 }  // namespace
 
 void FileSystem::Impl::store_empty(std::string key, Deadline deadline, Done<void> done) {
-  writing_->writer.put(std::move(key), {}, /*only_if_absent=*/false, deadline,
-                       [done = std::move(done)](s3::PutOutcome outcome) mutable {
-                         if (outcome.etag) return done({});
-                         done(std::unexpected(std::move(outcome.etag.error())));
+  std::string name = key;
+  writing_->writer.put(std::move(name), {}, /*only_if_absent=*/false, deadline,
+                       [self = shared_from_this(), key = std::move(key),
+                        done = std::move(done)](s3::PutOutcome outcome) mutable {
+                         if (!outcome.etag) {
+                           return done(std::unexpected(std::move(outcome.etag.error())));
+                         }
+                         self->stored(key, *outcome.etag);
+                         done({});
                        });
 }
 

@@ -33,6 +33,11 @@ void FileSystem::Impl::changed(const std::string& key) {
   snapshots_.forget(prefix_of(key));
 }
 
+void FileSystem::Impl::stored(const std::string& key, const std::string& etag) {
+  const bool is_repeated = generations_.stored(key, etag);
+  if (is_repeated && options_.on_etag_repeated) options_.on_etag_repeated(key, etag);
+}
+
 // Open, write, sync, close
 
 void FileSystem::Impl::create(Ino parent, std::string_view name, Creation how, ProcessId process,
@@ -205,6 +210,7 @@ void FileSystem::Impl::store(const std::shared_ptr<WrittenFile>& file, Done<void
   file->finish([self = shared_from_this(), file, is_new,
                 done = std::move(done)](Result<void> outcome) mutable {
     if (outcome && is_new && file->is_wanted()) {
+      self->stored(file->key(), file->stored_etag());
       self->written_->supersede_others(file->key(), file.get());
     }
     done(std::move(outcome));
@@ -280,7 +286,8 @@ void FileSystem::Impl::truncate_version(Ino ino, const s3::ObjectInfo& known,
   const std::string& key = known.key;
   const bool is_gone = !there && there.error().code == ErrorCode::kNotFound;
   if (!there && !is_gone) return done(std::unexpected(std::move(there.error())));
-  const bool is_stale = is_gone || there->etag != known.etag;
+  const std::optional<Inode> inode = inodes_.find(ino);
+  const bool is_stale = is_gone || there->etag != known.etag || (inode && is_outdated(inode->node));
   if (is_stale) on_stale(ino, key);
   if (is_gone) return done(fail(ErrorCode::kStale, "'" + key + "' is no longer there"));
   if (there->size_bytes == size_bytes) {

@@ -7,7 +7,9 @@
 // Numbers. A number is a hash of kind, key and ETag, so it is the same after forget and lookup, and
 // for every mount of a bucket; programs that compare st_ino over time (tar, rsync) see what they
 // expect. Where two nodes hash alike, the later one takes the next free number. When the first of
-// such a pair is forgotten, the second may come to have two numbers; both mean the same bytes.
+// such a pair is forgotten, the second may come to have two numbers; both mean the same bytes. A
+// version whose ETag had another meaning before (vfs/generations.h) has a number of its own, which
+// is this mount's.
 //
 // Lifetime. Every reply that hands an inode to the kernel adds one to its lookup count; forget(n)
 // takes n away, and at zero the entry goes. Open files hold what they need themselves.
@@ -17,6 +19,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "s3rdmafs/base/checksum.h"
@@ -31,7 +34,9 @@ Ino hash_node(const Node& node) noexcept {
   std::uint64_t crc = add(0, node.is_directory ? "d" : "f");
   crc = add(crc, node.object.key);
   crc = add(crc, kNul);
-  return add(crc, node.object.etag);
+  crc = add(crc, node.object.etag);
+  if (node.generation == 0) return crc;
+  return add(add(crc, kNul), std::to_string(node.generation));
 }
 
 InodeTable::InodeTable(std::string root_prefix, metrics::Gauge& inodes, Hash hash)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ struct Node {
   /// Of a file that is being written, or was when the kernel heard of it. It is no version yet: its
   /// ETag is made up, so that no version of the store is the same node.
   std::shared_ptr<WrittenFile> written = {};
+  /// Of a version: see Generations. What the store says has none yet.
+  std::uint64_t generation = 0;
 
   [[nodiscard]] static Node directory(std::string prefix) {
     return {.is_directory = true,
@@ -38,7 +41,7 @@ struct Node {
   /// Whether both are the same directory, or the same version of the same file.
   [[nodiscard]] bool same_as(const Node& other) const {
     return is_directory == other.is_directory && object.key == other.object.key &&
-           object.etag == other.object.etag;
+           object.etag == other.object.etag && generation == other.generation;
   }
 };
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "cache/read_cache.h"
 #include "s3rdmafs/base/mutex.h"
@@ -24,27 +24,29 @@ class OpenFiles {
   struct File {
     Ino ino = 0;
     s3::ObjectInfo object;
+    std::uint64_t generation = 0;
     std::shared_ptr<cache::ObjectReader> reader;
   };
 
   /// Borrows both.
   OpenFiles(cache::ReadCache& cache, metrics::Registry& metrics);
 
-  std::uint64_t open(Ino ino, const s3::ObjectInfo& object);
+  std::uint64_t open(Ino ino, const s3::ObjectInfo& object, std::uint64_t generation = 0);
   /// Null for a handle that is not open.
   [[nodiscard]] std::shared_ptr<const File> find(std::uint64_t handle) const;
   void release(std::uint64_t handle);
   /// This version will probably be opened soon.
-  void prefetch(const s3::ObjectInfo& object);
+  void prefetch(const s3::ObjectInfo& object, std::uint64_t generation = 0);
 
  private:
-  using Version = std::pair<std::string, std::string>;  ///< key and ETag
+  using Version = std::tuple<std::string, std::string, std::uint64_t>;  ///< with its generation
   struct SharedReader {
     std::shared_ptr<cache::ObjectReader> reader;
     std::size_t handles = 0;
   };
 
-  std::shared_ptr<cache::ObjectReader> share(const s3::ObjectInfo& object);
+  std::shared_ptr<cache::ObjectReader> share(const s3::ObjectInfo& object,
+                                             std::uint64_t generation);
 
   cache::ReadCache& cache_;
   metrics::Gauge& open_files_;

@@ -2,6 +2,7 @@
 #include "fakes/fake_object_store.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -25,9 +26,18 @@ std::string FakeObjectStore::put(std::string key, std::string bytes) {
 }
 
 std::string FakeObjectStore::store_locked(std::string key, std::string bytes) {
-  std::string etag = "\"v" + std::to_string(++versions_) + "\"";
+  const auto second = std::chrono::floor<std::chrono::seconds>(clock_.wall_now());
+  const std::string name = repeats_etags_ ? std::to_string(bytes.size()) + "-" +
+                                                std::to_string(second.time_since_epoch().count())
+                                          : "v" + std::to_string(++versions_);
+  std::string etag = "\"" + name + "\"";
   objects_[std::move(key)] = {std::move(bytes), etag, clock_.wall_now()};
   return etag;
+}
+
+void FakeObjectStore::repeat_etags() {
+  const MutexLock lock(mutex_);
+  repeats_etags_ = true;
 }
 
 std::optional<std::string> FakeObjectStore::object(const std::string& key) const {

@@ -52,9 +52,11 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
 
   // The bucket, as other clients see it.
 
-  /// Stores a new version and returns its ETag, which no version had before.
+  /// Stores a new version and returns its ETag, which no version had before (see repeat_etags).
   std::string put(std::string key, std::string bytes);
   void remove(const std::string& key);
+  /// From now on an ETag is of an object's size and the second it was stored in.
+  void repeat_etags();
 
   /// An object's bytes as a reader would get them now; nothing if there is no such key.
   [[nodiscard]] std::optional<std::string> object(const std::string& key) const;
@@ -151,6 +153,7 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   std::map<std::string, Object> objects_ GUARDED_BY(mutex_);
   std::map<std::string, Upload> uploads_ GUARDED_BY(mutex_);  // by id
   std::uint64_t versions_ GUARDED_BY(mutex_) = 0;
+  bool repeats_etags_ GUARDED_BY(mutex_) = false;
   std::uint32_t page_keys_max_ GUARDED_BY(mutex_) = 1000;
   bool ignores_delimiters_ GUARDED_BY(mutex_) = false;
   bool repeats_tokens_ GUARDED_BY(mutex_) = false;

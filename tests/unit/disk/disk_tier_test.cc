@@ -56,6 +56,20 @@ TEST_F(DiskTierTest, WhatWasReadOnceComesFromTheDiskTheSecondTime) {
   EXPECT_EQ(rig_.counted("disk_read_bytes_total"), bytes.size());
 }
 
+TEST_F(DiskTierTest, WhatIsDistrustedComesFromTheServerAndIsNotKept) {
+  const std::string bytes = content(1, kMiB);
+  const std::string etag = put_and_read("k", bytes);
+  const std::string other_etag = put_and_read("other", bytes);
+  rig_.tier->distrust("k", etag);
+  for (std::size_t round = 1; round <= 2; ++round) {
+    EXPECT_EQ(rig_.read("k", etag, 0, bytes.size()), bytes);
+    EXPECT_NE(rig_.last_path, s3::Path::kDisk);
+    EXPECT_EQ(rig_.gets(), round);
+  }
+  EXPECT_EQ(rig_.read("other", other_etag, 0, bytes.size()), bytes);
+  EXPECT_EQ(rig_.last_path, s3::Path::kDisk) << "the control";
+}
+
 // The control: without the first read there is nothing on the disk.
 TEST_F(DiskTierTest, WhatWasNotReadComesFromTheServer) {
   const std::string bytes = content(1, kMiB);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "fakes/fake_clock.h"
 #include "fakes/fake_fabric.h"
@@ -33,7 +34,12 @@ struct WritableBucket {
                                          .request_timeout = std::chrono::seconds(30),
                                          .lock = cache::Arena::Lock::kOff})
                     .value()),
-        fs(store, cache, clock, metrics, {.prefix = "", .ttl = ttl, .negative_ttl = ttl},
+        fs(store, cache, clock, metrics,
+           {.prefix = "",
+            .ttl = ttl,
+            .negative_ttl = ttl,
+            .on_etag_repeated = [this](std::string_view key,
+                                       std::string_view) { repeated.emplace_back(key); }},
            FileSystem::Writing{store, *uploads}) {}
   ~WritableBucket() { store.shut_down(); }
 
@@ -98,6 +104,7 @@ struct WritableBucket {
     }
   }
 
+  std::vector<std::string> repeated;  ///< keys of which an ETag came back
   fakes::FakeClock clock;
   metrics::Registry metrics;
   fakes::FakeFabric fabric;
