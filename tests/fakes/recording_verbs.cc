@@ -376,12 +376,14 @@ int ibv_close_device(ibv_context* context) {
   all.record(context, "ibv_close_device");
   close(context->async_fd);
   // The kernel ends all that was made through a device when it is closed.
-  std::erase_if(all.objects, [&](const auto& entry) {
-    const bool is_of_device =
-        std::ranges::find(entry.second.depends_on, context) != entry.second.depends_on.end();
-    if (is_of_device) all.memory.remove(entry.first);
-    return is_of_device;
-  });
+  for (auto object = all.objects.begin(); object != all.objects.end();) {
+    if (std::ranges::find(object->second.depends_on, context) == object->second.depends_on.end()) {
+      ++object;
+      continue;
+    }
+    all.memory.remove(object->first);
+    object = all.objects.erase(object);
+  }
   all.contexts.erase(context);
   return 0;
 }
