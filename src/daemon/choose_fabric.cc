@@ -134,15 +134,16 @@ Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& con
 }  // namespace
 
 // What the file names stands as it is: an address says which GID, a device would leave it open.
-Result<std::vector<std::string>> dc_rail_names(const config::MountConfig::Rdma& config) {
+Result<std::vector<std::string>> dc_rail_names(const config::MountConfig& config) {
   std::vector<std::string> names;
-  if (config.rails != "auto") {
-    for (const auto part : std::views::split(std::string_view(config.rails), ',')) {
+  if (config.rdma.rails != "auto") {
+    for (const auto part : std::views::split(std::string_view(config.rdma.rails), ',')) {
       names.emplace_back(std::string_view(part));
     }
     return names;
   }
-  auto rails = rdma::mlx5::find_rails(config.rails, gid_index_of(config));
+  const auto routes = rdma::verbs::make_kernel_route_query();
+  auto rails = rdma::mlx5::find_rails(rail_wish(config), *routes);
   if (!rails) return std::unexpected(std::move(rails.error()));
   for (const rdma::mlx5::RailPort& rail : *rails) names.push_back(rail.name());
   return names;

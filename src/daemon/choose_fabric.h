@@ -25,8 +25,7 @@ namespace s3rdmafs::daemon {
 
 /// The rails of the dc fabric, each as rdma.rails would name it alone. Errors: those of
 /// rdma::mlx5::find_rails().
-[[nodiscard]] Result<std::vector<std::string>> dc_rail_names(
-    const config::MountConfig::Rdma& config);
+[[nodiscard]] Result<std::vector<std::string>> dc_rail_names(const config::MountConfig& config);
 
 /// Which port of which device the mount file asks for.
 [[nodiscard]] rdma::verbs::PortWish port_wish(const config::MountConfig::Rdma& config);

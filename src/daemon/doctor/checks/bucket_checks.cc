@@ -82,7 +82,7 @@ class BucketCheck final : public Check {
 std::string describe_ports(const Context& context, std::string_view fabric) {
   const config::MountConfig& config = context.config();
   if (fabric == "dc") {
-    const auto names = dc_rail_names(config.rdma);
+    const auto names = dc_rail_names(config);
     return names ? fmt::format("; rails {}", fmt::join(*names, ", ")) : "; " + names.error().detail;
   }
   if (fabric == "shm") return {};

@@ -24,7 +24,7 @@ Rail make_rail(std::string name, const config::MountConfig& config) {
 }
 
 Result<std::vector<Rail>> rails_of_dc(const config::MountConfig& config) {
-  const auto names = dc_rail_names(config.rdma);
+  const auto names = dc_rail_names(config);
   if (!names) return std::unexpected(names.error());
   std::vector<Rail> rails;
   for (const std::string& name : *names) {
