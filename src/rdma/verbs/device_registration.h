@@ -76,7 +76,7 @@ class DeviceRegistration {
   void abandon() EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (key_.get()) return;
-    static_cast<void>(handle_.release());
+    [[maybe_unused]] ibv_mr* const lost = handle_.release();
     device_.reset();
   }
 
