@@ -36,9 +36,9 @@ RuntimePlaces RuntimePlaces::of_this_process() {
 std::string runtime_folder(const RuntimePlaces& places) {
   if (places.user == 0) return "/run/s3rdmafs";
   if (!places.runtime.empty()) return places.runtime + "/s3rdmafs";
-  const std::string temporary = places.temporary + "/s3rdmafs-" + std::to_string(places.user);
+  std::string temporary = places.temporary + "/s3rdmafs-" + std::to_string(places.user);
   if (places.home.empty()) return temporary;
-  const std::string at_home = places.home + "/.s3rdmafs";
+  std::string at_home = places.home + "/.s3rdmafs";
   switch (owner_of(temporary, places.user)) {
     case Owner::kUser:
       return temporary;
