@@ -130,3 +130,16 @@ def test_a_listing_has_every_name_or_fails(site, behaviour):
     else:
         assert behaviour != "spec", found.stderr
         assert "Input/output error" in found.stderr
+
+
+def test_what_was_overwritten_is_read_though_its_etag_repeats(site):
+    """The server's ETag is size and second: most of these overwrites have that of what they replace."""
+    target = site.target("--behave-as", "weak-etags")
+    (target.root / BUCKET).mkdir()
+    mounted = site.mount(target, BUCKET, write={"mode": "sequential"})
+    wrong = []
+    for number in range(20):
+        write(mounted / "file", number, 100 * KIB)
+        if (mounted / "file").read_bytes() != content.expected(number, 0, 100 * KIB):
+            wrong.append(number)
+    assert not wrong
