@@ -19,7 +19,7 @@ def server(site):
 
 
 def doctor(file, *options):
-    return subprocess.run([BUILD / "src/daemon/s3rdmafs", "doctor", file, *options], check=False, timeout=200,
+    return subprocess.run([BUILD / "src/daemon/s3rdmafs", "doctor", file, *options], check=False, timeout=400,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
