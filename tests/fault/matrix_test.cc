@@ -312,7 +312,7 @@ constexpr std::array kByRdma = std::to_array<std::pair<std::string_view, std::st
     {"spec", "rrr  rrr"},
     {"aistor", "rrr  rrr"},
     {"noobaa", " r   rrr"},
-    {"versitygw", "rrr     "},
+    {"versitygw", "rrr  r r"},
     {"ecs", "rrr  rrr"},
     {"cloudian", "rrr  rrr"},
     {"scality", "rrr  rrr"},

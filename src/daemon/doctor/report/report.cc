@@ -6,6 +6,7 @@
 #include "daemon/doctor/context.h"
 #include "daemon/doctor/report/json.h"
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/printable.h"
 
 namespace s3rdmafs::daemon::doctor {
 namespace {
@@ -74,8 +75,11 @@ std::string to_text(const Report& report) {
   std::string text;
   for (const Entry& entry : report) {
     const Finding& finding = entry.finding;
-    text += fmt::format("{:<9} {}: {}\n", level_name(finding.level), entry.name, finding.seen);
-    if (!finding.advice.empty()) text += fmt::format("{:<9}   -> {}\n", "", finding.advice);
+    text += fmt::format("{:<9} {}: {}\n", level_name(finding.level), entry.name,
+                        printable_lines(finding.seen));
+    if (!finding.advice.empty()) {
+      text += fmt::format("{:<9}   -> {}\n", "", printable_lines(finding.advice));
+    }
   }
   return text + fmt::format("verdict: {}\n", verdict_name(report));
 }
