@@ -40,6 +40,11 @@ struct FakePort {
   std::vector<FakeGid> gids = {};
 };
 
+/// An Ethernet port with the address 192.0.2.`last`.
+[[nodiscard]] inline FakePort port_with_address(std::uint8_t last) {
+  return {.gids = {{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, last}}}};
+}
+
 struct FakeDevice {
   std::string name;
   std::vector<FakePort> ports = {FakePort{}};  ///< port 1 first

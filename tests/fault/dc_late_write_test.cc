@@ -31,8 +31,8 @@ class DcServer final : public target::TransferService {
     if (!read) return std::unexpected(read.error());
     return read->window_bytes;
   }
-  Result<void> write_window(std::string_view token, int fd, std::uint64_t file_offset,
-                            std::uint64_t length) override {
+  Result<void> write_part(std::string_view token, std::uint64_t window_offset, int fd,
+                          std::uint64_t file_offset, std::uint64_t length) override {
     const auto read = rdma::mlx5::DcToken::parse(token, config::DcTokenForm::k81);
     if (!read) return std::unexpected(read.error());
     std::vector<std::byte> bytes(length);
@@ -41,7 +41,7 @@ class DcServer final : public target::TransferService {
       return fail(ErrorCode::kSystem, "the object is too short");
     }
     const std::string device = "mlx5_" + std::to_string(read->target.gid.back());
-    if (verbs_.write(device, read->rkey, read->window_address, bytes)) return {};
+    if (verbs_.write(device, read->rkey, read->window_address + window_offset, bytes)) return {};
     return fail(ErrorCode::kInvalidArgument, "remote access error");
   }
   Result<void> read_window(std::string_view, int, std::uint64_t, std::uint64_t) override {
@@ -57,9 +57,6 @@ class DcLateWriteTest : public testing::Test {
   // A line for each slab that leaves quarantine would be ten thousand.
   DcLateWriteTest() { spdlog::set_level(spdlog::level::warn); }
 
-  static fakes::FakePort port_with_address(std::uint8_t last) {
-    return {.gids = {{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, last}}}};
-  }
   std::unique_ptr<rdma::Fabric> fabric(rdma::verbs::AddressSpace& addresses) {
     return rdma::mlx5::make_dc_fabric({.rails = {{.device = "mlx5_0", .port = 1, .gid_index = 0},
                                                  {.device = "mlx5_1", .port = 1, .gid_index = 0}},
@@ -68,8 +65,8 @@ class DcLateWriteTest : public testing::Test {
         .value();
   }
 
-  fakes::RecordingVerbs verbs_{{{.name = "mlx5_0", .ports = {port_with_address(0)}},
-                                {.name = "mlx5_1", .ports = {port_with_address(1)}}}};
+  fakes::RecordingVerbs verbs_{{{.name = "mlx5_0", .ports = {fakes::port_with_address(0)}},
+                                {.name = "mlx5_1", .ports = {fakes::port_with_address(1)}}}};
   const SystemClock clock_;
   metrics::Registry metrics_;
   DcServer server_{verbs_};

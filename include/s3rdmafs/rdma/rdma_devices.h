@@ -16,6 +16,11 @@ namespace s3rdmafs::rdma::verbs {
 
 using Gid = std::array<std::uint8_t, 16>;  ///< network order
 
+/// fe80::/10: an address that is of use on its own link only.
+[[nodiscard]] inline bool is_link_local(const Gid& gid) {
+  return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
+}
+
 enum class GidType { kInfiniBand, kRoceV1, kRoceV2 };
 enum class LinkLayer { kInfiniBand, kEthernet, kOther };
 

@@ -89,8 +89,6 @@ DeviceInfo describe_device(ibv_device* device) {
   return info;
 }
 
-bool is_link_local(const Gid& gid) { return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80; }
-
 bool is_loopback(std::string_view address) {
   return address == "::1" || address.starts_with("127.");
 }

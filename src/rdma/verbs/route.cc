@@ -37,8 +37,6 @@ bool is_ipv4(const Gid& address) {
   return std::equal(address.begin(), address.begin() + 12, kMapped.begin());
 }
 
-bool is_link_local(const Gid& address) { return address[0] == 0xfe && (address[1] & 0xc0) == 0x80; }
-
 /// As it stands in a message: 4 or 16 bytes.
 std::span<const std::uint8_t> address_bytes(const Gid& address) {
   return std::span(address).subspan(is_ipv4(address) ? 12 : 0);

@@ -31,17 +31,12 @@
 namespace s3rdmafs::rdma {
 namespace {
 
-using fakes::FakePort;
 using fakes::HandedOut;
 using verbs::AddressSpace;
 
 constexpr int kSteps = 100'000;
 constexpr std::size_t kSlots = 12;
 constexpr std::size_t kSlotBytes = 64UL * 1024;
-
-FakePort port_with_address(std::uint8_t last) {
-  return {.gids = {{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, last}}}};
-}
 
 /// A fabric over recorded devices, and how to read its tokens.
 class World {
@@ -79,8 +74,8 @@ class DcWorld final : public World {
 
  private:
   const std::vector<std::string> devices_{"mlx5_0", "mlx5_1"};
-  fakes::RecordingVerbs verbs_{{{.name = "mlx5_0", .ports = {port_with_address(0)}},
-                                {.name = "mlx5_1", .ports = {port_with_address(1)}}}};
+  fakes::RecordingVerbs verbs_{{{.name = "mlx5_0", .ports = {fakes::port_with_address(0)}},
+                                {.name = "mlx5_1", .ports = {fakes::port_with_address(1)}}}};
   fakes::FakeClock clock_;
   metrics::Registry metrics_;
   std::unique_ptr<Fabric> fabric_;
@@ -122,7 +117,7 @@ class RcWorld final : public World {
  private:
   const std::vector<std::string> devices_{"rxe0"};
   fakes::RecordingVerbs verbs_{
-      {{.name = "rxe0", .ports = {port_with_address(1)}, .is_mlx5 = false}}};
+      {{.name = "rxe0", .ports = {fakes::port_with_address(1)}, .is_mlx5 = false}}};
   fakes::ScriptedHttpServer server_;
   const SystemClock clock_;
   metrics::Registry metrics_;

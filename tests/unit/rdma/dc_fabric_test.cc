@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/allocation_count.h"
+#include "fakes/eventually.h"
 #include "fakes/fake_clock.h"
 #include "fakes/locked_memory_limit.h"
 #include "fakes/log_capture.h"
@@ -28,18 +29,6 @@ using fakes::FakePort;
 using fakes::RecordingVerbs;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-FakePort port_with_address(std::uint8_t last) {
-  return {.gids = {{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, last}}}};
-}
-
-bool eventually(const std::function<bool()>& condition) {
-  for (int attempt = 0; attempt < 2000; ++attempt) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return false;
-}
 
 class DcFabricTest : public ::testing::Test {
  protected:
@@ -101,9 +90,10 @@ class DcFabricTest : public ::testing::Test {
     return names;
   }
 
-  RecordingVerbs verbs_{{{.name = "mlx5_0", .ports = {port_with_address(1)}},
-                         {.name = "mlx5_1", .ports = {port_with_address(2)}},
-                         {.name = "rxe0", .ports = {port_with_address(3)}, .is_mlx5 = false}}};
+  RecordingVerbs verbs_{
+      {{.name = "mlx5_0", .ports = {fakes::port_with_address(1)}},
+       {.name = "mlx5_1", .ports = {fakes::port_with_address(2)}},
+       {.name = "rxe0", .ports = {fakes::port_with_address(3)}, .is_mlx5 = false}}};
   fakes::FakeClock clock_;
   metrics::Registry metrics_;
   DcOptions options_{.rails = {{.device = "mlx5_0", .port = 1, .gid_index = 0},
@@ -138,7 +128,7 @@ TEST_F(DcFabricTest, WritesTheWindowAndTheRailIntoTheToken) {
   EXPECT_EQ(fields.window_bytes, 4U);
   EXPECT_EQ(fields.rkey, verbs_.registrations().at(0).rkey);
   EXPECT_NE(fields.target.dct_number, 0U);
-  EXPECT_EQ(fields.target.gid, port_with_address(1).gids[0].raw);
+  EXPECT_EQ(fields.target.gid, fakes::port_with_address(1).gids[0].raw);
   EXPECT_EQ(token.source_address(), "192.0.2.1");
 }
 
@@ -211,11 +201,11 @@ TEST_F(DcFabricTest, RefusesAWindowThatATokenCannotDescribe) {
 TEST_F(DcFabricTest, LeavesOutARailWhosePortWentDownUntilItIsBack) {
   const auto region = register_region();
   set_port_state("mlx5_0", IBV_PORT_DOWN);
-  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{2}; }));
+  EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*region) == std::set{2}; }));
   EXPECT_TRUE(fabric().is_up());
 
   set_port_state("mlx5_0", IBV_PORT_ACTIVE);
-  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }));
+  EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }));
   EXPECT_EQ(verbs_.count("ibv_reg_mr"), 2U) << "it came back as it was: nothing was done anew";
   EXPECT_EQ(verbs_.unacknowledged_events(), 0);
 }
@@ -224,13 +214,13 @@ TEST_F(DcFabricTest, HasNoTokensWhileEveryPortIsDown) {
   const auto region = register_region();
   set_port_state("mlx5_0", IBV_PORT_DOWN);
   set_port_state("mlx5_1", IBV_PORT_DOWN);
-  EXPECT_TRUE(eventually([&] { return !fabric().is_up(); }));
+  EXPECT_TRUE(fakes::eventually([&] { return !fabric().is_up(); }));
   const auto token = try_token(*region);
   ASSERT_FALSE(token);
   EXPECT_EQ(token.error().code, ErrorCode::kUnreachable);
 
   set_port_state("mlx5_1", IBV_PORT_ACTIVE);
-  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{2}; }));
+  EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*region) == std::set{2}; }));
 }
 
 TEST_F(DcFabricTest, RebuildsARailWhoseDeviceFailedAndRegistersEverythingThereAgain) {
@@ -241,14 +231,14 @@ TEST_F(DcFabricTest, RebuildsARailWhoseDeviceFailedAndRegistersEverythingThereAg
   const std::size_t calls = verbs_.calls().size();
 
   verbs_.send_event("mlx5_0", IBV_EVENT_DEVICE_FATAL);
-  ASSERT_TRUE(eventually([&] { return verbs_.count("ibv_reg_mr") == 6; }));
+  ASSERT_TRUE(fakes::eventually([&] { return verbs_.count("ibv_reg_mr") == 6; }));
   EXPECT_THAT(functions_since(calls, "mlx5_0"),
               ElementsAre("ibv_dereg_mr", "ibv_dereg_mr", "ibv_destroy_qp", "ibv_destroy_srq",
                           "ibv_destroy_cq", "ibv_dealloc_pd", "ibv_close_device", "ibv_open_device",
                           "ibv_alloc_pd", "ibv_create_cq", "ibv_create_srq", "mlx5dv_create_qp",
                           "ibv_modify_qp", "ibv_modify_qp", "ibv_reg_mr", "ibv_reg_mr"));
   EXPECT_THAT(functions_since(calls, "mlx5_1"), ElementsAre()) << "the other rail is untouched";
-  ASSERT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }));
+  ASSERT_TRUE(fakes::eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }));
   DcToken after = next(*region);
   if (after.target.gid.back() != 1) after = next(*region);
   EXPECT_NE(after.target.dct_number, before.target.dct_number);
@@ -258,9 +248,9 @@ TEST_F(DcFabricTest, RebuildsARailWhoseDeviceFailedAndRegistersEverythingThereAg
 
 TEST_F(DcFabricTest, RebuildsARailWhoseAddressChanged) {
   const auto region = register_region();
-  verbs_.change_port("mlx5_0", 1, [](FakePort& port) { port = port_with_address(9); });
+  verbs_.change_port("mlx5_0", 1, [](FakePort& port) { port = fakes::port_with_address(9); });
   verbs_.send_event("mlx5_0", IBV_EVENT_GID_CHANGE);
-  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{2, 9}; }));
+  EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*region) == std::set{2, 9}; }));
 }
 
 TEST_F(DcFabricTest, GoesByOtherRailsWhileOneFailsItsTransfers) {
@@ -321,7 +311,7 @@ TEST_F(DcFabricTest, GoesByTheRailsThatCouldRegisterARegion) {
   EXPECT_EQ(rails_in_use(*region), std::set{2});
 
   verbs_.fail_next("mlx5_0", "ibv_reg_mr", 0, 0);
-  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }))
+  EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }))
       << "tried again with the keeper's next round";
 }
 
@@ -347,7 +337,7 @@ TEST_F(DcFabricTest, SaysOnceThatARailRefusesMemoryAndCountsHowOften) {
     const auto region = register_region();
     const auto another = register_region();
     EXPECT_EQ(refused.value(), 2U);
-    ASSERT_TRUE(eventually([&] { return verbs_.count("ibv_reg_mr") > 4; }))
+    ASSERT_TRUE(fakes::eventually([&] { return verbs_.count("ibv_reg_mr") > 4; }))
         << "the keeper's attempts are neither counted nor logged";
     EXPECT_EQ(refused.value(), 2U);
     EXPECT_EQ(
@@ -421,7 +411,7 @@ TEST_F(DcFabricTest, RenewClosesARailThatDoesNotLetGoOfAKey) {
   ASSERT_TRUE(region->renew());
   EXPECT_EQ(verbs_.count("ibv_close_device"), 1U);
   EXPECT_EQ(rails_in_use(*region), std::set{2});
-  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }))
+  EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }))
       << "and is opened again";
 }
 
@@ -441,7 +431,7 @@ TEST_F(DcFabricTest, StartsWithoutARailThatIsDownAndTakesItInLater) {
   EXPECT_EQ(rails_in_use(*region), std::set{2});
 
   verbs_.change_port("mlx5_0", 1, [](FakePort& port) { port.state = IBV_PORT_ACTIVE; });
-  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }));
+  EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }));
 }
 
 TEST_F(DcFabricTest, DoesNotStartWithARailThatCanNeverWork) {

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fakes/eventually.h"
 #include "fakes/fake_clock.h"
 #include "fakes/recording_verbs.h"
 #include "rdma/mlx5/dc_fabric.h"
@@ -19,18 +20,6 @@ namespace s3rdmafs::rdma::mlx5 {
 namespace {
 
 using fakes::FakePort;
-
-FakePort port_with_address(std::uint8_t last) {
-  return {.gids = {{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, last}}}};
-}
-
-bool eventually(const std::function<bool()>& condition) {
-  for (int attempt = 0; attempt < 2000; ++attempt) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return false;
-}
 
 class DcSlowRailsTest : public ::testing::Test {
  protected:
@@ -66,8 +55,8 @@ class DcSlowRailsTest : public ::testing::Test {
   const std::vector<RailPort> one_rail_{{.device = "mlx5_0", .port = 1, .gid_index = 0}};
   const std::vector<RailPort> two_rails_{{.device = "mlx5_0", .port = 1, .gid_index = 0},
                                          {.device = "mlx5_1", .port = 1, .gid_index = 0}};
-  fakes::RecordingVerbs verbs_{{{.name = "mlx5_0", .ports = {port_with_address(1)}},
-                                {.name = "mlx5_1", .ports = {port_with_address(2)}}}};
+  fakes::RecordingVerbs verbs_{{{.name = "mlx5_0", .ports = {fakes::port_with_address(1)}},
+                                {.name = "mlx5_1", .ports = {fakes::port_with_address(2)}}}};
   fakes::FakeClock clock_;
   metrics::Registry metrics_;
   std::vector<std::byte> memory_ = std::vector<std::byte>(4096);
@@ -120,14 +109,14 @@ TEST_F(DcSlowRailsTest, ARailThatOpensSlowlyKeepsNothingElseWaiting) {
   EXPECT_EQ(rails_in_use(*another), std::set{2});
   // The other rail's events are taken in all the same.
   set_port_state("mlx5_1", IBV_PORT_DOWN);
-  EXPECT_TRUE(eventually([&] { return rails_in_use(*region).empty(); }));
+  EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*region).empty(); }));
   set_port_state("mlx5_1", IBV_PORT_ACTIVE);
-  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{2}; }));
+  EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*region) == std::set{2}; }));
   EXPECT_TRUE(verbs_.is_held("mlx5_0", "ibv_open_device")) << "none of these waited for it";
 
   verbs_.let_go("mlx5_0", "ibv_open_device");
-  EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }));
-  EXPECT_TRUE(eventually([&] { return rails_in_use(*another) == std::set{1, 2}; }));
+  EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }));
+  EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*another) == std::set{1, 2}; }));
 }
 
 TEST_F(DcSlowRailsTest, ARailThatFailsUnderARegistrationTakesItInWhenItIsBack) {
@@ -138,14 +127,14 @@ TEST_F(DcSlowRailsTest, ARailThatFailsUnderARegistrationTakesItInWhenItIsBack) {
     auto slow = register_elsewhere();
     ASSERT_TRUE(verbs_.wait_for_held("mlx5_0", "ibv_reg_mr"));
     verbs_.send_event("mlx5_0", IBV_EVENT_DEVICE_FATAL);
-    ASSERT_TRUE(eventually([&] { return rails_in_use(*region).empty(); }))
+    ASSERT_TRUE(fakes::eventually([&] { return rails_in_use(*region).empty(); }))
         << "no token names the rail from then on";
     if (error != 0) verbs_.fail_next("mlx5_0", "ibv_reg_mr", error);
     verbs_.let_go("mlx5_0", "ibv_reg_mr");
 
     const auto made = slow.get();  // the rail is the fault, not the memory: no error
-    EXPECT_TRUE(eventually([&] { return rails_in_use(*made) == std::set{1}; }));
-    EXPECT_TRUE(eventually([&] { return rails_in_use(*region) == std::set{1}; }));
+    EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*made) == std::set{1}; }));
+    EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*region) == std::set{1}; }));
     EXPECT_EQ(verbs_.busy_destructions(), 0) << "the device outlived the call";
   }
 }
@@ -160,7 +149,7 @@ TEST_F(DcSlowRailsTest, AFenceThatHasToCloseARailWaitsForARegistrationUnderWayTh
   const auto old = verbs_.registrations().at(0);
   verbs_.fail_next("mlx5_0", "ibv_dereg_mr", EIO, 2);
   auto renewed = std::async(std::launch::async, [&] { return region->renew(); });
-  EXPECT_TRUE(eventually([&] { return verbs_.count("ibv_dereg_mr") > 0; }));
+  EXPECT_TRUE(fakes::eventually([&] { return verbs_.count("ibv_dereg_mr") > 0; }));
   EXPECT_EQ(verbs_.count("ibv_close_device"), 0U);
 
   verbs_.let_go("mlx5_0", "ibv_reg_mr");
@@ -168,7 +157,7 @@ TEST_F(DcSlowRailsTest, AFenceThatHasToCloseARailWaitsForARegistrationUnderWayTh
   EXPECT_GE(verbs_.count("ibv_close_device"), 1U);
   EXPECT_FALSE(verbs_.can_write("mlx5_0", old.rkey, old.iova, old.length));
   const auto made = slow.get();
-  EXPECT_TRUE(eventually([&] { return rails_in_use(*made) == std::set{1, 2}; }));
+  EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*made) == std::set{1, 2}; }));
 }
 
 }  // namespace

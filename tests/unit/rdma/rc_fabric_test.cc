@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/allocation_count.h"
+#include "fakes/eventually.h"
 #include "fakes/recording_verbs.h"
 #include "fakes/scripted_http_server.h"
 #include "s3rdmafs/rdma/rc_wire.h"
@@ -22,14 +23,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* kSession = "ba6288ffa254eeaa9c2deff497aae8c0";
-
-bool eventually(const std::function<bool()>& condition) {
-  for (int attempt = 0; attempt < 2000; ++attempt) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return false;
-}
 
 class RcFabricTest : public ::testing::Test {
  protected:
@@ -197,19 +190,19 @@ TEST_F(RcFabricTest, GoesDownWithItsPortAndComesBackWithIt) {
   const auto of = region();
   ASSERT_TRUE(token(*of));
   set_port(IBV_PORT_DOWN, IBV_EVENT_PORT_ERR);
-  EXPECT_TRUE(eventually([&] { return !fabric().is_up(); }));
+  EXPECT_TRUE(fakes::eventually([&] { return !fabric().is_up(); }));
   EXPECT_EQ(token(*of).error().code, ErrorCode::kUnreachable);
   set_port(IBV_PORT_ACTIVE, IBV_EVENT_PORT_ACTIVE);
-  EXPECT_TRUE(eventually([&] { return fabric().is_up() && token(*of).has_value(); }));
+  EXPECT_TRUE(fakes::eventually([&] { return fabric().is_up() && token(*of).has_value(); }));
 }
 
 TEST_F(RcFabricTest, OpensADeviceThatFailedAgainWithAllItsMemory) {
   const auto of = region();
   const std::string old = token(*of).value();
   verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
-  EXPECT_TRUE(eventually([&] { return verbs_.registrations().size() == 2; }));
+  EXPECT_TRUE(fakes::eventually([&] { return verbs_.registrations().size() == 2; }));
   EXPECT_FALSE(verbs_.registrations()[0].is_alive);
-  EXPECT_TRUE(eventually([&] {
+  EXPECT_TRUE(fakes::eventually([&] {
     const auto text = token(*of);
     return text && can_write(*text);
   }));
@@ -220,8 +213,8 @@ TEST_F(RcFabricTest, TriesAgainToRegisterWhatADeviceRefusedWhenItCameBack) {
   const auto of = region();
   verbs_.fail_next("rxe0", "ibv_reg_mr", ENOMEM, 2);
   verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
-  EXPECT_TRUE(eventually([&] { return verbs_.count("ibv_reg_mr") >= 3; }));
-  EXPECT_TRUE(eventually([&] { return token(*of).has_value(); }));
+  EXPECT_TRUE(fakes::eventually([&] { return verbs_.count("ibv_reg_mr") >= 3; }));
+  EXPECT_TRUE(fakes::eventually([&] { return token(*of).has_value(); }));
 }
 
 TEST_F(RcFabricTest, ARegistrationThatTakesLongKeepsNoOtherRegionWaiting) {
@@ -247,7 +240,8 @@ TEST_F(RcFabricTest, ADeviceThatOpensSlowlyKeepsNoRegistrationWaiting) {
   EXPECT_EQ(token(*another).error().code, ErrorCode::kUnreachable);
   EXPECT_TRUE(verbs_.is_held("rxe0", "ibv_open_device")) << "none of these waited for it";
   verbs_.let_go("rxe0", "ibv_open_device");
-  EXPECT_TRUE(eventually([&] { return token(*another).has_value() && token(*of).has_value(); }));
+  EXPECT_TRUE(
+      fakes::eventually([&] { return token(*another).has_value() && token(*of).has_value(); }));
 }
 
 TEST_F(RcFabricTest, ADeviceThatFailsUnderARegistrationTakesItInWhenItIsBack) {
@@ -256,11 +250,12 @@ TEST_F(RcFabricTest, ADeviceThatFailsUnderARegistrationTakesItInWhenItIsBack) {
   auto slow = std::async(std::launch::async, [this] { return region(); });
   ASSERT_TRUE(verbs_.wait_for_held("rxe0", "ibv_reg_mr"));
   verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
-  ASSERT_TRUE(eventually([&] { return !fabric().is_up(); }));
+  ASSERT_TRUE(fakes::eventually([&] { return !fabric().is_up(); }));
   verbs_.fail_next("rxe0", "ibv_reg_mr", EIO);
   verbs_.let_go("rxe0", "ibv_reg_mr");
   const auto made = slow.get();  // the device is the fault, not the memory: no error
-  EXPECT_TRUE(eventually([&] { return token(*made).has_value() && token(*of).has_value(); }));
+  EXPECT_TRUE(
+      fakes::eventually([&] { return token(*made).has_value() && token(*of).has_value(); }));
   EXPECT_EQ(verbs_.busy_destructions(), 0);
 }
 
@@ -269,9 +264,9 @@ TEST_F(RcFabricTest, TakesBackAKeyLeftFromADeviceThatFailedBeforeItRegistersAnew
   const auto of = region();
   verbs_.fail_next("rxe0", "ibv_dereg_mr", EBUSY, 2);
   verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
-  EXPECT_TRUE(eventually([&] { return verbs_.registrations().size() == 2; }));
+  EXPECT_TRUE(fakes::eventually([&] { return verbs_.registrations().size() == 2; }));
   EXPECT_FALSE(verbs_.registrations()[0].is_alive);
-  EXPECT_TRUE(eventually([&] { return token(*of).has_value(); }));
+  EXPECT_TRUE(fakes::eventually([&] { return token(*of).has_value(); }));
   EXPECT_EQ(verbs_.busy_destructions(), 0) << "the old device outlives what is registered with it";
 }
 

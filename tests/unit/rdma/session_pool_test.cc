@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fakes/eventually.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_session_maker.h"
 
@@ -19,14 +20,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Lease = SessionPool::Lease;
-
-bool eventually(const std::function<bool()>& condition) {
-  for (int attempt = 0; attempt < 2000; ++attempt) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(5ms);
-  }
-  return false;
-}
 
 /// One request's wait.
 class Wait {
@@ -39,11 +32,11 @@ class Wait {
   }
   [[nodiscard]] bool is_over() const { return is_over_; }
   Lease lease() {
-    EXPECT_TRUE(eventually([this] { return is_over(); }));
+    EXPECT_TRUE(fakes::eventually([this] { return is_over(); }));
     return std::move(result_).value();
   }
   ErrorCode error() {
-    EXPECT_TRUE(eventually([this] { return is_over(); }));
+    EXPECT_TRUE(fakes::eventually([this] { return is_over(); }));
     return result_.error().code;
   }
 
@@ -65,7 +58,7 @@ class SessionPoolTest : public ::testing::Test {
     return wait.lease();
   }
   bool has_alive(int count) {
-    return eventually([&] { return maker_.alive() == count; });
+    return fakes::eventually([&] { return maker_.alive() == count; });
   }
 
   fakes::FakeClock clock_;
@@ -203,7 +196,7 @@ TEST_F(SessionPoolTest, IsDownWhileTheServerIsAndComesBackByItself) {
   std::this_thread::sleep_for(50ms);
   EXPECT_FALSE(pool().is_up()) << "not before the interval is over";
   clock_.advance(SessionPool::kRetryInterval);
-  EXPECT_TRUE(eventually([this] { return pool().is_up(); }));
+  EXPECT_TRUE(fakes::eventually([this] { return pool().is_up(); }));
 }
 
 TEST_F(SessionPoolTest, AsksAServerWithoutRcSeldom) {
@@ -213,14 +206,14 @@ TEST_F(SessionPoolTest, AsksAServerWithoutRcSeldom) {
   std::this_thread::sleep_for(1100ms);  // more than a quiet turn of the thread
   EXPECT_EQ(maker_.attempts(), 1);
   clock_.advance(1ms);
-  EXPECT_TRUE(eventually([this] { return maker_.attempts() == 2; }));
+  EXPECT_TRUE(fakes::eventually([this] { return maker_.attempts() == 2; }));
 }
 
 TEST_F(SessionPoolTest, LetsGoOfWhatWasIdleForLong) {
   EXPECT_TRUE(pool().is_up());
   clock_.advance(SessionPool::kIdleMax);
   EXPECT_TRUE(has_alive(0));
-  EXPECT_TRUE(eventually([this] { return !maker_.disconnected().empty(); }));
+  EXPECT_TRUE(fakes::eventually([this] { return !maker_.disconnected().empty(); }));
   EXPECT_THAT(maker_.disconnected(), testing::ElementsAre("1"));
 }
 

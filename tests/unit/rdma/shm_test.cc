@@ -17,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fakes/eventually.h"
 #include "fakes/token_text.h"
 #include "rdma/shm/shm_fabric.h"
 #include "s3rdmafs/base/unique_fd.h"
@@ -63,14 +64,6 @@ UniqueFd file_with(const std::string& bytes) {
   UniqueFd fd(::memfd_create("object", MFD_CLOEXEC));
   EXPECT_EQ(::pwrite(fd.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
   return fd;
-}
-
-bool eventually(const std::function<bool()>& condition) {
-  for (int attempt = 0; attempt < 2000; ++attempt) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return false;
 }
 
 class ShmTest : public testing::Test {
@@ -192,12 +185,12 @@ TEST_F(ShmTest, GivesNoTokensWhileTheServerIsAwayAndNewOnesWhenItIsBack) {
   const auto region = register_for(Access::kRemoteWrite);
   const std::string old_token = token_text(*region, 0, 4).value();
   service_.reset();
-  EXPECT_TRUE(eventually([&] { return !fabric_->is_up(); }));
+  EXPECT_TRUE(fakes::eventually([&] { return !fabric_->is_up(); }));
   EXPECT_EQ(token_text(*region, 0, 4).error().code, ErrorCode::kUnreachable);
   EXPECT_TRUE(region->renew()) << "a server that hung up can write nothing: fenced already";
 
   start_server();
-  ASSERT_TRUE(eventually([&] { return fabric_->is_up(); }));
+  ASSERT_TRUE(fakes::eventually([&] { return fabric_->is_up(); }));
   EXPECT_TRUE(refuses_get(old_token));
   EXPECT_TRUE(
       service_->write_window(token_text(*region, 0, 4).value(), file_with("back").get(), 0, 4));
@@ -264,13 +257,13 @@ TEST_F(ShmTest, KeepsNoDescriptorOfAClientThatSendsTwo) {
   const auto before = open_descriptors();
   for (int i = 0; i < 10; ++i) client.send_two_descriptors(memory_.fd());
   // The last is closed just after its answer was sent.
-  EXPECT_TRUE(eventually([&] { return open_descriptors() <= before; }));
+  EXPECT_TRUE(fakes::eventually([&] { return open_descriptors() <= before; }));
 }
 
 TEST_F(ShmTest, HangsUpOnAClientThatReadsNoAnswers) {
   const RudeClient client(socket_name_);
   EXPECT_TRUE(client.send_hello()) << "control: the connection works";
-  EXPECT_TRUE(eventually([&] {
+  EXPECT_TRUE(fakes::eventually([&] {
     for (int i = 0; i < 100; ++i) {
       if (!client.send_hello()) return true;
     }

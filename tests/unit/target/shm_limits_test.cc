@@ -28,6 +28,7 @@
 #include <spdlog/details/null_mutex.h>
 #include <spdlog/sinks/base_sink.h>
 
+#include "fakes/eventually.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/unique_fd.h"
@@ -44,15 +45,6 @@ using rdma::shm::WireAccess;
 using std::chrono::steady_clock;
 
 constexpr std::uint64_t kPageBytes = 4096;
-
-bool eventually(const std::function<bool()>& condition) {
-  const auto end = steady_clock::now() + std::chrono::seconds(20);
-  while (!condition()) {
-    if (steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
 
 std::string socket_name() { return "@s3rdmafs-limits-" + std::to_string(::getpid()); }
 
@@ -154,7 +146,7 @@ TEST_F(ShmLimitsTest, HangsUpOnSessionsPastTheLimitUntilOneEnds) {
   EXPECT_FALSE(Client().is_welcome());
   EXPECT_TRUE(second.is_welcome()) << "who was there first is served on";
   first.reset();
-  EXPECT_TRUE(eventually([] { return Client().is_welcome(); })) << "there is room again";
+  EXPECT_TRUE(fakes::eventually([] { return Client().is_welcome(); })) << "there is room again";
 }
 
 TEST_F(ShmLimitsTest, RefusesRegionsPastTheLimitAndServesTheSessionOn) {
@@ -172,7 +164,7 @@ TEST_F(ShmLimitsTest, CountsRegionsOverAllSessionsOfAUserAndTakesThemBackWithThe
   for (int i = 0; i < 3; ++i) EXPECT_EQ(first->offer(kPageBytes), 0);
   EXPECT_EQ(second.offer(kPageBytes), ENOMEM);
   first.reset();
-  EXPECT_TRUE(eventually([&] { return second.offer(kPageBytes) == 0; }));
+  EXPECT_TRUE(fakes::eventually([&] { return second.offer(kPageBytes) == 0; }));
 }
 
 TEST_F(ShmLimitsTest, RefusesSparseFilesThatWouldTakeTheServersAddresses) {
@@ -338,7 +330,7 @@ TEST_F(ShmAcceptorTest, PausesBetweenAttemptsWhileTheProcessHasNoDescriptorLeft)
   const rlimit none{.rlim_cur = static_cast<rlim_t>(lowest_free), .rlim_max = before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   client.connect();
-  EXPECT_TRUE(eventually([&] { return log.times().size() >= 3; }));
+  EXPECT_TRUE(fakes::eventually([&] { return log.times().size() >= 3; }));
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   const auto times = log.times();
   for (std::size_t i = 1; i < times.size(); ++i) {
