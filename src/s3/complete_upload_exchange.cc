@@ -100,7 +100,7 @@ void CompleteUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<Htt
 }
 
 Exchange::Next CompleteUploadExchange::on_outcome(HttpOutcome outcome) {
-  if (!wrong_etag_.empty()) return {.step = Step::kFinished};  // removed, or not: an error it is
+  if (!wrong_etag_.empty()) return on_removal(std::move(outcome));
   if (outcome) return is_asking_ ? on_head(*outcome) : on_answer(*outcome);
   if (!is_asking_ && outcome.error().may_have_reached_server) may_have_taken_effect_ = true;
   return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
@@ -146,6 +146,20 @@ Exchange::Next CompleteUploadExchange::on_wrong_bytes(std::string etag) {
   return {.step = Step::kSendAgain};
 }
 
+// An error it is, whatever becomes of the wrong object; 412 says that another one is there by now.
+Exchange::Next CompleteUploadExchange::on_removal(HttpOutcome outcome) {
+  if (!outcome) return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
+  const bool is_gone = outcome->status < 300 || outcome->status == 404 || outcome->status == 412;
+  if (is_gone) return {.step = Step::kFinished};
+  return {.step = Step::kFailed,
+          .error = map_s3_error({.verb = "DELETE",
+                                 .key = key_,
+                                 .bucket = endpoint_->builder.bucket(),
+                                 .endpoint = endpoint_->builder.endpoint_url()},
+                                outcome->status, parse_error(outcome->text)),
+          .retry_after = outcome->headers.retry_after};
+}
+
 Exchange::Next CompleteUploadExchange::on_error(const HttpResponse& response,
                                                 const S3Error& error) {
   if (has_checksums_ && endpoint_->checksums.is_refusal(response.status, error)) {
@@ -180,7 +194,12 @@ Exchange::Next CompleteUploadExchange::on_head(const HttpResponse& response) {
 }
 
 void CompleteUploadExchange::fail(Error error) {
-  if (wrong_etag_.empty()) etag_ = std::unexpected(std::move(error));
+  if (!wrong_etag_.empty()) {
+    spdlog::error("'{}': the object with wrong bytes could not be removed: {}; remove it", key_,
+                  error.detail);
+    return;
+  }
+  etag_ = std::unexpected(std::move(error));
 }
 
 void CompleteUploadExchange::finish() { done_(std::move(etag_)); }

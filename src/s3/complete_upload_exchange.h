@@ -26,6 +26,7 @@ class CompleteUploadExchange final : public Exchange {
  private:
   [[nodiscard]] Next on_answer(const HttpResponse& response);
   [[nodiscard]] Next on_wrong_bytes(std::string etag);
+  Next on_removal(HttpOutcome outcome);
   [[nodiscard]] Next on_head(const HttpResponse& response);
   [[nodiscard]] Next on_error(const HttpResponse& response, const S3Error& error);
 

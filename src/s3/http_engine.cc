@@ -44,6 +44,8 @@ void HttpEngine::call_at(std::chrono::steady_clock::time_point when, EventLoop::
   if (!loop.post(set_timer)) set_timer();
 }
 
+bool HttpEngine::is_shutting_down() const { return lanes_.front()->loop().is_stopping(); }
+
 void HttpEngine::shut_down() {
   for (const auto& lane : lanes_) lane->loop().request_stop();
   for (const auto& lane : lanes_) lane->loop().join();

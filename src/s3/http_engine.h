@@ -37,6 +37,9 @@ class HttpEngine {
   /// the caller's thread, when shutting down, which a send() in it will then find out.
   void call_at(std::chrono::steady_clock::time_point when, EventLoop::Task task);
 
+  /// Whether shut_down() was called: no request comes about any more.
+  [[nodiscard]] bool is_shutting_down() const;
+
   /// Ends all requests with kCancelled, and every later one at once. Not to be called on an event
   /// thread, that is, from an HttpDone. Returns when no HttpDone is left to be called.
   void shut_down();

@@ -150,6 +150,11 @@ bool RetryRunner::is_expected_back(Reach reach, const Error& error) const {
 void RetryRunner::retry_or_fail(Job job, Exchange::Next next, Reach reach) {
   job.wish = {.avoided = job.endpoint};
   if (!is_retryable(next.error.code)) return fail(std::move(job), std::move(next.error));
+  // The engine's timers run at once from now on: an attempt that fails before it is sent, for want
+  // of a token, would be made again and again until its deadline.
+  if (engine_.is_shutting_down()) {
+    return fail(std::move(job), {ErrorCode::kCancelled, "the mount is going down"});
+  }
   const bool is_outage = is_expected_back(reach, next.error);
   FailedAttempts& failed = job.failed;
   ++failed.made;

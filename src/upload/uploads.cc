@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "upload/uploads.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
@@ -63,7 +65,9 @@ Deadline Uploads::request_deadline() const {
 
 void Uploads::shut_down(Deadline deadline) {
   buffers_.shut_down();
-  abandoned_->end(deadline);
+  // Moments, where the server is there; where it is not, it would take all of the deadline.
+  constexpr std::chrono::seconds kAbortTime{5};
+  abandoned_->end(std::min(deadline, context_.clock.now() + kAbortTime));
 }
 
 }  // namespace s3rdmafs::upload

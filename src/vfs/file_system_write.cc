@@ -35,6 +35,7 @@ void FileSystem::Impl::changed(const std::string& key) {
 }
 
 void FileSystem::Impl::stored(const std::string& key, const std::string& etag) {
+  if (etag.empty()) return;  // begun anew since: what it became is not known
   const bool is_repeated = generations_.stored(key, etag);
   if (is_repeated && options_.on_etag_repeated) options_.on_etag_repeated(key, etag);
 }
@@ -249,9 +250,14 @@ void FileSystem::Impl::end_writes(Deadline deadline) {
   written_->wait_for_work(deadline);
   for (const std::shared_ptr<WrittenFile>& file : written_->open_files()) {
     written_->work_begins();
+    if (file->is_pending()) {
+      spdlog::warn("'{}' was open when the mount ended; it is not stored", file->key());
+    }
     file->cancel([self = shared_from_this()](const Result<void>&) { self->written_->work_ends(); });
   }
-  written_->wait_for_work(deadline);
+  // What waits for a server that is gone is cancelled with the store's requests.
+  constexpr std::chrono::seconds kCancelTime{5};
+  written_->wait_for_work(std::min(deadline, clock_.now() + kCancelTime));
 }
 
 void FileSystem::Impl::truncate(Ino ino, std::uint64_t size_bytes, Deadline deadline,

@@ -93,7 +93,7 @@ def test_right_bytes_or_EIO(site, behaviour, mode):
     content.write(bucket / "overwritten", OLD, SIZES["middle"])
     (bucket / "empty").touch()
     mounted = site.mount(target, BUCKET, rdma={"mode": mode, "threshold": "0", **BEHAVIOURS[behaviour]},
-                         write={"mode": "sequential"}, retry={"deadline": "10s"})
+                         write={"mode": "sequential"}, retry={"deadline": "10s" if mode == "require" else "30s"})
 
     must_work = mode != "require"
     check_reads(mounted, must_work)

@@ -113,7 +113,7 @@ def test_a_server_that_dies_is_done_without_and_used_again_when_it_is_back(site,
 def test_without_any_server_reads_fail(site):
     """The control of the one above."""
     first, second = two_servers(site)
-    mounted = mount_both(site, first, second, retry={"deadline": "4s"})
+    mounted = mount_both(site, first, second, retry={"deadline": "10s"})
     read_all(mounted)
     first.kill()
     second.kill()

@@ -330,6 +330,8 @@ void DcFabric::repair(std::size_t index) {
     if (!rail.target() && !rail.open()) return;
   }
   for (const auto& memory : all_memory()) {
+    // The rail's events must not wait for another thread's registration; the next round sees to it.
+    if (memory->on_rail[index].is_busy()) continue;
     if (!register_on(*memory, index)) return;
   }
 }

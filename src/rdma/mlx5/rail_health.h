@@ -49,7 +49,10 @@ class RailHealth {
   /// address says nothing about this rail's connections.
   /// @return  whether this has just made the rail suspect
   bool on_end(TokenFate fate, TimePoint now) noexcept {
-    if (fate == TokenFate::kGivenUp || fate == TokenFate::kUnsent) return false;
+    if (fate == TokenFate::kGivenUp || fate == TokenFate::kUnsent) {
+      give_try_back(now);
+      return false;
+    }
     if (fate == TokenFate::kAnsweredUnbound && unconnected_.load() != 0) return false;
     if (fate == TokenFate::kAnswered || fate == TokenFate::kAnsweredUnbound) {
       clear();
@@ -61,6 +64,14 @@ class RailHealth {
   }
 
  private:
+  // The transfer that was to try a suspect rail tried nothing: without this, an outage of the
+  // server would leave the rail's next try minutes away.
+  void give_try_back(TimePoint now) noexcept {
+    if (failures_.load(std::memory_order_relaxed) < kFailuresMax) return;
+    interval_.store(std::max(interval_.load() / 2, kRetryInterval));
+    retry_at_.store(now + interval_.load(), std::memory_order_relaxed);
+  }
+
   void clear() noexcept {
     if (failures_.load(std::memory_order_relaxed) == 0) return;  // no write in steady state
     unconnected_.store(0);

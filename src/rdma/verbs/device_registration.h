@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -34,6 +35,9 @@ class DeviceRegistration {
   /// Nothing while the memory is not registered.
   [[nodiscard]] std::optional<TokenKey::Value> key() const { return key_.get(); }
 
+  /// Whether make() is at work in the verbs: whoever must not wait for it comes back later.
+  [[nodiscard]] bool is_busy() const { return is_busy_.load(std::memory_order_relaxed); }
+
   /// make() does nothing before.
   void want() EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -53,7 +57,9 @@ class DeviceRegistration {
     const std::shared_ptr<Device> device = open_device();
     if (!device) return {};
     const std::uint64_t iova = addresses.take(bytes);
+    is_busy_.store(true, std::memory_order_relaxed);
     auto made = device->register_memory(bytes, iova, access);
+    is_busy_.store(false, std::memory_order_relaxed);
     if (!made) {
       if (open_device() != device) return {};  // it failed as a whole, and is opened again
       return std::unexpected(std::move(made.error()));
@@ -94,6 +100,7 @@ class DeviceRegistration {
   }
 
   Mutex mutex_;  // lock order 6b (mlx5), 7b (rc): held over the verbs for this region and device
+  std::atomic<bool> is_busy_{false};
   bool is_wanted_ GUARDED_BY(mutex_) = false;
   // The device first: it outlives what is registered with it.
   std::shared_ptr<Device> device_ GUARDED_BY(mutex_);

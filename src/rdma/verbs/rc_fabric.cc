@@ -309,6 +309,9 @@ void RcFabric::register_missing() {
   unsigned missing = 0;
   std::string why;
   for (const auto& memory : all_memory()) {
+    // The device's events must not wait for another thread's registration; the next round sees to
+    // it.
+    if (memory->registration.is_busy()) continue;
     const auto registered = memory->registration.make([this] { return device_.get(); },
                                                       memory->bytes, memory->access, addresses_);
     if (registered) continue;

@@ -83,10 +83,10 @@ def kill_in_mid_write(target, mounted, bucket):
 
     target.start()
     client = client_of(target, bucket)
-    eventually(lambda: not uploads_of(client), 30, "the mount aborts its uploads when the server is back")
+    eventually(lambda: not uploads_of(client), 60, "the mount aborts its uploads when the server is back")
     assert not (stored / "new").exists()
     assert (stored / "replaced").read_bytes() == b"old version"
-    eventually(lambda: total(mounted.stats(), "upload_quarantined_bytes") == 0, 30, "the buffers are safe again")
+    eventually(lambda: total(mounted.stats(), "upload_quarantined_bytes") == 0, 60, "the buffers are safe again")
     assert sorted(os.listdir(mounted.point)) == ["before", "replaced"]
     (mounted / "new").write_bytes(content.expected(5, 0, 3 * PART))
     assert not content.difference((stored / "new").read_bytes(), 5, 0, 3 * PART)

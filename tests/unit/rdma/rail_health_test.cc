@@ -53,6 +53,16 @@ TEST_F(RailHealthTest, DoesNotCountWhatWasNeverSentForAnotherReason) {
   EXPECT_TRUE(health_.may_take(now_));
 }
 
+// The control is IsTriedHalfAsOftenAfterEachTry...: tries that fail do make the pauses longer.
+TEST_F(RailHealthTest, IsTriedNoMoreSeldomForTriesThatWereNeverSent) {
+  fail(RailHealth::kFailuresMax);
+  for (int outage = 0; outage < 20; ++outage) {
+    now_ += RailHealth::kRetryInterval;
+    ASSERT_TRUE(health_.may_take(now_)) << outage;
+    health_.on_end(TokenFate::kUnsent, now_);
+  }
+}
+
 TEST_F(RailHealthTest, IsNotClearedByAnswersToRequestsFromOtherAddresses) {
   for (int i = 0; i < RailHealth::kFailuresMax; ++i) health_.on_end(TokenFate::kUnconnected, now_);
   health_.on_end(TokenFate::kAnsweredUnbound, now_);

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fakes/down_region.h"
 #include "fakes/scripted_http_server.h"
 #include "s3/http_object_store.h"
 
@@ -84,6 +85,25 @@ TEST_F(OutageTest, AConnectionThatBreaksBeforeAnyAnswerIsTriedAgainPastTheAttemp
   ASSERT_TRUE(head());
   EXPECT_TRUE(head());
   EXPECT_GE(counted("s3_retries_total"), kAttemptsMax);
+}
+
+TEST_F(OutageTest, AMountThatGoesDownDoesNotWaitForTheFabric) {
+  options_.rdma.mode = config::RdmaMode::kRequire;
+  server_->then(found());
+  ASSERT_TRUE(head());
+  fakes::DownRegion region(4);
+  std::promise<ErrorCode> promise;
+  store().get(
+      {.key = "k", .etag = "\"v1\"", .window = {.region = &region, .offset = 0, .length = 4}},
+      std::chrono::steady_clock::now() + 10min, [&](std::expected<Path, GetFailure> outcome) {
+        promise.set_value(outcome ? ErrorCode::kExists : outcome.error().error.code);
+      });
+  std::future<ErrorCode> ended = promise.get_future();
+  while (counted("s3_retries_total") == 0)
+    ASSERT_NE(ended.wait_for(1ms), std::future_status::ready);
+  store().shut_down();
+  ASSERT_EQ(ended.wait_for(0s), std::future_status::ready);
+  EXPECT_EQ(ended.get(), ErrorCode::kCancelled);
 }
 
 // The control of both.

@@ -169,6 +169,15 @@ TEST_F(UploadVerifyTest, FailsAlsoWhereTheObjectCannotBeRemoved) {
   EXPECT_EQ(complete(parts()).error().code, ErrorCode::kCorrupt);
 }
 
+TEST_F(UploadVerifyTest, AsksAgainWhereTheRemovalFails) {
+  server_.then(completed(kOtherChecksum));
+  server_.then(error_answer(503, "SlowDown"));
+  server_.then({.status = 204});
+  EXPECT_EQ(complete(parts()).error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(summaries(), ElementsAre("POST /train/k?uploadId=up%2F1 body", "DELETE /train/k",
+                                       "DELETE /train/k"));
+}
+
 TEST_F(UploadVerifyTest, StoresNoPartByTokenWhereOneCameOutWrong) {
   server_.then(rdma_ok());
   server_.then(completed(kOtherChecksum));
