@@ -174,8 +174,8 @@ run_mount() { with_build mount pytest_suite tests/mount; }
 guest_suite() {
   local hosts=$1 folder=$2 out=$results/$2 status=0
   mkdir -p "$out"
-  # 600 s: twice what it takes on two cores that emulate the guests'.
-  tools/vm/run.sh --hosts "$hosts" --timeout 600 --out "$out" -- tests/rdma/guest.sh "$folder" || status=$?
+  # 1200 s: more than twice what it takes on two cores that emulate the guests'.
+  tools/vm/run.sh --hosts "$hosts" --timeout 1200 --out "$out" -- tests/rdma/guest.sh "$folder" || status=$?
   if [ $status -eq 77 ] && [ "${CI:-}" != true ]; then
     skip "rdma, $folder: this machine runs no virtual machine (see above)"
     return
