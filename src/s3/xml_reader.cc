@@ -65,11 +65,12 @@ template <class Named, class KeyOf>
 void drop_repeated(std::vector<Named>& named, KeyOf key_of) {
   // Each after the one before it, as in every listing that is right.
   const auto not_after = [&](const Named& one, const Named& next) {
-    return key_of(next) <= key_of(one);
+    return std::invoke(key_of, next) <= std::invoke(key_of, one);
   };
   if (std::ranges::adjacent_find(named, not_after) == named.end()) return;
   std::set<std::string, std::less<>> seen;
-  std::erase_if(named, [&](const Named& one) { return !seen.insert(key_of(one)).second; });
+  std::erase_if(named,
+                [&](const Named& one) { return !seen.insert(std::invoke(key_of, one)).second; });
 }
 
 Result<std::string> parse_child(std::string_view xml, const char* root, const char* child) {
@@ -110,10 +111,8 @@ Result<ListPage> parse_list_page(std::string_view xml) {
     }
     page.common_prefixes.push_back(std::move(*prefix));
   }
-  drop_repeated(page.objects,
-                [](const ObjectInfo& info) -> const std::string& { return info.key; });
-  drop_repeated(page.common_prefixes,
-                [](const std::string& prefix) -> const std::string& { return prefix; });
+  drop_repeated(page.objects, &ObjectInfo::key);
+  drop_repeated(page.common_prefixes, std::identity());
   if (std::string_view(root.child_value("IsTruncated")) == "true") {
     page.next_token = root.child_value("NextContinuationToken");
     // Going on without it would begin anew, for ever.
