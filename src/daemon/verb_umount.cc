@@ -21,9 +21,9 @@ namespace s3rdmafs::daemon {
 namespace {
 
 constexpr std::chrono::seconds kAskTimeout{2};
-// A daemon ends within moments of its unmount, unless what was closed is still on its way to a server
-// that is slow or gone: it waits for that until retry.deadline, 30 s by default. A lazy one may live
-// as long as its last user.
+// A daemon ends within moments of its unmount, unless what was closed is still on its way to a
+// server that is slow or gone: it waits for that until retry.deadline, 30 s by default. A lazy one
+// may live as long as its last user.
 constexpr int kEndTimeoutMs = 45'000;
 
 // A handle on the mount's daemon; empty where none answers.
