@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "cache/block_cache.h"
 #include "fakes/late_writing_store.h"
 #include "rdma/fabric.h"
@@ -177,5 +179,22 @@ class LateWriteRun {
   std::vector<std::string> contents_;
   std::vector<std::shared_ptr<cache::ObjectReader>> readers_;
 };
+
+/// What a run() over a fence that works leaves, and what its tokens do afterwards.
+inline void expect_no_corruption(LateWriteRun& run) {
+  EXPECT_EQ(run.tally.wrong_reads, 0U);
+  EXPECT_GE(run.tally.late_writes(), kLateWrites);
+  EXPECT_GT(run.tally.landed, 0U) << "some must hit memory, or nothing was proved";
+  EXPECT_GT(run.tally.refused, 0U) << "some must come after the fence";
+  EXPECT_LT(run.tally.failed_reads, run.tally.reads / 2) << "reads go on meanwhile";
+
+  // Tokens from before a fence stay dead, however often they are used.
+  ASSERT_TRUE(run.all_fenced());
+  run.read_all();
+  ASSERT_TRUE(run.all_fenced());
+  EXPECT_EQ(run.store().write_all_again(), 0U);
+  run.read_all();
+  EXPECT_EQ(run.tally.wrong_reads, 0U);
+}
 
 }  // namespace s3rdmafs::fault
