@@ -156,17 +156,19 @@ void FileSystem::Impl::write(std::uint64_t handle, std::uint64_t offset_bytes,
 }
 
 // After a sync the name stands for a version; while there is something to be stored again, for the
-// file. Where the change is refused, the version is still what there is. A file that was removed
-// has no name.
+// file. Where the change is refused, the name stands again for what it stood for. A file that was
+// removed has no name.
 void FileSystem::Impl::change(const std::shared_ptr<WrittenFile>& file,
                               std::move_only_function<void(Done<void>)> how, Done<void> done) {
   const bool is_again = file->is_stored() && file->is_wanted() && file->is_claimed();
+  // The name of an empty file that was opened and not yet written stands for it already.
+  const bool is_shown_for_this = is_again && written_->find(file->key()) != file;
   if (is_again) {
     if (auto shown = written_->show(file); !shown) return done(std::move(shown));
   }
-  how([self = shared_from_this(), file, is_again,
+  how([self = shared_from_this(), file, is_shown_for_this,
        done = std::move(done)](Result<void> outcome) mutable {
-    if (is_again && !file->is_pending()) self->written_->hide(*file);
+    if (is_shown_for_this && !file->is_pending()) self->written_->hide(*file);
     done(std::move(outcome));
   });
 }

@@ -119,7 +119,6 @@ class WriteModel {
       case Kind::kWriteElsewhere: {
         if (open == nullptr) return "";
         const auto outcome = bucket_.write(open->handle, open->bytes.size() + 1, "x");
-        open->untouched = false;
         return outcome ? "a write behind the end succeeded" : "";
       }
       case Kind::kSync: {

@@ -70,6 +70,16 @@ TEST_F(OtherClients, OpeningAnEmptyFileAndClosingItStoresNothing) {
   EXPECT_EQ(store_.count(Operation::kPut), 0U);
 }
 
+TEST_F(OtherClients, AWriteThatChangesNothingLeavesTheNameToTheFileItStandsFor) {
+  store_.put("file", "");
+  const auto handle = must(bucket_.open_to_append(kRootIno, "file"));
+  bucket_.write(handle, 0, "").value();
+  EXPECT_EQ(error_of(bucket_.write(handle, 7, "elsewhere")), "SequentialOnly");
+  const auto other = bucket_.open_to_append(kRootIno, "file", WritableBucket::kProcess + 1);
+  EXPECT_EQ(error_of(other), "Busy") << "the file is still open for writing";
+  EXPECT_EQ(error_of(bucket_.sync(handle)), "");
+}
+
 TEST_F(OtherClients, BytesAppendedToAnEmptyFileDoNotReplaceWhatCameMeanwhile) {
   store_.put("file", "");
   const auto handle = must(bucket_.open_to_append(kRootIno, "file"));
