@@ -111,7 +111,7 @@ struct MountConfig {
   struct Rdma {
     RdmaMode mode = RdmaMode::kPrefer;
     FabricChoice fabric = FabricChoice::kAuto;
-    /// Smaller transfers go by HTTP; nothing: measured (s3/path_model.h).
+    /// Smaller transfers go by HTTP; nothing: measured (s3/endpoints/path_model.h).
     std::optional<std::uint64_t> threshold_bytes = 0;
     std::string shm_socket;  ///< "auto", a path, or "@name" in the abstract name space
 
@@ -135,7 +135,7 @@ struct MountConfig {
   struct Cache {
     std::uint64_t size_bytes = 0;  ///< registered memory, a multiple of a slab (8 MiB)
     CacheLock lock = CacheLock::kTry;
-    /// Of size_bytes, for whole objects; nothing: chosen at mount (daemon/object_memory.h).
+    /// Of size_bytes, for whole objects; nothing: chosen at mount (daemon/mount/object_memory.h).
     std::optional<std::uint64_t> resident_bytes;
     std::uint64_t passthrough_max_bytes = 0;  ///< the largest object fetched whole; 0: none
   } cache;

@@ -90,7 +90,7 @@ constexpr Key kKeys[] = {
     {"endpoint", "urls",
      TextList{[](MountConfig& c) -> auto& { return c.endpoint.urls; }, check_endpoint_url, 256},
      Default{""}, "Instead of url: several servers of the same store, which share the requests."},
-    // On: at most one read in fifty is asked for again (s3/hedge_policy.h).
+    // On: at most one read in fifty is asked for again (s3/endpoints/hedge_policy.h).
     {"endpoint", "hedge", Boolean{[](MountConfig& c) -> auto& { return c.endpoint.hedge; }},
      Default{"true"}, "Whether a read that one of several servers is slow with goes to another."},
     // What servers other than Amazon's take when they take only one.
@@ -302,7 +302,7 @@ constexpr Key kKeys[] = {
      Default{"20s"}, "How long one attempt may take, first byte sent to last received."},
 
     // With the back-offs below, five attempts span most of a second of 503 answers. A server that
-    // cannot be reached is waited for until the deadline (s3/retry_policy.h).
+    // cannot be reached is waited for until the deadline (s3/exchanges/retry_policy.h).
     {"retry", "attempts_max",
      Integer{[](MountConfig& c) -> auto& { return c.retry.attempts_max; }, 1, 100}, Default{"5"},
      "Attempts at one operation, the first included, that the server answers or keeps silent on."},

@@ -11,8 +11,8 @@
 
 namespace s3rdmafs::disk {
 
-/// What has a checksum of its own: the least that is ever asked for (cache/block.h), so that a
-/// small read is verified without reading more.
+/// What has a checksum of its own: the least that is ever asked for (cache/blocks/block.h), so that
+/// a small read is verified without reading more.
 inline constexpr std::uint64_t kUnitBytes = 64 * kKiB;
 
 /// Objects are divided into chunks of this size, the last one shorter: the largest run of bytes

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <string_view>
 
-#include "s3/complete_upload_exchange.h"
-#include "s3/create_upload_exchange.h"
-#include "s3/get_exchange.h"
-#include "s3/query_exchange.h"
-#include "s3/removal.h"
-#include "s3/xml_reader.h"
+#include "s3/exchanges/complete_upload_exchange.h"
+#include "s3/exchanges/create_upload_exchange.h"
+#include "s3/exchanges/get_exchange.h"
+#include "s3/exchanges/query_exchange.h"
+#include "s3/exchanges/removal.h"
+#include "s3/wire/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {

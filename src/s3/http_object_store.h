@@ -2,14 +2,14 @@
 #pragma once
 
 #include "config/mount_config.h"
-#include "s3/credentials.h"
-#include "s3/endpoints.h"
-#include "s3/hedge_policy.h"
-#include "s3/http_engine.h"
+#include "s3/endpoints/endpoints.h"
+#include "s3/endpoints/hedge_policy.h"
+#include "s3/exchanges/put_sequence.h"
+#include "s3/exchanges/retry_runner.h"
+#include "s3/http/http_engine.h"
 #include "s3/object_writer.h"
-#include "s3/put_sequence.h"
-#include "s3/retry_runner.h"
 #include "s3/store_metrics.h"
+#include "s3/wire/credentials.h"
 #include "s3rdmafs/metrics/registry.h"
 
 namespace s3rdmafs::s3 {

@@ -64,7 +64,7 @@ struct GetFailure {
 using GetDone = std::move_only_function<void(std::expected<Path, GetFailure>)>;
 
 /// One bucket, seen as the operations a reader needs; writes are ObjectWriter's. The real one is
-/// HttpObjectStore; tests use tests/fakes/fake_object_store.h.
+/// HttpObjectStore; tests use tests/fakes/s3/fake_object_store.h.
 ///
 /// All operations are asynchronous, retry what is worth retrying, and end by `deadline` at the
 /// latest (a retry never begins that could not end by then). Thread-safe.

@@ -44,8 +44,8 @@ struct UploadedPart {
 [[nodiscard]] std::chrono::seconds assembly_time(const std::vector<UploadedPart>& parts);
 
 /// One bucket, seen as the operations a writer needs. The real one is HttpObjectStore; tests use
-/// tests/fakes/fake_object_store.h. Asynchronous, retried, bounded and thread-safe as ObjectStore
-/// is, with its errors; ObjectStore::shut_down ends these operations too.
+/// tests/fakes/s3/fake_object_store.h. Asynchronous, retried, bounded and thread-safe as
+/// ObjectStore is, with its errors; ObjectStore::shut_down ends these operations too.
 class ObjectWriter {
  public:
   virtual ~ObjectWriter() = default;

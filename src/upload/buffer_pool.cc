@@ -32,7 +32,7 @@ void PartBuffer::give_back() noexcept {
   if (BufferPool* const pool = std::exchange(pool_, nullptr)) pool->give_back(place_, rests_);
 }
 
-BufferPool::BufferPool(cache::Arena& arena, std::size_t chunk_bytes, const Clock& clock,
+BufferPool::BufferPool(memory::Arena& arena, std::size_t chunk_bytes, const Clock& clock,
                        metrics::Registry& metrics, std::function<void()> on_tick)
     : arena_(arena),
       chunk_bytes_(chunk_bytes),

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "cache/arena.h"
-#include "cache/quarantine.h"
+#include "memory/arena.h"
+#include "memory/quarantine.h"
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
@@ -69,7 +69,7 @@ class BufferPool {
   /// Borrows all.
   /// @param chunk_bytes  divides the arena's slabs
   /// @param on_tick      called about once a second on the pool's thread
-  BufferPool(cache::Arena& arena, std::size_t chunk_bytes, const Clock& clock,
+  BufferPool(memory::Arena& arena, std::size_t chunk_bytes, const Clock& clock,
              metrics::Registry& metrics, std::function<void()> on_tick);
   /// All buffers have been given back, and nobody waits.
   ~BufferPool() = default;
@@ -106,7 +106,7 @@ class BufferPool {
   [[nodiscard]] Granted serve() REQUIRES(mutex_);
   static void hand_out(Granted granted);
 
-  cache::Arena& arena_;
+  memory::Arena& arena_;
   const std::size_t chunk_bytes_;
   const Clock& clock_;
   metrics::Gauge& used_bytes_;
@@ -118,7 +118,7 @@ class BufferPool {
   std::deque<Waiter> waiting_ GUARDED_BY(mutex_);
   bool shut_down_ GUARDED_BY(mutex_) = false;
 
-  cache::Quarantine quarantine_;  // last: its thread calls back
+  memory::Quarantine quarantine_;  // last: its thread calls back
 };
 
 }  // namespace s3rdmafs::upload

@@ -23,10 +23,10 @@ Result<std::unique_ptr<Uploads>> Uploads::create(s3::ObjectWriter& writer, rdma:
   const PartSizes sizes = part_sizes_for(options.part_bytes, options.buffer_bytes);
   const std::uint64_t arena_bytes =
       options.buffer_bytes / sizes.max_bytes * sizes.max_bytes;  // whole slabs only
-  auto arena = cache::Arena::create(arena_bytes, options.lock, fabric,
-                                    {.access = rdma::Access::kRemoteRead,
-                                     .slab_bytes = sizes.max_bytes,
-                                     .size_key = "write.buffer_size"});
+  auto arena = memory::Arena::create(arena_bytes, options.lock, fabric,
+                                     {.access = rdma::Access::kRemoteRead,
+                                      .slab_bytes = sizes.max_bytes,
+                                      .size_key = "write.buffer_size"});
   if (!arena) return std::unexpected(arena.error());
   spdlog::info("upload: part buffers of {}, parts of {} to {}, objects of up to {} GiB",
                format_size(arena_bytes), format_size(sizes.first_bytes),
@@ -34,7 +34,7 @@ Result<std::unique_ptr<Uploads>> Uploads::create(s3::ObjectWriter& writer, rdma:
   return std::unique_ptr<Uploads>(new Uploads(std::move(*arena), writer, clock, metrics, options));
 }
 
-Uploads::Uploads(std::unique_ptr<cache::Arena> arena, s3::ObjectWriter& writer, const Clock& clock,
+Uploads::Uploads(std::unique_ptr<memory::Arena> arena, s3::ObjectWriter& writer, const Clock& clock,
                  metrics::Registry& metrics, const Options& options)
     : arena_(std::move(arena)),
       abandoned_(

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "cache/arena.h"
+#include "memory/arena.h"
 #include "rdma/fabric.h"
 #include "s3/object_writer.h"
 #include "s3rdmafs/base/clock.h"
@@ -26,10 +26,10 @@ class Uploads {
     std::uint64_t buffer_bytes = 0;  ///< registered memory; at least two parts
     unsigned parallel_parts = 0;     ///< of one object
     std::chrono::milliseconds request_timeout{};  ///< of one request, with its retries
-    cache::Arena::Lock lock = cache::Arena::Lock::kTry;
+    memory::Arena::Lock lock = memory::Arena::Lock::kTry;
   };
 
-  /// Takes the memory. Borrows all but the options. Errors: as cache::Arena::create.
+  /// Takes the memory. Borrows all but the options. Errors: as memory::Arena::create.
   [[nodiscard]] static Result<std::unique_ptr<Uploads>> create(s3::ObjectWriter& writer,
                                                                rdma::Fabric& fabric,
                                                                const Clock& clock,
@@ -49,11 +49,11 @@ class Uploads {
   void shut_down(Deadline deadline);
 
  private:
-  Uploads(std::unique_ptr<cache::Arena> arena, s3::ObjectWriter& writer, const Clock& clock,
+  Uploads(std::unique_ptr<memory::Arena> arena, s3::ObjectWriter& writer, const Clock& clock,
           metrics::Registry& metrics, const Options& options);
 
   // In order of dependency.
-  const std::unique_ptr<cache::Arena> arena_;
+  const std::unique_ptr<memory::Arena> arena_;
   const std::shared_ptr<AbandonedUploads> abandoned_;
   BufferPool buffers_;
   const Uploader::Context context_;

@@ -12,20 +12,20 @@
 #include <string_view>
 #include <vector>
 
-#include "vfs/directory_handle.h"
-#include "vfs/directory_order.h"
-#include "vfs/directory_preload.h"
+#include "vfs/directories/directory_handle.h"
+#include "vfs/directories/directory_order.h"
+#include "vfs/directories/directory_preload.h"
+#include "vfs/directories/listing_cursor.h"
+#include "vfs/directories/shared_snapshots.h"
+#include "vfs/directories/snapshot_budget.h"
 #include "vfs/file_system.h"
-#include "vfs/generations.h"
-#include "vfs/handle_table.h"
-#include "vfs/inode_table.h"
-#include "vfs/listing_cursor.h"
-#include "vfs/name_cache.h"
-#include "vfs/name_resolver.h"
-#include "vfs/open_files.h"
-#include "vfs/shared_snapshots.h"
-#include "vfs/snapshot_budget.h"
-#include "vfs/written_files.h"
+#include "vfs/files/handle_table.h"
+#include "vfs/files/open_files.h"
+#include "vfs/files/written_files.h"
+#include "vfs/names/generations.h"
+#include "vfs/names/inode_table.h"
+#include "vfs/names/name_cache.h"
+#include "vfs/names/name_resolver.h"
 
 namespace s3rdmafs::vfs {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "vfs/file_system_impl.h"
-#include "vfs/key_path.h"
+#include "vfs/names/key_path.h"
 
 namespace s3rdmafs::vfs {
 namespace {

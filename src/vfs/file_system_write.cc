@@ -19,7 +19,7 @@
 
 #include "s3rdmafs/base/log.h"
 #include "vfs/file_system_impl.h"
-#include "vfs/key_path.h"
+#include "vfs/names/key_path.h"
 
 namespace s3rdmafs::vfs {
 namespace {

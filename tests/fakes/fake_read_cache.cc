@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "fakes/fake_region.h"
+#include "fakes/rdma/fake_region.h"
 
 namespace s3rdmafs::fakes {
 namespace {

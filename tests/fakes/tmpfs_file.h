@@ -10,8 +10,8 @@
 
 namespace s3rdmafs::fakes {
 
-/// A file without a name on the machine's own tmpfs: what cache::HugeTmpfs makes, without the right
-/// to mount one.
+/// A file without a name on the machine's own tmpfs: what memory::HugeTmpfs makes, without the
+/// right to mount one.
 [[nodiscard]] inline Result<UniqueFd> make_tmpfs_file() {
   UniqueFd file(::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!file) return fail_errno("O_TMPFILE in /dev/shm", errno);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "fakes/lying_fabric.h"
+#include "fakes/rdma/lying_fabric.h"
 #include "rdma/fabric.h"
 #include "s3/http_object_store.h"
 #include "s3rdmafs/base/unique_fd.h"

@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "fakes/identity_addresses.h"
-#include "fakes/recording_verbs.h"
+#include "fakes/rdma/identity_addresses.h"
+#include "fakes/rdma/recording_verbs.h"
 #include "fault/late_write_run.h"
 #include "rdma/mlx5/dc_fabric.h"
 #include "rdma/mlx5/dc_token.h"

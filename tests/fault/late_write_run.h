@@ -16,8 +16,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cache/block_cache.h"
-#include "fakes/late_writing_store.h"
+#include "cache/blocks/block_cache.h"
+#include "fakes/s3/late_writing_store.h"
 #include "rdma/fabric.h"
 
 namespace s3rdmafs::fault {
@@ -58,8 +58,8 @@ class LateWriteRun {
  public:
   /// Borrows both: the memory's side of a fabric, and the server's.
   LateWriteRun(rdma::Fabric& fabric, target::TransferService& service)
-      : arena_(cache::Arena::create(kSlabs * cache::Arena::kSlabBytes, cache::Arena::Lock::kOff,
-                                    fabric)
+      : arena_(memory::Arena::create(kSlabs * memory::Arena::kSlabBytes, memory::Arena::Lock::kOff,
+                                     fabric)
                    .value()),
         store_(service),
         cache_(*arena_, store_, clock_, metrics_,
@@ -173,7 +173,7 @@ class LateWriteRun {
 
   const SystemClock clock_;
   metrics::Registry metrics_;
-  std::unique_ptr<cache::Arena> arena_;
+  std::unique_ptr<memory::Arena> arena_;
   LateWritingStore store_;
   cache::BlockCache cache_;
   std::vector<std::string> contents_;

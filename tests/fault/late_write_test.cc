@@ -14,11 +14,11 @@
 
 #include <gtest/gtest.h>
 
-#include "fakes/lying_fabric.h"
+#include "fakes/rdma/lying_fabric.h"
 #include "fault/late_write_run.h"
 #include "rdma/shm/shm_fabric.h"
 #include "s3rdmafs/base/log.h"
-#include "target/rdma/shm_service.h"
+#include "target/rdma/shm/shm_service.h"
 
 namespace s3rdmafs::fault {
 namespace {

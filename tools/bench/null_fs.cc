@@ -31,8 +31,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cache/arena.h"
 #include "fuse/lowlevel.h"
+#include "memory/arena.h"
 #include "rdma/null_fabric.h"
 #include "s3rdmafs/base/units.h"
 
@@ -147,7 +147,7 @@ void open(fuse_req_t request, fuse_ino_t, fuse_file_info* file) noexcept {
 std::uint64_t begin_of(const NullFs& fs, fuse_ino_t ino) {
   constexpr std::uint64_t kGoldenPermille = 618;
   const std::uint64_t apart =
-      fs.buffer.size() / 1000 * kGoldenPermille / cache::kHugePageBytes * cache::kHugePageBytes;
+      fs.buffer.size() / 1000 * kGoldenPermille / memory::kHugePageBytes * memory::kHugePageBytes;
   return ino * apart;
 }
 
@@ -246,7 +246,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   const auto fabric = rdma::make_null_fabric();
-  const auto arena = cache::Arena::create(buffer_mib * kMiB, cache::Arena::Lock::kTry, *fabric);
+  const auto arena = memory::Arena::create(buffer_mib * kMiB, memory::Arena::Lock::kTry, *fabric);
   if (!arena) {
     std::fprintf(stderr, "null_fs: %s\n", arena.error().detail.c_str());
     return 1;

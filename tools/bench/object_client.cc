@@ -48,7 +48,7 @@ ObjectClient::ObjectClient(const Options& options)
 Result<std::unique_ptr<ObjectClient>> ObjectClient::create(const Options& options) {
   auto client = std::unique_ptr<ObjectClient>(new ObjectClient(options));
   auto arena =
-      cache::Arena::create(options.memory_bytes, cache::Arena::Lock::kTry, *client->fabric_);
+      memory::Arena::create(options.memory_bytes, memory::Arena::Lock::kTry, *client->fabric_);
   if (!arena) return std::unexpected(arena.error());
   client->arena_ = std::move(*arena);
   return client;

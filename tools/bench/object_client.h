@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/arena.h"
+#include "memory/arena.h"
 #include "s3/http_object_store.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/metrics/registry.h"
@@ -23,13 +23,13 @@ class ObjectClient {
     bool over_shm = true;  ///< false: HTTP bodies
     unsigned event_threads = 1;
     unsigned connections_max = 1;
-    std::uint64_t memory_bytes = cache::Arena::kSlabBytes;  ///< a multiple of a slab
+    std::uint64_t memory_bytes = memory::Arena::kSlabBytes;  ///< a multiple of a slab
   };
 
   [[nodiscard]] static Result<std::unique_ptr<ObjectClient>> create(const Options& options);
 
   [[nodiscard]] s3::ObjectStore& store() noexcept { return store_; }
-  [[nodiscard]] cache::Arena& arena() noexcept { return *arena_; }
+  [[nodiscard]] memory::Arena& arena() noexcept { return *arena_; }
   /// Of an operation that begins now: generous, as nothing here may fail.
   [[nodiscard]] Deadline deadline() const;
 
@@ -43,7 +43,7 @@ class ObjectClient {
   const SystemClock clock_;
   metrics::Registry metrics_;
   std::unique_ptr<rdma::Fabric> fabric_;
-  std::unique_ptr<cache::Arena> arena_;
+  std::unique_ptr<memory::Arena> arena_;
   s3::StaticCredentials credentials_;
   s3::HttpObjectStore store_;  // last: its threads are gone before what they use
 };

@@ -48,7 +48,7 @@ class Run {
     const std::size_t index = next_.fetch_add(1);
     if (index >= pieces_.size()) return end_lane();
     const Piece& piece = pieces_[index];
-    const std::size_t windows_a_slab = cache::Arena::kSlabBytes / window_bytes_;
+    const std::size_t windows_a_slab = memory::Arena::kSlabBytes / window_bytes_;
     client_.store().get({.key = piece.object->key,
                          .etag = piece.object->etag,
                          .offset_bytes = piece.offset_bytes,
@@ -147,9 +147,9 @@ Result<void> get_and_print(ObjectClient& client, std::vector<Piece> pieces, cons
 enum class Mode { kSequential, kRandom, kObjects };
 
 Result<void> serve(Mode mode, Wish wish) {
-  const std::size_t windows_a_slab = cache::Arena::kSlabBytes / wish.part_bytes;
+  const std::size_t windows_a_slab = memory::Arena::kSlabBytes / wish.part_bytes;
   wish.client.memory_bytes =
-      (wish.parallel + windows_a_slab - 1) / windows_a_slab * cache::Arena::kSlabBytes;
+      (wish.parallel + windows_a_slab - 1) / windows_a_slab * memory::Arena::kSlabBytes;
   auto client = ObjectClient::create(wish.client);
   if (!client) return std::unexpected(client.error());
   if (mode == Mode::kObjects) {
@@ -186,7 +186,7 @@ int main(int argc, char** argv) {
     sub->add_option("--fabric", fabric, "shm, or none for HTTP bodies")
         ->check(CLI::IsMember({"shm", "none"}));
     sub->add_option("--part", wish.part_bytes, "Bytes of one GET, at most")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{cache::Arena::kSlabBytes}));
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{memory::Arena::kSlabBytes}));
     sub->add_option("--parallel", wish.parallel, "GETs under way")->check(CLI::Range(1, 1024));
     sub->add_option("name", wish.name, "Key or prefix")->required();
     return sub;

@@ -10,8 +10,8 @@
 #include "target/auth/keys.h"
 #include "target/behaviour/behaviour.h"
 #include "target/faults/fault.h"
-#include "target/rdma/shm_service.h"
-#include "target/rdma/shm_users.h"
+#include "target/rdma/shm/shm_service.h"
+#include "target/rdma/shm/shm_users.h"
 
 namespace s3rdmafs::target {
 

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "daemon/await.h"
+#include "daemon/mount/await.h"
 
 namespace s3rdmafs::daemon::doctor {
 

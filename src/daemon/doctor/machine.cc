@@ -16,7 +16,7 @@
 
 #include <net/if.h>
 
-#include "daemon/choose_fabric.h"
+#include "daemon/mount/choose_fabric.h"
 #include "fuse/session.h"
 
 namespace s3rdmafs::daemon::doctor {
@@ -52,8 +52,8 @@ Result<void> Machine::open_fuse_device() const { return fuse::check_fuse_device(
 
 fuse::RingHindrance Machine::ring_hindrance() const { return fuse::find_ring_hindrance(); }
 
-Result<cache::MemoryFile> Machine::make_memory_file(std::uint64_t size_bytes) const {
-  return cache::make_memory_file(size_bytes);
+Result<memory::MemoryFile> Machine::make_memory_file(std::uint64_t size_bytes) const {
+  return memory::make_memory_file(size_bytes);
 }
 
 Result<std::vector<rdma::verbs::DeviceInfo>> Machine::rdma_devices() const {

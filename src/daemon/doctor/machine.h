@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cache/memory_file.h"
 #include "config/mount_config.h"
 #include "fuse/ring.h"
+#include "memory/memory_file.h"
 #include "rdma/fabric.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/error.h"
@@ -32,8 +32,8 @@ class Machine {
   /// Errors: those of fuse::check_fuse_device().
   [[nodiscard]] virtual Result<void> open_fuse_device() const;
   [[nodiscard]] virtual fuse::RingHindrance ring_hindrance() const;
-  /// Errors: those of cache::make_memory_file().
-  [[nodiscard]] virtual Result<cache::MemoryFile> make_memory_file(std::uint64_t size_bytes) const;
+  /// Errors: those of memory::make_memory_file().
+  [[nodiscard]] virtual Result<memory::MemoryFile> make_memory_file(std::uint64_t size_bytes) const;
   /// Errors: those of rdma::verbs::list_devices().
   [[nodiscard]] virtual Result<std::vector<rdma::verbs::DeviceInfo>> rdma_devices() const;
   /// RLIMIT_MEMLOCK.

@@ -7,12 +7,12 @@
 #include <cstring>
 #include <random>
 
-#include "cache/memory_file.h"
+#include "memory/memory_file.h"
 
 namespace s3rdmafs::daemon::doctor {
 
 Result<std::unique_ptr<TestMemory>> TestMemory::create(rdma::Fabric& fabric, std::size_t bytes) {
-  auto file = cache::make_memory_file(2 * bytes);
+  auto file = memory::make_memory_file(2 * bytes);
   if (!file) return std::unexpected(file.error());
   std::unique_ptr<TestMemory> memory(new TestMemory(bytes));
   memory->file_ = std::move(file->fd);

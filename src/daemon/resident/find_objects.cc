@@ -13,13 +13,13 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/await.h"
+#include "daemon/mount/await.h"
 #include "daemon/resident/path_pattern.h"
 #include "s3rdmafs/base/log.h"
-#include "vfs/directory_listing.h"
-#include "vfs/key_path.h"
-#include "vfs/listing_cursor.h"
-#include "vfs/probe.h"
+#include "vfs/directories/directory_listing.h"
+#include "vfs/directories/listing_cursor.h"
+#include "vfs/names/key_path.h"
+#include "vfs/names/probe.h"
 
 namespace s3rdmafs::daemon {
 namespace {

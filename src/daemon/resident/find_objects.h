@@ -28,8 +28,8 @@ struct Bucket {
 
 /// The objects that a path of the mount stands for: a file; all that is below a directory; each
 /// match of a pattern (path_pattern.h), directories again with all that is below them. What cannot
-/// be a path in the mount is left out (vfs/directory_listing.h). What is really called like the
-/// pattern comes first. Blocks for one request after another.
+/// be a path in the mount is left out (vfs/directories/directory_listing.h). What is really called
+/// like the pattern comes first. Blocks for one request after another.
 ///
 /// @param goes_on  asked between two requests; false: kCancelled
 /// Errors: kNotFound (nothing is called so), kTooLarge (too many objects or

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/object_cache.h"
+#include "cache/whole/object_cache.h"
 #include "s3/object_store.h"
 
 namespace s3rdmafs::daemon {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "cache/object_cache.h"
+#include "cache/whole/object_cache.h"
 #include "daemon/resident/find_objects.h"
 #include "daemon/resident/keep_objects.h"
 #include "s3rdmafs/metrics/registry.h"

@@ -12,7 +12,7 @@
 // close with "end" or "error" was cut short.
 #pragma once
 
-#include "cache/object_cache.h"
+#include "cache/whole/object_cache.h"
 #include "daemon/resident/control_socket.h"
 #include "daemon/resident/find_objects.h"
 

@@ -15,10 +15,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "cache/block_cache.h"
+#include "cache/blocks/block_cache.h"
 #include "fakes/fake_clock.h"
-#include "fakes/fake_fabric.h"
-#include "fakes/fake_object_store.h"
+#include "fakes/rdma/fake_fabric.h"
+#include "fakes/s3/fake_object_store.h"
 
 namespace s3rdmafs::cache {
 
@@ -190,8 +190,9 @@ class CheckedCache {
   metrics::Registry metrics_;
   fakes::FakeFabric fabric_;
   FakeObjectStore store_{clock_};
-  std::unique_ptr<Arena> arena_ =
-      Arena::create(3 * Arena::kSlabBytes, Arena::Lock::kOff, fabric_).value();
+  std::unique_ptr<memory::Arena> arena_ =
+      memory::Arena::create(3 * memory::Arena::kSlabBytes, memory::Arena::Lock::kOff, fabric_)
+          .value();
   BlockCache cache_{
       *arena_, store_, clock_, metrics_,
       BlockCache::Options{.read_ahead_max_bytes = 0, .fill_deadline = std::chrono::seconds(1)}};

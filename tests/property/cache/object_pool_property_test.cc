@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "cache/object_pool.h"
+#include "cache/whole/object_pool.h"
 
 namespace s3rdmafs::cache {
 

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "cache/read_ahead.h"
+#include "cache/readahead/read_ahead.h"
 
 namespace s3rdmafs::cache {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "config/credentials_file.h"
+#include "config/credentials/credentials_file.h"
 #include "config/load.h"
 #include "config/value.h"
 

@@ -17,10 +17,10 @@
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
-#include "fakes/fence_checker.h"
-#include "fakes/identity_addresses.h"
-#include "fakes/recording_verbs.h"
-#include "fakes/scripted_http_server.h"
+#include "fakes/rdma/fence_checker.h"
+#include "fakes/rdma/identity_addresses.h"
+#include "fakes/rdma/recording_verbs.h"
+#include "fakes/s3/scripted_http_server.h"
 #include "rdma/mlx5/dc_fabric.h"
 #include "rdma/mlx5/dc_token.h"
 #include "rdma/verbs/rc_fabric.h"

@@ -7,7 +7,7 @@
 #include <set>
 #include <string_view>
 
-#include "vfs/inode_table.h"
+#include "vfs/names/inode_table.h"
 
 namespace s3rdmafs::vfs {
 namespace {

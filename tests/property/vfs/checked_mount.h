@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "fakes/fake_clock.h"
-#include "fakes/fake_object_store.h"
 #include "fakes/fake_read_cache.h"
+#include "fakes/s3/fake_object_store.h"
 #include "reference_model.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "vfs/file_system.h"

@@ -10,10 +10,10 @@
 
 #include <gtest/gtest.h>
 
-#include "cache/block_cache.h"
+#include "cache/blocks/block_cache.h"
 #include "fakes/fake_clock.h"
-#include "fakes/fake_fabric.h"
-#include "fakes/fake_object_store.h"
+#include "fakes/rdma/fake_fabric.h"
+#include "fakes/s3/fake_object_store.h"
 
 namespace s3rdmafs::cache {
 namespace {
@@ -51,8 +51,9 @@ class ReadDeadline : public testing::Test {
   metrics::Registry metrics_;
   fakes::FakeFabric fabric_;
   fakes::FakeObjectStore store_{clock_};
-  std::unique_ptr<Arena> arena_ =
-      Arena::create(2 * Arena::kSlabBytes, Arena::Lock::kOff, fabric_).value();
+  std::unique_ptr<memory::Arena> arena_ =
+      memory::Arena::create(2 * memory::Arena::kSlabBytes, memory::Arena::Lock::kOff, fabric_)
+          .value();
   BlockCache cache_{*arena_, store_, clock_, metrics_, {.fill_deadline = seconds(30)}};
   std::shared_ptr<ObjectReader> reader_;
 };

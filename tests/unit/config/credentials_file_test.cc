@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/credentials_file.h"
+#include "config/credentials/credentials_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/credentials.h"
+#include "config/credentials/credentials.h"
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/background.h"
+#include "daemon/mount/background.h"
 
 #include <sys/prctl.h>
 
@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/private_memory.h"
+#include "daemon/mount/private_memory.h"
 
 namespace s3rdmafs::daemon {
 namespace {

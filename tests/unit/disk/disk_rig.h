@@ -12,8 +12,8 @@
 
 #include "disk/disk_tier.h"
 #include "fakes/fake_clock.h"
-#include "fakes/fake_object_store.h"
-#include "fakes/fake_region.h"
+#include "fakes/rdma/fake_region.h"
+#include "fakes/s3/fake_object_store.h"
 #include "fakes/temporary_folder.h"
 
 namespace s3rdmafs::disk {

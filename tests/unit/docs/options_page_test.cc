@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/command_line.h"
+#include "daemon/cli/command_line.h"
 #include "man_page.h"
 
 namespace s3rdmafs::docs {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fake stands in for S3 in the tests of every layer above, so its own rules are tested first.
-#include "fakes/fake_object_store.h"
+#include "fakes/s3/fake_object_store.h"
 
 #include <cstring>
 
@@ -8,7 +8,7 @@
 
 #include "fakes/fake_clock.h"
 #include "fakes/fake_read_cache.h"
-#include "fakes/fake_region.h"
+#include "fakes/rdma/fake_region.h"
 
 namespace s3rdmafs::fakes {
 namespace {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
-#include "fakes/fake_object_store.h"
-#include "fakes/fake_region.h"
+#include "fakes/rdma/fake_region.h"
+#include "fakes/s3/fake_object_store.h"
 #include "s3rdmafs/base/checksum.h"
 
 namespace s3rdmafs::fakes {

@@ -17,7 +17,7 @@
 #include "fakes/fake_clock.h"
 #include "fakes/locked_memory_limit.h"
 #include "fakes/log_capture.h"
-#include "fakes/recording_verbs.h"
+#include "fakes/rdma/recording_verbs.h"
 #include "rdma/mlx5/dc_token.h"
 #include "rdma/mlx5/rail_health.h"
 

@@ -12,7 +12,7 @@
 
 #include "fakes/eventually.h"
 #include "fakes/fake_clock.h"
-#include "fakes/recording_verbs.h"
+#include "fakes/rdma/recording_verbs.h"
 #include "rdma/mlx5/dc_fabric.h"
 #include "rdma/mlx5/dc_token.h"
 

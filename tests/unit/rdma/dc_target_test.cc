@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/locked_memory_limit.h"
-#include "fakes/recording_verbs.h"
+#include "fakes/rdma/recording_verbs.h"
 
 namespace s3rdmafs::rdma::mlx5 {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fakes/fake_fabric.h"
+#include "fakes/rdma/fake_fabric.h"
 
 namespace s3rdmafs::rdma {
 namespace {

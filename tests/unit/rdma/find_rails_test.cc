@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fakes/recording_verbs.h"
+#include "fakes/rdma/recording_verbs.h"
 
 namespace s3rdmafs::rdma::mlx5 {
 namespace {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fakes/recording_verbs.h"
+#include "fakes/rdma/recording_verbs.h"
 #include "s3rdmafs/rdma/rdma_devices.h"
 
 namespace s3rdmafs::rdma::verbs {

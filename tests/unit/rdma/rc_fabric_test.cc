@@ -13,8 +13,8 @@
 
 #include "fakes/allocation_count.h"
 #include "fakes/eventually.h"
-#include "fakes/recording_verbs.h"
-#include "fakes/scripted_http_server.h"
+#include "fakes/rdma/recording_verbs.h"
+#include "fakes/s3/scripted_http_server.h"
 #include "s3rdmafs/rdma/rc_wire.h"
 
 namespace s3rdmafs::rdma::verbs {

@@ -13,7 +13,7 @@
 
 #include "fakes/eventually.h"
 #include "fakes/fake_clock.h"
-#include "fakes/fake_session_maker.h"
+#include "fakes/rdma/fake_session_maker.h"
 
 namespace s3rdmafs::rdma::verbs {
 namespace {

@@ -18,12 +18,12 @@
 #include <gtest/gtest.h>
 
 #include "fakes/eventually.h"
-#include "fakes/token_text.h"
+#include "fakes/rdma/token_text.h"
 #include "rdma/shm/shm_fabric.h"
 #include "s3rdmafs/base/unique_fd.h"
 #include "s3rdmafs/base/units.h"
 #include "s3rdmafs/rdma/shm_wire.h"
-#include "target/rdma/shm_service.h"
+#include "target/rdma/shm/shm_service.h"
 
 namespace s3rdmafs::rdma::shm {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "s3/capability.h"
+#include "s3/endpoints/capability.h"
 
 #include <gtest/gtest.h>
 

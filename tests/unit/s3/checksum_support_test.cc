@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "s3/checksum_support.h"
+#include "s3/endpoints/checksum_support.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "s3/endpoint_set.h"
+#include "s3/endpoints/endpoint_set.h"
 
 #include <set>
 

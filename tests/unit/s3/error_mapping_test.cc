@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "s3/error_mapping.h"
+#include "s3/wire/error_mapping.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "s3/hedge_policy.h"
+#include "s3/endpoints/hedge_policy.h"
 
 #include <gtest/gtest.h>
 

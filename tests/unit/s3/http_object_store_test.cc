@@ -11,9 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fakes/down_region.h"
-#include "fakes/fake_region.h"
-#include "fakes/scripted_http_server.h"
+#include "fakes/rdma/down_region.h"
+#include "fakes/rdma/fake_region.h"
+#include "fakes/s3/scripted_http_server.h"
 #include "s3/check_bucket.h"
 #include "window.h"
 

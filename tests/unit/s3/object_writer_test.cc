@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fakes/down_region.h"
-#include "s3/complete_upload_exchange.h"
+#include "fakes/rdma/down_region.h"
+#include "s3/exchanges/complete_upload_exchange.h"
 #include "writer_fixture.h"
 
 namespace s3rdmafs::s3 {

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "fakes/down_region.h"
-#include "fakes/scripted_http_server.h"
+#include "fakes/rdma/down_region.h"
+#include "fakes/s3/scripted_http_server.h"
 #include "s3/http_object_store.h"
 
 namespace s3rdmafs::s3 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time is what the test says it was: the model has no clock of its own.
-#include "s3/path_model.h"
+#include "s3/endpoints/path_model.h"
 
 #include <gtest/gtest.h>
 

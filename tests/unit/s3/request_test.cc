@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "s3/request.h"
+#include "s3/wire/request.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
-#include "s3/response_headers.h"
+#include "s3/http/response_headers.h"
 
 namespace s3rdmafs::s3 {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
-#include "s3/retry_budget.h"
-#include "s3/retry_policy.h"
+#include "s3/exchanges/retry_budget.h"
+#include "s3/exchanges/retry_policy.h"
 
 namespace s3rdmafs::s3 {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "fakes/fake_region.h"
-#include "fakes/scripted_http_server.h"
+#include "fakes/rdma/fake_region.h"
+#include "fakes/s3/scripted_http_server.h"
 #include "rdma/null_fabric.h"
 #include "s3/http_object_store.h"
 #include "s3rdmafs/base/checksum.h"

@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fakes/fake_region.h"
-#include "fakes/scripted_http_server.h"
+#include "fakes/rdma/fake_region.h"
+#include "fakes/s3/scripted_http_server.h"
 #include "s3/http_object_store.h"
 #include "s3rdmafs/base/checksum.h"
 #include "window.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server that takes no parts by token (HTTP 501) but whole objects: found out with an object of
 // the probe's own, which never stays.
-#include "s3/whole_put_probe.h"
+#include "s3/exchanges/whole_put_probe.h"
 
 #include <future>
 
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
-#include "s3/capability.h"
+#include "s3/endpoints/capability.h"
 #include "writer_fixture.h"
 
 namespace s3rdmafs::s3 {

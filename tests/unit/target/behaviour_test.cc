@@ -2,7 +2,7 @@
 // Each line of s3rdmafs-protocol(7), as a client sees it.
 #include "target/behaviour/behaviour.h"
 
-#include "rdma_requests.h"
+#include "rdma/rdma_requests.h"
 
 namespace s3rdmafs::target {
 namespace {

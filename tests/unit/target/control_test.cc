@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rdma_requests.h"
+#include "rdma/rdma_requests.h"
 
 namespace s3rdmafs::target {
 namespace {

@@ -2,7 +2,7 @@
 // Each fault, as the client and its memory see it.
 #include <chrono>
 
-#include "rdma_requests.h"
+#include "rdma/rdma_requests.h"
 
 namespace s3rdmafs::target {
 namespace {

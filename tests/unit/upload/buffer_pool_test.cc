@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
-#include "fakes/fake_fabric.h"
+#include "fakes/rdma/fake_fabric.h"
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::upload {
@@ -66,11 +66,11 @@ class BufferPoolTest : public testing::Test {
   fakes::FakeClock clock_;
   fakes::FakeFabric fabric_;
   metrics::Registry metrics_;
-  std::unique_ptr<cache::Arena> arena_ =
-      cache::Arena::create(2 * kSlab, cache::Arena::Lock::kOff, fabric_,
-                           {.access = rdma::Access::kRemoteRead,
-                            .slab_bytes = kSlab,
-                            .size_key = "write.buffer_size"})
+  std::unique_ptr<memory::Arena> arena_ =
+      memory::Arena::create(2 * kSlab, memory::Arena::Lock::kOff, fabric_,
+                            {.access = rdma::Access::kRemoteRead,
+                             .slab_bytes = kSlab,
+                             .size_key = "write.buffer_size"})
           .value();
   BufferPool pool_{*arena_, kChunk, clock_, metrics_, [] {}};
 };

@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
-#include "fakes/fake_fabric.h"
-#include "fakes/fake_object_store.h"
+#include "fakes/rdma/fake_fabric.h"
+#include "fakes/s3/fake_object_store.h"
 #include "s3rdmafs/base/units.h"
 #include "upload/uploads.h"
 
@@ -78,7 +78,7 @@ class UploaderTest : public testing::Test {
                                                        .buffer_bytes = kBuffers * kPart,
                                                        .parallel_parts = 2,
                                                        .request_timeout = 30s,
-                                                       .lock = cache::Arena::Lock::kOff})
+                                                       .lock = memory::Arena::Lock::kOff})
                                           .value();
   std::shared_ptr<Uploader> file_ = uploads_->begin("key");
   std::uint64_t offset_ = 0;

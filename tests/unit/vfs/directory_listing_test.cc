@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/directory_listing.h"
+#include "vfs/directories/directory_listing.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
-#include "fakes/fake_object_store.h"
+#include "fakes/s3/fake_object_store.h"
 
 namespace s3rdmafs::vfs {
 namespace {

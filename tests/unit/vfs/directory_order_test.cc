@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/directory_order.h"
+#include "vfs/directories/directory_order.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/directory_preload.h"
+#include "vfs/directories/directory_preload.h"
 
 #include <gtest/gtest.h>
 

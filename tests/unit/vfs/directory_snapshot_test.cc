@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/directory_snapshot.h"
+#include "vfs/directories/directory_snapshot.h"
 
 #include <gtest/gtest.h>
 

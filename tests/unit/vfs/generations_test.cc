@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/generations.h"
+#include "vfs/names/generations.h"
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/inode_table.h"
+#include "vfs/names/inode_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/key_path.h"
+#include "vfs/names/key_path.h"
 
 #include <gtest/gtest.h>
 

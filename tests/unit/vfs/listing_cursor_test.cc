@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/listing_cursor.h"
+#include "vfs/directories/listing_cursor.h"
 
 #include <gtest/gtest.h>
 

@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
-#include "fakes/fake_object_store.h"
 #include "fakes/fake_read_cache.h"
+#include "fakes/s3/fake_object_store.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "vfs/file_system.h"
 

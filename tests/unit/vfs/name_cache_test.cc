@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/name_cache.h"
+#include "vfs/names/name_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/name_resolver.h"
+#include "vfs/names/name_resolver.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/open_files.h"
+#include "vfs/files/open_files.h"
 
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
-#include "fakes/fake_object_store.h"
 #include "fakes/fake_read_cache.h"
+#include "fakes/s3/fake_object_store.h"
 
 namespace s3rdmafs::vfs {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/probe.h"
+#include "vfs/names/probe.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "vfs/file_system.h"
-#include "vfs/inode_table.h"
+#include "vfs/names/inode_table.h"
 #include "writable_bucket.h"
 
 namespace s3rdmafs::vfs {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/shared_snapshots.h"
+#include "vfs/directories/shared_snapshots.h"
 
 #include <gtest/gtest.h>
 

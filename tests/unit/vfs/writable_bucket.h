@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "fakes/fake_clock.h"
-#include "fakes/fake_fabric.h"
-#include "fakes/fake_object_store.h"
 #include "fakes/fake_read_cache.h"
+#include "fakes/rdma/fake_fabric.h"
+#include "fakes/s3/fake_object_store.h"
 #include "mounted_bucket.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "upload/uploads.h"
@@ -32,7 +32,7 @@ struct WritableBucket {
                                          .buffer_bytes = 16 * kPart,
                                          .parallel_parts = 2,
                                          .request_timeout = std::chrono::seconds(30),
-                                         .lock = cache::Arena::Lock::kOff})
+                                         .lock = memory::Arena::Lock::kOff})
                     .value()),
         fs(store, cache, clock, metrics,
            {.prefix = "",

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "s3rdmafs/base/mutex.h"
-#include "target/rdma/rc_link.h"
+#include "target/rdma/rc/rc_link.h"
 
 namespace s3rdmafs::target {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/s3/dates.h"
 #include "target/s3/operations.h"
-#include "target/s3/upload.h"
+#include "target/s3/uploads/upload.h"
 #include "target/s3/xml.h"
 
 namespace s3rdmafs::target {

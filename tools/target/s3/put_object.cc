@@ -6,7 +6,7 @@
 #include "s3rdmafs/base/log.h"
 #include "target/s3/conditions.h"
 #include "target/s3/rdma.h"
-#include "target/s3/upload.h"
+#include "target/s3/uploads/upload.h"
 #include "target/s3/xml.h"
 #include "target/store/key_path.h"
 

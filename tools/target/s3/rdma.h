@@ -11,7 +11,7 @@
 #include "target/faults/faults.h"
 #include "target/s3/range.h"
 #include "target/s3/services.h"
-#include "target/s3/upload.h"
+#include "target/s3/uploads/upload.h"
 
 namespace s3rdmafs::target {
 

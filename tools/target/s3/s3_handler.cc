@@ -7,7 +7,7 @@
 #include "target/s3/control.h"
 #include "target/s3/operation.h"
 #include "target/s3/operations.h"
-#include "target/s3/upload.h"
+#include "target/s3/uploads/upload.h"
 #include "target/s3/xml.h"
 
 namespace s3rdmafs::target {

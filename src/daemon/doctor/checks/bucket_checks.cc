@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One signed listing answers for credentials and bucket alike; two checks say whose fault it is.
-#include "config/credentials.h"
-#include "daemon/await.h"
-#include "daemon/choose_fabric.h"
+#include "config/credentials/credentials.h"
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
 #include "daemon/doctor/probes/transfers.h"
-#include "daemon/host_port.h"
+#include "daemon/mount/await.h"
+#include "daemon/mount/choose_fabric.h"
+#include "daemon/mount/host_port.h"
 #include "s3/check_bucket.h"
 #include "s3rdmafs/base/log.h"
 

@@ -2,13 +2,13 @@
 // Whether memory is ours again when we think so: after the reply, and after a fence.
 #include <algorithm>
 
-#include "daemon/await.h"
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
 #include "daemon/doctor/probes/other_source.h"
 #include "daemon/doctor/probes/rail.h"
 #include "daemon/doctor/probes/target_faults.h"
 #include "daemon/doctor/probes/token_windows.h"
+#include "daemon/mount/await.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::daemon::doctor {

@@ -7,8 +7,8 @@
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
 #include "daemon/doctor/probes/tcp.h"
-#include "daemon/host_port.h"
-#include "s3/http_engine.h"
+#include "daemon/mount/host_port.h"
+#include "s3/http/http_engine.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::daemon::doctor {

@@ -6,7 +6,7 @@
 #include "daemon/doctor/context.h"
 #include "daemon/doctor/probes/rail.h"
 #include "daemon/doctor/probes/tcp.h"
-#include "daemon/host_port.h"
+#include "daemon/mount/host_port.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::daemon::doctor {

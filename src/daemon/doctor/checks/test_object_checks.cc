@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/await.h"
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
 #include "daemon/doctor/probes/transfers.h"
+#include "daemon/mount/await.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::daemon::doctor {

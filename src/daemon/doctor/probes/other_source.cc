@@ -3,7 +3,7 @@
 
 #include "daemon/doctor/context.h"
 #include "daemon/doctor/probes/tcp.h"
-#include "daemon/host_port.h"
+#include "daemon/mount/host_port.h"
 
 namespace s3rdmafs::daemon::doctor {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <utility>
 
-#include "daemon/await.h"
-#include "daemon/choose_fabric.h"
 #include "daemon/doctor/context.h"
 #include "daemon/doctor/probes/transfers.h"
-#include "daemon/host_port.h"
+#include "daemon/mount/await.h"
+#include "daemon/mount/choose_fabric.h"
+#include "daemon/mount/host_port.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::daemon::doctor {

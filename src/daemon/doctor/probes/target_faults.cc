@@ -3,9 +3,9 @@
 
 #include <span>
 
-#include "daemon/await.h"
 #include "daemon/doctor/context.h"
-#include "daemon/host_port.h"
+#include "daemon/mount/await.h"
+#include "daemon/mount/host_port.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::daemon::doctor {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "config/mount_config.h"
-#include "s3/http_engine.h"
+#include "s3/http/http_engine.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/error.h"
 

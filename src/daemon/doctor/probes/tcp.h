@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/host_port.h"
+#include "daemon/mount/host_port.h"
 #include "s3rdmafs/base/error.h"
 
 namespace s3rdmafs::daemon::doctor {

@@ -7,8 +7,8 @@
 #include <random>
 #include <utility>
 
-#include "daemon/await.h"
 #include "daemon/doctor/context.h"
+#include "daemon/mount/await.h"
 #include "s3rdmafs/base/checksum.h"
 #include "s3rdmafs/base/log.h"
 

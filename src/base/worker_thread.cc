@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3rdmafs/base/worker_thread.h"
+
+#include <chrono>
+#include <utility>
+
+#include "s3rdmafs/base/thread_name.h"
+
+namespace s3rdmafs {
+
+WorkerThread::WorkerThread(std::string name, std::function<void()> on_tick)
+    : name_(std::move(name)), on_tick_(std::move(on_tick)) {
+  thread_ = std::jthread([this] { run(); });
+}
+
+WorkerThread::~WorkerThread() { finish(); }
+
+bool WorkerThread::post(Job job) {
+  {
+    const MutexLock lock(mutex_);
+    if (ended_) return false;
+    jobs_.push_back(std::move(job));
+  }
+  wake_.notify_all();
+  return true;
+}
+
+void WorkerThread::finish() {
+  {
+    const MutexLock lock(mutex_);
+    finishing_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+// Empty where there are none until the deadline, and at the end.
+std::deque<WorkerThread::Job> WorkerThread::wait_for_work(
+    std::chrono::steady_clock::time_point deadline) {
+  const MutexLock lock(mutex_);
+  while (jobs_.empty() && !finishing_ && wake_.wait_until(mutex_, deadline)) {
+  }
+  return std::exchange(jobs_, {});
+}
+
+void WorkerThread::run() {
+  set_thread_name(name_);
+  constexpr std::chrono::seconds kTick{1};
+  auto next_tick = std::chrono::steady_clock::now() + kTick;
+  for (;;) {
+    std::deque<Job> jobs = wait_for_work(next_tick);
+    for (Job& job : jobs) job();
+    if (jobs.empty()) {
+      const MutexLock lock(mutex_);
+      ended_ = finishing_ && jobs_.empty();
+      if (ended_) return;
+    }
+    if (std::chrono::steady_clock::now() < next_tick) continue;
+    on_tick_();
+    next_tick = std::chrono::steady_clock::now() + kTick;
+  }
+}
+
+}  // namespace s3rdmafs

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "config/credentials/credentials.h"
+#include "config/load.h"
+#include "daemon/cli/verbs.h"
+#include "daemon/mount/background.h"
+#include "daemon/mount/descriptors.h"
+#include "daemon/mount/last_words.h"
+#include "daemon/mount/mount_point.h"
+#include "daemon/mount/mounted_bucket.h"
+#include "daemon/mount/private_memory.h"
+#include "daemon/mount/readiness.h"
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/unique_fd.h"
+
+namespace s3rdmafs::daemon {
+namespace {
+
+Result<void> enter_namespace(const std::string& path) {
+  if (path.empty()) return {};
+  const UniqueFd space(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!space || ::setns(space.get(), CLONE_NEWNS) != 0) {
+    return fail_errno("entering mount namespace " + path, errno);
+  }
+  return {};
+}
+
+Result<void> set_up_mount_log(const config::MountConfig& config, bool foreground,
+                              bool under_systemd) {
+  if (foreground) {
+    return set_up_log(config.log.level,
+                      under_systemd ? LogSink::kJournal : LogSink::kStandardError);
+  }
+  if (!config.log.file.empty()) return set_up_log_file(config.log.level, config.log.file);
+  return set_up_log(config.log.level, LogSink::kSyslog);
+}
+
+Result<MountPlan> plan_mount(const MountCommand& command, config::LoadedConfig& loaded,
+                             const config::Environment& environment) {
+  MountPlan plan;
+  plan.config = loaded.config;
+  plan.kernel_options = command.kernel_options;
+  const std::string& point =
+      command.mountpoint.empty() ? loaded.config.mount.point : command.mountpoint;
+  if (point.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "no mount point: give it behind the mount file, or set mount.point in it");
+  }
+  auto checked = check_mount_point(point);
+  if (!checked) return std::unexpected(checked.error());
+  plan.mount_point = *checked;
+
+  const auto found = config::resolve_credentials(loaded.config.credentials, environment);
+  if (!found) return std::unexpected(found.error());
+  if (!found->warning.empty()) loaded.warnings.push_back(found->warning);
+  plan.credentials = {.anonymous = found->anonymous,
+                      .access_key_id = found->access_key_id,
+                      .secret_access_key = found->secret_access_key,
+                      .session_token = found->session_token};
+  std::error_code ignored;
+  plan.source = std::filesystem::absolute(command.file, ignored).string();
+  return plan;
+}
+
+Result<void> serve_mount(const MountPlan& plan, const std::function<void()>& ready) {
+  const config::MountConfig& config = plan.config;
+  raise_descriptor_limit();
+  auto mounted = MountedBucket::create(plan);
+  if (!mounted) return std::unexpected(mounted.error());
+  auto result = (*mounted)->serve([&] {
+    const std::vector<std::string> urls = config.endpoint.all_urls();
+    spdlog::info("mounted bucket {} of {}{} on {}", config.bucket.name, urls.front(),
+                 urls.size() > 1 ? fmt::format(" and {} more", urls.size() - 1) : "",
+                 plan.mount_point);
+    notify_ready(fmt::format("bucket {} on {}", config.bucket.name, plan.mount_point));
+    ready();
+  });
+  notify_stopping();
+  mounted->reset();
+  spdlog::info("{} is no longer mounted", plan.mount_point);
+  return result;
+}
+
+}  // namespace
+
+int run_mount(const MountCommand& command) {
+  keep_memory_private();
+  if (auto entered = enter_namespace(command.mount_namespace); !entered) {
+    return report(entered.error());
+  }
+  const auto environment = config::Environment::of_this_process();
+  auto loaded = config::load_mount_config(command.file, environment, command.overrides);
+  if (!loaded) return report_mistakes(loaded.error());
+  const auto plan = plan_mount(command, *loaded, environment);
+  if (!plan) return report(plan.error());
+  if (command.fake) return kExitSuccess;
+
+  const bool under_systemd = environment.variable("JOURNAL_STREAM").has_value();
+  const auto serve = [&](const std::function<void()>& ready) -> Result<void> {
+    if (auto set = set_up_mount_log(loaded->config, command.foreground, under_systemd); !set)
+      return set;
+    for (const std::string& warning : loaded->warnings) spdlog::warn("{}", warning);
+    return serve_mount(*plan, ready);
+  };
+  if (command.foreground) leave_last_words(-1);
+  const auto result = command.foreground ? serve([] {}) : run_in_background(serve);
+  return result ? kExitSuccess : report(result.error());
+}
+
+}  // namespace s3rdmafs::daemon

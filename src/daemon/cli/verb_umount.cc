@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unmounts and waits for the daemon to be gone, so that whoever comes next finds its memory, its
+// sockets and its connections free.
+#include <poll.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "daemon/cli/verbs.h"
+#include "daemon/mount/mount_point.h"
+#include "daemon/resident/control_socket.h"
+#include "metrics/stats_socket.h"
+#include "s3rdmafs/base/unique_fd.h"
+
+namespace s3rdmafs::daemon {
+namespace {
+
+constexpr std::chrono::seconds kAskTimeout{2};
+// A daemon ends within moments of its unmount, unless what was closed is still on its way to a
+// server that is slow or gone: it waits for that until retry.deadline, 30 s by default. A lazy one
+// may live as long as its last user.
+constexpr int kEndTimeoutMs = 45'000;
+
+// A handle on the mount's daemon; empty where none answers.
+UniqueFd daemon_of(const std::string& mount_point) {
+  const auto answer = metrics::ask_stats(metrics::stats_socket_path(mount_point), kAskTimeout);
+  if (!answer || answer->daemon_pid <= 0) return {};
+  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, answer->daemon_pid, 0)));
+}
+
+// Users other than root may unmount what they mounted through fusermount3 alone.
+Result<void> unmount_by_helper(const std::string& mount_point, bool lazy) {
+  const pid_t child = ::fork();
+  if (child < 0) return fail_errno("fork", errno);
+  if (child == 0) {
+    const char* option = lazy ? "-uz" : "-u";
+    ::execlp("fusermount3", "fusermount3", option, mount_point.c_str(), nullptr);
+    ::_exit(127);
+  }
+  int status = 0;
+  if (::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    return {};
+  }
+  return fail(ErrorCode::kSystem, "fusermount3 did not unmount " + mount_point);
+}
+
+Result<void> unmount(const std::string& mount_point, bool lazy) {
+  if (::geteuid() != 0) return unmount_by_helper(mount_point, lazy);
+  if (::umount2(mount_point.c_str(), UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0)) == 0) return {};
+  const std::string problem = "unmounting " + mount_point;
+  switch (errno) {
+    case EBUSY:
+      return fail(ErrorCode::kSystem, problem + ": it is in use (fuser -vm " + mount_point +
+                                          " shows by whom); end them, or use --lazy");
+    case EINVAL:
+      return fail(ErrorCode::kInvalidArgument, problem + ": nothing is mounted there");
+    default:
+      return fail_errno(problem, errno);
+  }
+}
+
+}  // namespace
+
+int run_umount(const UmountCommand& command) {
+  // A daemon that died leaves a mount point that cannot be resolved, but can be unmounted.
+  const auto resolved = resolve_mount_point(command.mountpoint);
+  const std::string mount_point = resolved ? *resolved : command.mountpoint;
+  const UniqueFd daemon = daemon_of(mount_point);
+  if (auto done = unmount(mount_point, command.lazy); !done) return report(done.error());
+  // A daemon that was killed could not take its sockets along.
+  if (!daemon) {
+    ::unlink(metrics::stats_socket_path(mount_point).c_str());
+    ::unlink(control_socket_path(mount_point).c_str());
+  }
+  if (daemon && !command.lazy) {
+    pollfd ended{.fd = daemon.get(), .events = POLLIN, .revents = 0};
+    if (::poll(&ended, 1, kEndTimeoutMs) == 0) {
+      return report(
+          {ErrorCode::kTimedOut, mount_point + " is unmounted, but its daemon still runs"});
+    }
+  }
+  return kExitSuccess;
+}
+
+}  // namespace s3rdmafs::daemon

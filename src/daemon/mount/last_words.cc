@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// One handler for all threads: most of them are libfuse's, libcurl's, or start deep in a layer, and
+// none can go on after an exception that it did not expect.
+#include "daemon/mount/last_words.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <string_view>
+
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::daemon {
+namespace {
+
+std::atomic<int> last_words_fd{-1};  // a handler of the process has nowhere else to look
+
+constexpr std::string_view kNoMemory = "memory ran out (a limit of this process, or the machine's)";
+
+void write_to_pipe(std::string_view text) noexcept {
+  const int fd = last_words_fd.load();
+  if (fd < 0) return;
+  // Shorter than PIPE_BUF: it is written whole. Where nobody reads any more, nothing is lost.
+  if (::write(fd, text.data(), text.size()) < 0) return;
+}
+
+// Memory may have run out: what cannot be made is left out.
+[[noreturn]] void end_with_reason() noexcept {
+  const std::exception_ptr problem = std::current_exception();
+  try {
+    const std::string reason = reason_of(problem);
+    write_to_pipe("the daemon ended: " + reason);
+    spdlog::critical("the daemon ends: {}; the mount ends with it", reason);
+  } catch (...) {
+    write_to_pipe(kNoMemory);
+  }
+  std::abort();
+}
+
+}  // namespace
+
+std::string reason_of(const std::exception_ptr& problem) {
+  if (!problem) return "a fault of s3rdmafs itself";
+  try {
+    std::rethrow_exception(problem);
+  } catch (const std::bad_alloc&) {
+    return std::string(kNoMemory);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "an unknown exception";
+  }
+}
+
+void leave_last_words(int fd) noexcept {
+  last_words_fd.store(fd);
+  std::set_terminate(end_with_reason);
+}
+
+}  // namespace s3rdmafs::daemon

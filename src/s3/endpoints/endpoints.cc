@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3/endpoints/endpoints.h"
+
+#include <optional>
+
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+config::MountConfig::Endpoint only(const config::MountConfig::Endpoint& config, std::string url) {
+  config::MountConfig::Endpoint one = config;
+  one.url = std::move(url);
+  one.urls.clear();
+  return one;
+}
+
+std::string label(const config::MountConfig::Endpoint& config) {
+  return fmt::format("endpoint=\"{}\"", config.url);  // no quotes: config/ has checked it
+}
+
+std::optional<std::size_t> number_of(const Endpoint* endpoint) {
+  if (endpoint == nullptr) return std::nullopt;
+  return endpoint->number;
+}
+
+}  // namespace
+
+Endpoint::Endpoint(std::size_t its_number, const config::MountConfig::Endpoint& config,
+                   const std::string& bucket, CredentialSource& credentials, const Clock& clock,
+                   metrics::Registry& metrics)
+    : number(its_number),
+      builder(config, bucket, credentials, clock),
+      capabilities(clock),
+      requests(metrics.counter("endpoint_requests_total", "Requests sent, by server; with retries",
+                               label(config))),
+      failures(metrics.counter("endpoint_failures_total",
+                               "Requests a server did not answer, or with a 5xx", label(config))),
+      given_up(metrics.counter("endpoint_reads_given_up_total",
+                               "Reads a server was slow with, and that went to another",
+                               label(config))),
+      outstanding_bytes(metrics.gauge("endpoint_outstanding_bytes",
+                                      "Object bytes of the requests under way, by server",
+                                      label(config))),
+      is_alive(metrics.gauge(
+          "endpoint_alive", "0: left out until a request to it is answered again", label(config))) {
+  is_alive.set(1);
+}
+
+Endpoints::Endpoints(const config::MountConfig::Endpoint& config, const std::string& bucket,
+                     CredentialSource& credentials, const Clock& clock, metrics::Registry& metrics)
+    : set_(config.all_urls().size(), clock) {
+  for (const std::string& url : config.all_urls()) {
+    all_.push_back(std::make_unique<Endpoint>(all_.size(), only(config, url), bucket, credentials,
+                                              clock, metrics));
+  }
+}
+
+Endpoint& Endpoints::begin(std::uint64_t bytes, const Wish& wish) {
+  Endpoint& endpoint = *all_.at(set_.begin(bytes, {.preferred = number_of(wish.preferred),
+                                                   .avoided = number_of(wish.avoided),
+                                                   .left_out = wish.left_out}));
+  endpoint.outstanding_bytes.add(static_cast<std::int64_t>(bytes));
+  return endpoint;
+}
+
+Endpoint& Endpoints::likely() {
+  const std::size_t number = set_.begin(0, {});
+  set_.end(number, 0, EndpointSet::Outcome::kNothing);
+  return *all_.at(number);
+}
+
+void Endpoints::end(Endpoint& endpoint, std::uint64_t bytes, EndpointSet::Outcome outcome) {
+  using Outcome = EndpointSet::Outcome;
+  endpoint.outstanding_bytes.add(-static_cast<std::int64_t>(bytes));
+  if (outcome == Outcome::kGivenUp) {
+    endpoint.given_up.add();
+  } else if (outcome != Outcome::kAnswered && outcome != Outcome::kNothing) {
+    endpoint.failures.add();
+  }
+  const auto changed = set_.end(endpoint.number, bytes, outcome);
+  const bool has_died = changed == EndpointSet::State::kDead;
+  if (has_died || outcome == Outcome::kNotReached) endpoint.may_have_restarted = true;
+  if (!changed) return;
+  const bool is_alive = *changed == EndpointSet::State::kAlive;
+  endpoint.is_alive.set(is_alive ? 1 : 0);
+  const std::string& url = endpoint.builder.endpoint_url();
+  if (is_alive) {
+    spdlog::info("{} answers again", url);
+  } else {
+    spdlog::warn("{} does not answer{}", url,
+                 all_.size() > 1 ? "; going on with the other servers" : "");
+  }
+}
+
+}  // namespace s3rdmafs::s3

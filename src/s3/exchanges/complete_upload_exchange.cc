@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether it took effect. The request may be repeated: as long as the upload exists, nothing has
+// happened. Once an attempt was lost, "no such upload" most likely means that it did what it
+// should: nobody else completes our upload. HEAD then confirms that an object of as many parts is
+// there, for an upload may also have been aborted by a life-cycle rule.
+//
+// Wrong bytes. Where the answer has the whole object's checksum, it is compared with the parts': it
+// costs nothing, and not every server compares the checksum that comes with a part.
+#include "s3/exchanges/complete_upload_exchange.h"
+
+#include <algorithm>
+#include <span>
+
+#include "s3/wire/error_mapping.h"
+#include "s3/wire/xml_writer.h"
+#include "s3rdmafs/base/checksum.h"
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+using Step = Exchange::Next::Step;
+
+std::string_view without_quotes(std::string_view etag) {
+  if (etag.starts_with('"')) etag.remove_prefix(1);
+  if (etag.ends_with('"')) etag.remove_suffix(1);
+  return etag;
+}
+
+bool is_md5(std::string_view text) {
+  constexpr std::size_t kMd5HexDigits = 32;
+  return text.size() == kMd5HexDigits &&
+         text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
+
+}  // namespace
+
+bool may_be_made_of(std::string_view object_etag, const std::vector<UploadedPart>& parts) {
+  const bool are_md5 = std::ranges::all_of(
+      parts, [](const UploadedPart& part) { return is_md5(without_quotes(part.etag)); });
+  if (!are_md5) return true;
+  const std::string_view text = without_quotes(object_etag);
+  const std::size_t dash = text.find('-');
+  return is_md5(text.substr(0, dash)) && dash != std::string_view::npos &&
+         text.substr(dash + 1) == std::to_string(parts.size());
+}
+
+std::chrono::seconds assembly_time(const std::vector<UploadedPart>& parts) {
+  constexpr std::uint64_t kBytesASecond = 32ULL << 20;
+  std::uint64_t bytes = 0;
+  for (const UploadedPart& part : parts) bytes += part.size_bytes;
+  return std::chrono::seconds(bytes / kBytesASecond);
+}
+
+std::optional<std::uint64_t> crc64nvme_of(const std::vector<UploadedPart>& parts) {
+  std::uint64_t sum = 0;
+  for (const UploadedPart& part : parts) {
+    if (part.size_bytes == 0) return std::nullopt;
+    sum = crc64nvme_joined(sum, part.crc64nvme, part.size_bytes);
+  }
+  return sum;
+}
+
+CompleteUploadExchange::CompleteUploadExchange(TransferShared& shared, std::string key,
+                                               std::string upload_id,
+                                               std::vector<UploadedPart> parts,
+                                               Done<std::string> done)
+    : shared_(shared),
+      key_(std::move(key)),
+      upload_id_(std::move(upload_id)),
+      parts_(std::move(parts)),
+      done_(std::move(done)),
+      etag_(s3rdmafs::fail(ErrorCode::kCancelled, "")) {}
+
+void CompleteUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<HttpRequest> ready) {
+  endpoint_ = &endpoint;
+  if (!wrong_etag_.empty()) {
+    return ready(endpoint_->builder.build(
+        {.method = HttpMethod::kDelete, .key = key_, .headers = {{"if-match", wrong_etag_}}}));
+  }
+  if (is_asking_) {
+    return ready(endpoint_->builder.build({.method = HttpMethod::kHead, .key = key_}));
+  }
+  has_checksums_ = endpoint_->checksums.takes_crc64nvme();
+  document_ = complete_upload_document(parts_, has_checksums_);
+  Result<HttpRequest> request =
+      endpoint_->builder.build({.method = HttpMethod::kPost,
+                                .key = key_,
+                                .query = {{"uploadId", upload_id_}},
+                                .headers = {{"content-type", "application/xml"}},
+                                .payload_hash = sha256_hex(document_)});
+  if (request) {
+    request->body = std::as_bytes(std::span(document_));
+    request->text_bytes_max = kErrorTextBytesMax;
+    request->send_once = true;  // so that a first time is never overlooked
+    request->extra_time = assembly_time(parts_);
+  }
+  ready(std::move(request));
+}
+
+Exchange::Next CompleteUploadExchange::on_outcome(HttpOutcome outcome) {
+  if (!wrong_etag_.empty()) return on_removal(std::move(outcome));
+  if (outcome) return is_asking_ ? on_head(*outcome) : on_answer(*outcome);
+  if (!is_asking_ && outcome.error().may_have_reached_server) may_have_taken_effect_ = true;
+  return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
+}
+
+Exchange::Next CompleteUploadExchange::on_answer(const HttpResponse& response) {
+  // AWS sends the 200 before it knows: the document may still be an error.
+  const S3Error error = parse_error(response.text);
+  if (response.status < 200 || response.status >= 300 || !error.code.empty()) {
+    return on_error(response, error);
+  }
+  Result<std::string> etag = parse_completed_etag(response.text);
+  if (!etag) {
+    // Some kind of success, or half an answer: the object says which.
+    may_have_taken_effect_ = true;
+    is_asking_ = true;
+    return {.step = Step::kSendAgain};
+  }
+  const std::string stored = parse_completed_crc64nvme(response.text);
+  const std::optional<std::uint64_t> sent = crc64nvme_of(parts_);
+  if (!stored.empty() && sent && stored != checksum_text(*sent)) {
+    return on_wrong_bytes(std::move(*etag));
+  }
+  etag_ = std::move(etag);
+  return {.step = Step::kFinished};
+}
+
+// The parts' checksums went with them, and this server did not compare them.
+Exchange::Next CompleteUploadExchange::on_wrong_bytes(std::string etag) {
+  const std::string& url = endpoint_->builder.endpoint_url();
+  etag_ = s3rdmafs::fail(
+      ErrorCode::kCorrupt,
+      fmt::format("COMPLETE UPLOAD '{}': {} has stored other bytes than its parts were made of",
+                  key_, url));
+  spdlog::error("{}: the write fails, and the object is removed", etag_.error().detail);
+  shared_.metrics.put_verify_failures.add();
+  Capabilities& capabilities = endpoint_->capabilities;
+  // Of several servers nobody knows which one it was.
+  const bool is_by_rdma =
+      capabilities.of(TransferKind::kUploadPart).state() == Capability::State::kWorks;
+  if (is_by_rdma && shared_.endpoints.size() == 1) capabilities.on_stored_wrong();
+  wrong_etag_ = std::move(etag);
+  return {.step = Step::kSendAgain};
+}
+
+// An error it is, whatever becomes of the wrong object; 412 says that another one is there by now.
+Exchange::Next CompleteUploadExchange::on_removal(HttpOutcome outcome) {
+  if (!outcome) return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
+  const bool is_gone = outcome->status < 300 || outcome->status == 404 || outcome->status == 412;
+  if (is_gone) return {.step = Step::kFinished};
+  return {.step = Step::kFailed,
+          .error = map_s3_error({.verb = "DELETE",
+                                 .key = key_,
+                                 .bucket = endpoint_->builder.bucket(),
+                                 .endpoint = endpoint_->builder.endpoint_url()},
+                                outcome->status, parse_error(outcome->text)),
+          .retry_after = outcome->headers.retry_after};
+}
+
+Exchange::Next CompleteUploadExchange::on_error(const HttpResponse& response,
+                                                const S3Error& error) {
+  if (has_checksums_ && endpoint_->checksums.is_refusal(response.status, error)) {
+    return {.step = Step::kSendAgain};
+  }
+  const bool is_gone = response.status == 404 && error.code != "NoSuchBucket";
+  if (is_gone && may_have_taken_effect_) {
+    is_asking_ = true;
+    return {.step = Step::kSendAgain};
+  }
+  return {.step = Step::kFailed,
+          .error = map_s3_error({.verb = "COMPLETE UPLOAD",
+                                 .key = key_,
+                                 .bucket = endpoint_->builder.bucket(),
+                                 .endpoint = endpoint_->builder.endpoint_url()},
+                                response.status, error),
+          .retry_after = response.headers.retry_after};
+}
+
+Exchange::Next CompleteUploadExchange::on_head(const HttpResponse& response) {
+  const bool is_there = response.status >= 200 && response.status < 300;
+  if (is_there && may_be_made_of(response.headers.etag, parts_)) {
+    etag_ = response.headers.etag;
+    return {.step = Step::kFinished};
+  }
+  if (!is_there && response.status != 404) return on_error(response, {});
+  return {.step = Step::kFailed,
+          .error = {ErrorCode::kNotFound,
+                    fmt::format("COMPLETE UPLOAD '{}': the upload is gone, and its object is not "
+                                "there: aborted by another client or a life-cycle rule",
+                                key_)}};
+}
+
+void CompleteUploadExchange::fail(Error error) {
+  if (!wrong_etag_.empty()) {
+    spdlog::error("'{}': the object with wrong bytes could not be removed: {}; remove it", key_,
+                  error.detail);
+    return;
+  }
+  etag_ = std::unexpected(std::move(error));
+}
+
+void CompleteUploadExchange::finish() { done_(std::move(etag_)); }
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "s3/exchanges/retry_runner.h"
+#include "s3/exchanges/token_policy.h"
+#include "s3/object_writer.h"
+
+namespace s3rdmafs::s3 {
+
+/// CompleteMultipartUpload: the moment at which an object becomes visible.
+class CompleteUploadExchange final : public Exchange {
+ public:
+  CompleteUploadExchange(TransferShared& shared, std::string key, std::string upload_id,
+                         std::vector<UploadedPart> parts, Done<std::string> done);
+
+  void next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) override;
+  Next on_outcome(HttpOutcome outcome) override;
+  void fail(Error error) override;
+  void finish() override;
+
+ private:
+  [[nodiscard]] Next on_answer(const HttpResponse& response);
+  [[nodiscard]] Next on_wrong_bytes(std::string etag);
+  Next on_removal(HttpOutcome outcome);
+  [[nodiscard]] Next on_head(const HttpResponse& response);
+  [[nodiscard]] Next on_error(const HttpResponse& response, const S3Error& error);
+
+  TransferShared& shared_;
+  Endpoint* endpoint_ = nullptr;  // of the attempt under way
+  const std::string key_;
+  const std::string upload_id_;
+  const std::vector<UploadedPart> parts_;
+  Done<std::string> done_;
+  std::string document_;  // the request's body
+  bool has_checksums_ = false;
+  bool may_have_taken_effect_ = false;  // an attempt that was never answered
+  bool is_asking_ = false;
+  std::string wrong_etag_;  // of the object with wrong bytes that is being removed
+  Result<std::string> etag_;
+};
+
+/// The CRC64NVME of the object that the parts make; nothing where a part's length is not known.
+[[nodiscard]] std::optional<std::uint64_t> crc64nvme_of(const std::vector<UploadedPart>& parts);
+
+/// Whether an object with this ETag can be what these parts were completed to. Where the parts'
+/// ETags are MD5 sums, as AWS has them, the object's is "sum-N" for N parts; elsewhere ETags say
+/// nothing, and nothing speaks against it.
+[[nodiscard]] bool may_be_made_of(std::string_view object_etag,
+                                  const std::vector<UploadedPart>& parts);
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An attempt that was not answered may have created an upload that nobody knows the id of. It holds
+// no parts, so it costs nothing but a line in the bucket's list of uploads, which the bucket's
+// life-cycle rule ends.
+#include "s3/exchanges/create_upload_exchange.h"
+
+#include "s3/wire/error_mapping.h"
+
+namespace s3rdmafs::s3 {
+CreateUploadExchange::CreateUploadExchange(std::string key, Done<std::string> done)
+    : key_(std::move(key)),
+      done_(std::move(done)),
+      upload_id_(s3rdmafs::fail(ErrorCode::kCancelled, "")) {}
+
+void CreateUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<HttpRequest> ready) {
+  endpoint_ = &endpoint;
+  RequestSpec spec{.method = HttpMethod::kPost,
+                   .key = key_,
+                   .query = {{"uploads", ""}},
+                   .headers = {{"content-type", "application/octet-stream"}}};
+  if (endpoint_->checksums.takes_crc64nvme()) {
+    spec.headers.emplace_back("x-amz-checksum-algorithm", "CRC64NVME");
+  }
+  Result<HttpRequest> request = endpoint_->builder.build(spec);
+  if (request) request->text_bytes_max = kErrorTextBytesMax;
+  ready(std::move(request));
+}
+
+Exchange::Next CreateUploadExchange::on_outcome(HttpOutcome outcome) {
+  using Step = Next::Step;
+  if (!outcome) return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
+  if (outcome->status < 200 || outcome->status >= 300) {
+    const S3Error error = parse_error(outcome->text);
+    if (endpoint_->checksums.is_refusal(outcome->status, error)) return {.step = Step::kSendAgain};
+    return {.step = Step::kFailed,
+            .error = map_s3_error({.verb = "CREATE UPLOAD",
+                                   .key = key_,
+                                   .bucket = endpoint_->builder.bucket(),
+                                   .endpoint = endpoint_->builder.endpoint_url()},
+                                  outcome->status, error),
+            .retry_after = outcome->headers.retry_after};
+  }
+  upload_id_ = parse_upload_id(outcome->text);
+  return {.step = Step::kFinished};
+}
+
+void CreateUploadExchange::fail(Error error) { upload_id_ = std::unexpected(std::move(error)); }
+
+void CreateUploadExchange::finish() { done_(std::move(upload_id_)); }
+
+}  // namespace s3rdmafs::s3

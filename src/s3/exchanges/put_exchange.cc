@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The zero-byte hazard. A PUT with a token has no body. A server that ignores the token takes it
+// for an empty object, answers 200 and destroys what was there. So a whole object goes by token
+// only to an endpoint known to read by RDMA (Capabilities::is_known_to_read). If it happens
+// nevertheless, or the server says that it read another number of bytes, the object is stored again
+// with a body at once, whatever rdma.mode says; if that fails too, the caller undoes it
+// (put_sequence.h). Parts are harmless: nobody sees them before they are complete.
+//
+// Wrong bytes. A server may read by RDMA while the fabric brings it other bytes, and answer
+// success: not every server compares the checksum that comes with a PUT. rdma.verify compares some
+// objects after they were stored; one that differs is an error of its write, and the caller undoes
+// it.
+//
+// Late reads. An attempt that was not answered may be read by the server at any later time. The
+// same bytes may be sent again from the same window, so the attempt is repeated; but the window
+// must not get other bytes before it has been renewed, which the outcome says.
+#include "s3/exchanges/put_exchange.h"
+
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+using Step = Exchange::Next::Step;
+
+std::string describe(const PutExchange::Put& put) {
+  if (put.upload_id.empty()) {
+    return fmt::format("PUT '{}', {} bytes", put.key, put.body.window.length);
+  }
+  return fmt::format("PUT '{}', part {}, {} bytes", put.key, put.part_number,
+                     put.body.window.length);
+}
+
+bool is_success(int status) { return status >= 200 && status < 300; }
+
+}  // namespace
+
+PutExchange::PutExchange(TransferShared& shared, Put put, EndedDone done)
+    : shared_(shared),
+      put_(std::move(put)),
+      policy_(shared, put_.upload_id.empty() ? TransferKind::kPut : TransferKind::kUploadPart,
+              put_.body.window, describe(put_)),
+      done_(std::move(done)),
+      ended_{.outcome = {.etag = s3rdmafs::fail(ErrorCode::kCancelled, "")}, .spoiled_etag = {}} {
+  if (put_.is_probe) policy_.ignore_threshold();
+  if (put_.is_probe && put_.upload_id.empty()) policy_.probe_whole_put();
+  if (put_.is_by_http) policy_.use_http();
+}
+
+void PutExchange::next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) {
+  if (put_.only_at != nullptr && put_.only_at != &endpoint) {
+    return ready(s3rdmafs::fail(ErrorCode::kUnsupported,
+                                policy_.what() + ": the server that it was for is gone"));
+  }
+  endpoint_ = &endpoint;
+  ended_.unknown_endpoint = nullptr;
+  if (verifier_) return ready(verifier_->build(endpoint));
+  if (is_asking_whose_) return ready(build_head());
+  policy_.prepare(endpoint, deadline, [this, ready = std::move(ready)](Result<void> can) mutable {
+    if (!can) {
+      const bool is_whole = put_.upload_id.empty();
+      if (is_whole && !endpoint_->capabilities.is_known_to_read()) {
+        ended_.unknown_endpoint = endpoint_;
+      }
+      return ready(std::unexpected(std::move(can.error())));
+    }
+    Result<HttpRequest> request = build();
+    if (!request) policy_.on_unsent();
+    if (request && has_token_) ended_.was_sent_by_token = true;
+    ready(std::move(request));
+  });
+}
+
+Result<HttpRequest> PutExchange::build() {
+  RequestSpec spec{.method = HttpMethod::kPut,
+                   .key = put_.key,
+                   .headers = {{"content-type", "application/octet-stream"}},
+                   .payload_hash = std::string(kUnsignedPayload)};
+  if (!put_.upload_id.empty()) {
+    spec.query = {{"partNumber", std::to_string(put_.part_number)}, {"uploadId", put_.upload_id}};
+  }
+  has_checksum_ = endpoint_->checksums.takes_crc64nvme();
+  if (has_checksum_) {
+    spec.headers.emplace_back("x-amz-checksum-crc64nvme", checksum_text(put_.body.crc64nvme));
+  }
+  add_condition(spec.headers);
+  has_token_ = policy_.add_token(spec);
+  if (put_.is_probe && !has_token_) {
+    return s3rdmafs::fail(ErrorCode::kUnsupported, policy_.what() + ": no token for the probe");
+  }
+  Result<HttpRequest> request = endpoint_->builder.build(spec);
+  if (!request) return request;
+  if (!has_token_ && put_.body.window.length > 0) request->body = put_.body.window.bytes();
+  request->text_bytes_max = kErrorTextBytesMax;
+  request->send_once = has_token_ || put_.only_if_absent;
+  request->has_rdma_token = has_token_;
+  request->source_address = policy_.source_address();
+  return request;
+}
+
+void PutExchange::add_condition(NameValues& headers) const {
+  if (!put_.only_if_absent) return;
+  if (!ended_.spoiled_etag) {
+    headers.emplace_back("if-none-match", "*");
+  } else if (!ended_.spoiled_etag->empty()) {
+    headers.emplace_back("if-match", *ended_.spoiled_etag);  // what our own first attempt left
+  }
+}
+
+/// Asks for what is there now that If-None-Match was refused after an attempt that may have been
+/// our own success.
+Result<HttpRequest> PutExchange::build_head() {
+  has_token_ = false;
+  return endpoint_->builder.build({.method = HttpMethod::kHead,
+                                   .key = put_.key,
+                                   .headers = {{"x-amz-checksum-mode", "ENABLED"}}});
+}
+
+Exchange::Next PutExchange::on_outcome(HttpOutcome outcome) {
+  if (verifier_) return on_compared(std::move(outcome));
+  if (outcome) {
+    policy_.on_connected();
+    return is_asking_whose_ ? on_head(*outcome) : on_answer(*outcome);
+  }
+  HttpFailure failure = std::move(outcome.error());
+  if (policy_.goes_another_way(failure)) return {.step = Step::kSendAgain};
+  policy_.on_no_answer(failure);
+  if (failure.may_have_reached_server && !is_asking_whose_) {
+    may_have_taken_effect_ = true;
+    unanswered_path_ = has_token_ ? Path::kRdma : Path::kHttp;
+    if (has_token_) ended_.outcome.late_read_possible = true;
+  }
+  return {.step = Step::kFailed, .error = std::move(failure.error)};
+}
+
+Exchange::Next PutExchange::on_answer(const HttpResponse& response) {
+  const S3Error error = is_success(response.status) ? S3Error{} : parse_error(response.text);
+  if (has_checksum_ && endpoint_->checksums.is_refusal(response.status, error)) {
+    policy_.on_answer({rdma::Verdict::kS3Error, "s3_error"});  // of no meaning for RDMA
+    return {.step = Step::kSendAgain};
+  }
+  if (has_token_) return on_rdma_answer(response, error);
+  if (!is_success(response.status)) return s3_error(response, error);
+  return finish_with(response, Path::kHttp);
+}
+
+Exchange::Next PutExchange::on_rdma_answer(const HttpResponse& response, const S3Error& error) {
+  rdma::Decision decision = rdma::judge_put(reply_facts(response, error, put_.body.window.length));
+  if (is_checksum_mismatch(error)) decision = {rdma::Verdict::kTransferFailed, "checksum_mismatch"};
+  policy_.on_answer(decision);
+  if (!put_.upload_id.empty() && response.status == 501) {
+    endpoint_->capabilities.on_parts_refused();
+  }
+  if (decision.verdict == rdma::Verdict::kDoneByRdma) return finish_with(response, Path::kRdma);
+  if (decision.verdict == rdma::Verdict::kS3Error) return s3_error(response, error);
+  return fall_back(decision, response, error);
+}
+
+Exchange::Next PutExchange::fall_back(const rdma::Decision& decision, const HttpResponse& response,
+                                      const S3Error& error) {
+  if (put_.is_probe) {
+    return {.step = Step::kFailed,
+            .error = {ErrorCode::kUnsupported, fmt::format("{}: HTTP {}, {}", policy_.what(),
+                                                           response.status, decision.reason)}};
+  }
+  // "declined" is a promise that nothing was stored; every other success may have stored anything.
+  const bool is_spoiled =
+      put_.upload_id.empty() && is_success(response.status) && decision.reason != "declined";
+  Result<void> can = policy_.fall_back(decision, response.status);
+  if (is_spoiled) {
+    spdlog::error(
+        "{}: the server answered success, but not that it read the bytes ({}): the "
+        "object is stored again by HTTP",
+        policy_.what(), decision.reason);
+    shared_.metrics.put_spoiled.add();
+    endpoint_->capabilities.on_spoiled();
+    ended_.spoiled_etag = response.headers.etag;
+    if (!can) require_failed_ = std::move(can.error());
+    policy_.use_http();
+    return {.step = Step::kSendAgain};
+  }
+  if (!can) return {.step = Step::kLeaveOut, .error = std::move(can.error())};
+  // The server may be in trouble: no faster than any other retry.
+  if (decision.verdict == rdma::Verdict::kTransferFailed) return s3_error(response, error);
+  return {.step = Step::kSendAgain};
+}
+
+Exchange::Next PutExchange::on_head(const HttpResponse& response) {
+  is_asking_whose_ = false;
+  const ResponseHeaders& headers = response.headers;
+  const std::string& checksum = headers.checksum_crc64nvme;
+  // The checksum decides where there is one; elsewhere the length must do: an attempt of ours may
+  // have taken effect, and the key was absent shortly before.
+  const bool is_ours = is_success(response.status) &&
+                       headers.content_length == put_.body.window.length &&
+                       (checksum.empty() || checksum == checksum_text(put_.body.crc64nvme));
+  if (is_ours) return finish_with(response, unanswered_path_);
+  if (!is_success(response.status) && response.status != 404) {
+    return s3_error(response, parse_error(response.text));
+  }
+  return {.step = Step::kFailed,
+          .error = {ErrorCode::kExists, policy_.what() + ": the key is there already"}};
+}
+
+Exchange::Next PutExchange::finish_with(const HttpResponse& response, Path path) {
+  if (response.headers.etag.empty()) {
+    return {.step = Step::kFailed,
+            .error = {ErrorCode::kProtocol, policy_.what() + ": the answer has no ETag"}};
+  }
+  ended_.spoiled_etag.reset();
+  if (require_failed_) {
+    fail(std::move(*require_failed_));
+    return {.step = Step::kFinished};
+  }
+  if (!put_.is_probe) {  // whose bytes nobody stored
+    StoreMetrics& metrics = shared_.metrics;
+    auto& bytes = path == Path::kRdma ? metrics.put_bytes_by_rdma : metrics.put_bytes_by_http;
+    bytes.add(put_.body.window.length);
+    policy_.on_done(path);
+  }
+  ended_.outcome.etag = response.headers.etag;
+  ended_.outcome.path = path;
+  const bool is_whole = put_.upload_id.empty() && !put_.is_probe;
+  if (path == Path::kRdma && is_whole && shared_.verify_puts.should_verify()) {
+    shared_.metrics.verified_puts.add();
+    stored_at_ = endpoint_;
+    verifier_.emplace(put_.key, put_.body, response.headers.etag);
+    return {.step = Step::kSendAgain};
+  }
+  return {.step = Step::kFinished};
+}
+
+// The object is stored: only bytes that are known to be wrong make that an error.
+Exchange::Next PutExchange::on_compared(HttpOutcome outcome) {
+  if (!outcome) return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
+  if (outcome->status >= 500 || outcome->status == 429) {
+    return s3_error(*outcome, parse_error(outcome->text));
+  }
+  switch (verifier_->on_answer(*outcome)) {
+    case PutVerifier::Finding::kUndecided:
+      return {.step = Step::kSendAgain};
+    case PutVerifier::Finding::kDiffers:
+      return on_wrong_bytes();
+    case PutVerifier::Finding::kUnknown:
+      spdlog::info("{}: what the server stored could not be compared: HTTP {}", policy_.what(),
+                   outcome->status);
+      [[fallthrough]];
+    case PutVerifier::Finding::kSame:
+      break;
+  }
+  return {.step = Step::kFinished};
+}
+
+Exchange::Next PutExchange::on_wrong_bytes() {
+  const std::string& url = stored_at_->builder.endpoint_url();
+  spdlog::error(
+      "{}: {} has stored other bytes than those it read by RDMA, although it says that all is "
+      "well: the write fails, and nothing more is stored there by RDMA",
+      policy_.what(), url);
+  shared_.metrics.put_verify_failures.add();
+  stored_at_->capabilities.on_stored_wrong();
+  verifier_.reset();
+  ended_.spoiled_etag = *ended_.outcome.etag;
+  return {
+      .step = Step::kFailed,
+      .error = {ErrorCode::kCorrupt, fmt::format("{}: the bytes that {} stored by RDMA are wrong",
+                                                 policy_.what(), url)}};
+}
+
+Exchange::Next PutExchange::s3_error(const HttpResponse& response, const S3Error& error) {
+  if (put_.only_if_absent && response.status == 412) {
+    if (may_have_taken_effect_) {
+      is_asking_whose_ = true;
+      return {.step = Step::kSendAgain};
+    }
+    return {.step = Step::kFailed,
+            .error = {ErrorCode::kExists, policy_.what() + ": the key is there already"}};
+  }
+  Error mapped = map_s3_error({.verb = "PUT",
+                               .key = put_.key,
+                               .bucket = endpoint_->builder.bucket(),
+                               .endpoint = endpoint_->builder.endpoint_url()},
+                              response.status, error);
+  // With a body it is the network or the memory that is at fault: worth another attempt. The same
+  // after a token, where it counts as a failed transfer.
+  if (is_checksum_mismatch(error)) mapped.code = ErrorCode::kServerError;
+  return {.step = Step::kFailed,
+          .error = std::move(mapped),
+          .retry_after = response.headers.retry_after};
+}
+
+void PutExchange::fail(Error error) {
+  if (verifier_) {
+    spdlog::info("{}: what the server stored could not be compared: {}", policy_.what(),
+                 error.detail);
+    return;
+  }
+  ended_.outcome.etag = std::unexpected(std::move(error));
+}
+
+void PutExchange::finish() {
+  policy_.on_over();
+  done_(std::move(ended_));
+}
+
+}  // namespace s3rdmafs::s3

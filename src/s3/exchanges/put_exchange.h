@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "rdma/reply_rule.h"
+#include "s3/exchanges/put_verifier.h"
+#include "s3/exchanges/retry_runner.h"
+#include "s3/exchanges/token_policy.h"
+#include "s3/object_writer.h"
+#include "s3/wire/error_mapping.h"
+
+namespace s3rdmafs::s3 {
+
+/// One PutObject or UploadPart. The server reads the bytes out of the window by RDMA token where
+/// that is possible; by HTTP they go in the body.
+class PutExchange final : public Exchange {
+ public:
+  struct Put {
+    std::string key;
+    std::string upload_id = {};  ///< empty: the whole object
+    unsigned part_number = 0;
+    PutBody body = {};
+    bool only_if_absent = false;
+    /// Only to find out whether the server reads by RDMA: never by HTTP instead.
+    bool is_probe = false;
+    /// The only endpoint that it may go to; nullptr: any.
+    const Endpoint* only_at = nullptr;
+    /// There is no fabric, which has been counted.
+    bool is_by_http = false;
+  };
+
+  /// What is known at the end, beyond what a caller of ObjectWriter needs.
+  struct Ended {
+    PutOutcome outcome;
+    /// The ETag of what a server has stored in the object's place, since it ignored the token or
+    /// read other bytes, and what no later attempt has replaced.
+    std::optional<std::string> spoiled_etag;
+    /// With rdma.mode "require": where the last attempt could not be sent, because it is not known
+    /// to read.
+    Endpoint* unknown_endpoint = nullptr;
+    bool was_sent_by_token = false;  ///< one attempt at least
+  };
+  using EndedDone = std::move_only_function<void(Ended)>;
+
+  PutExchange(TransferShared& shared, Put put, EndedDone done);
+
+  [[nodiscard]] std::uint64_t transfer_bytes() const override { return put_.body.window.length; }
+  void next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) override;
+  Next on_outcome(HttpOutcome outcome) override;
+  void fail(Error error) override;
+  void finish() override;
+
+ private:
+  [[nodiscard]] Result<HttpRequest> build();
+  [[nodiscard]] Result<HttpRequest> build_head();
+  void add_condition(NameValues& headers) const;
+  [[nodiscard]] Next on_answer(const HttpResponse& response);
+  [[nodiscard]] Next on_rdma_answer(const HttpResponse& response, const S3Error& error);
+  [[nodiscard]] Next fall_back(const rdma::Decision& decision, const HttpResponse& response,
+                               const S3Error& error);
+  [[nodiscard]] Next on_head(const HttpResponse& response);
+  [[nodiscard]] Next on_compared(HttpOutcome outcome);
+  [[nodiscard]] Next on_wrong_bytes();
+  [[nodiscard]] Next finish_with(const HttpResponse& response, Path path);
+  [[nodiscard]] Next s3_error(const HttpResponse& response, const S3Error& error);
+
+  TransferShared& shared_;
+  const Put put_;
+  Endpoint* endpoint_ = nullptr;  // of the attempt under way
+  TokenPolicy policy_;
+  EndedDone done_;
+  bool has_token_ = false;     // the attempt under way
+  bool has_checksum_ = false;  // the attempt under way
+  bool is_asking_whose_ = false;
+  bool may_have_taken_effect_ = false;  // an attempt that was never answered
+  Path unanswered_path_ = Path::kHttp;  // by which that one went
+  std::optional<Error> require_failed_;
+  std::optional<PutVerifier> verifier_;  // the object is stored, and being compared
+  Endpoint* stored_at_ = nullptr;        // by which endpoint, then
+  Ended ended_;
+};
+
+}  // namespace s3rdmafs::s3

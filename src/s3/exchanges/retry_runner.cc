@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Job owns its exchange and travels with the callback that will go on with it: into the engine,
+// into a timer, and back. So it has one owner at any time, and nothing has to be looked up or
+// locked.
+#include "s3/exchanges/retry_runner.h"
+
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+/// What an attempt tells about its endpoint.
+EndpointSet::Outcome judge(const HttpOutcome& outcome) {
+  using Outcome = EndpointSet::Outcome;
+  if (outcome) {
+    // 501 is an answer: this server does not do that.
+    return outcome->status >= 500 && outcome->status != 501 ? Outcome::kServerError
+                                                            : Outcome::kAnswered;
+  }
+  const HttpFailure& failure = outcome.error();
+  if (failure.no_connection_from_source) return Outcome::kNothing;  // perhaps that rail's fault
+  if (failure.was_given_up) return Outcome::kGivenUp;
+  if (failure.may_have_reached_server && failure.error.code != ErrorCode::kCancelled) {
+    return Outcome::kNoAnswer;
+  }
+  const bool is_its_fault =
+      failure.error.code == ErrorCode::kUnreachable || failure.error.code == ErrorCode::kConfig;
+  return is_its_fault ? Outcome::kNotReached : Outcome::kNothing;
+}
+
+}  // namespace
+
+RetryRunner::RetryRunner(HttpEngine& engine, Endpoints& endpoints, RetryPolicy policy,
+                         const Clock& clock, StoreMetrics& metrics)
+    : engine_(engine),
+      endpoints_(endpoints),
+      policy_(policy),
+      clock_(clock),
+      metrics_(metrics),
+      budget_(clock) {}
+
+void RetryRunner::run(std::unique_ptr<Exchange> exchange, Deadline deadline,
+                      const Endpoint* preferred) {
+  budget_.on_request();
+  metrics_.in_flight.add(1);
+  attempt(
+      {.exchange = std::move(exchange), .deadline = deadline, .wish = {.preferred = preferred}});
+}
+
+void RetryRunner::attempt(Job job) {
+  if (clock_.now() >= job.deadline) {
+    return fail(std::move(job), {ErrorCode::kTimedOut, "the deadline passed before an attempt"});
+  }
+  Exchange& exchange = *job.exchange;
+  const Deadline deadline = job.deadline;
+  job.bytes = exchange.transfer_bytes();
+  Endpoints::Wish wish = job.wish;
+  wish.left_out = job.left_out;
+  Endpoint& endpoint = endpoints_.begin(job.bytes, wish);
+  job.endpoint = &endpoint;
+  exchange.next_request(endpoint, deadline,
+                        [this, job = std::move(job)](Result<HttpRequest> request) mutable {
+                          send(std::move(job), std::move(request));
+                        });
+}
+
+void RetryRunner::send(Job job, Result<HttpRequest> request) {
+  if (!request) {
+    endpoints_.end(*job.endpoint, job.bytes, EndpointSet::Outcome::kNothing);
+    if (request.error().code == ErrorCode::kUnsupported) {
+      return leave_out(std::move(job), std::move(request.error()));
+    }
+    if (may_move(job, request.error())) return move(std::move(job));
+    return retry_or_fail(
+        std::move(job),
+        {.step = Exchange::Next::Step::kFailed, .error = std::move(request.error())},
+        Reach::kNowhere);
+  }
+  job.endpoint->requests.add();
+  request->deadline = job.deadline;
+  engine_.send(std::move(*request), [this, job = std::move(job)](HttpOutcome outcome) mutable {
+    on_outcome(std::move(job), std::move(outcome));
+  });
+}
+
+void RetryRunner::on_outcome(Job job, HttpOutcome outcome) {
+  if (!outcome) metrics_.on_attempt_failed(outcome.error().error.code);
+  const bool is_answered = outcome.has_value();
+  const Reach reach = reach_of(outcome);
+  if (is_answered && !was_answered_.load(std::memory_order_relaxed)) was_answered_ = true;
+  endpoints_.end(*job.endpoint, job.bytes, judge(outcome));
+  Exchange::Next next = job.exchange->on_outcome(std::move(outcome));
+  switch (next.step) {
+    case Exchange::Next::Step::kFinished:
+      return finish(std::move(job));
+    case Exchange::Next::Step::kSendAgain:
+      job.wish = {.preferred = job.endpoint};
+      return attempt(std::move(job));
+    case Exchange::Next::Step::kElsewhere:
+      job.wish = {.avoided = job.endpoint};
+      return attempt(std::move(job));
+    case Exchange::Next::Step::kLeaveOut:
+      return leave_out(std::move(job), std::move(next.error));
+    case Exchange::Next::Step::kFailed:
+      if (is_answered && is_retryable(next.error.code)) {
+        metrics_.on_attempt_failed(next.error.code);
+      }
+      if (reach == Reach::kNowhere && may_move(job, next.error)) return move(std::move(job));
+      return retry_or_fail(std::move(job), std::move(next), reach);
+  }
+}
+
+/// Whether an attempt that no server has seen may be made elsewhere at once. That is no retry: it
+/// adds no load anywhere.
+bool RetryRunner::may_move(const Job& job, const Error& error) const {
+  // kConfig: that one's certificate.
+  const bool is_its_fault =
+      error.code == ErrorCode::kUnreachable || error.code == ErrorCode::kConfig;
+  return is_its_fault && job.moves + 1 < endpoints_.size() &&
+         endpoints_.has_other_alive(*job.endpoint, job.left_out);
+}
+
+void RetryRunner::move(Job job) {
+  ++job.moves;
+  job.wish = {.avoided = job.endpoint};
+  attempt(std::move(job));
+}
+
+/// Ends: each time there is one endpoint less.
+void RetryRunner::leave_out(Job job, Error error) {
+  if (!endpoints_.has_other_alive(*job.endpoint, job.left_out)) {
+    return fail(std::move(job), std::move(error));
+  }
+  job.left_out.push_back(job.endpoint->number);
+  job.wish = {};
+  attempt(std::move(job));
+}
+
+RetryRunner::Reach RetryRunner::reach_of(const HttpOutcome& outcome) {
+  if (outcome || outcome.error().was_silent) return Reach::kTheServer;
+  return outcome.error().may_have_reached_server ? Reach::kCutOff : Reach::kNowhere;
+}
+
+bool RetryRunner::is_expected_back(Reach reach, const Error& error) const {
+  return reach != Reach::kTheServer && error.code == ErrorCode::kUnreachable &&
+         was_answered_.load(std::memory_order_relaxed);
+}
+
+void RetryRunner::retry_or_fail(Job job, Exchange::Next next, Reach reach) {
+  job.wish = {.avoided = job.endpoint};
+  if (!is_retryable(next.error.code)) return fail(std::move(job), std::move(next.error));
+  // The engine's timers run at once from now on: an attempt that fails before it is sent, for want
+  // of a token, would be made again and again until its deadline.
+  if (engine_.is_shutting_down()) {
+    return fail(std::move(job), {ErrorCode::kCancelled, "the mount is going down"});
+  }
+  const bool is_outage = is_expected_back(reach, next.error);
+  FailedAttempts& failed = job.failed;
+  ++failed.made;
+  failed.last_was_counted = !is_outage;
+  if (failed.last_was_counted) ++failed.counted;
+  const auto when =
+      policy_.next_attempt(failed, clock_.now(), job.deadline, next.retry_after, jitter());
+  if (!when) {
+    next.error.detail += is_outage ? fmt::format(" (given up after {} attempts)", failed.made)
+                                   : fmt::format(" (given up after {} of {} attempts)",
+                                                 failed.counted, policy_.attempts_max);
+    return fail(std::move(job), std::move(next.error));
+  }
+  // What no server has seen adds to no server's load.
+  const bool is_free = is_outage && reach == Reach::kNowhere;
+  if (!is_free && !budget_.try_spend()) {
+    metrics_.retries_refused.add();
+    next.error.detail += " (not tried again: too many requests fail, and retries would add to it)";
+    return fail(std::move(job), std::move(next.error));
+  }
+  metrics_.retries.add();
+  engine_.call_at(*when, [this, job = std::move(job)]() mutable { attempt(std::move(job)); });
+}
+
+void RetryRunner::fail(Job job, Error error) {
+  job.exchange->fail(std::move(error));
+  finish(std::move(job));
+}
+
+void RetryRunner::finish(Job job) {
+  metrics_.in_flight.add(-1);
+  job.exchange->finish();
+}
+
+double RetryRunner::jitter() {
+  const MutexLock lock(mutex_);
+  return std::uniform_real_distribution<double>(0, 1)(random_);
+}
+
+}  // namespace s3rdmafs::s3

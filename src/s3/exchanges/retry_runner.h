@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "s3/endpoints/endpoints.h"
+#include "s3/exchanges/retry_budget.h"
+#include "s3/exchanges/retry_policy.h"
+#include "s3/http/http_engine.h"
+#include "s3/store_metrics.h"
+#include "s3rdmafs/base/callback.h"
+
+namespace s3rdmafs::s3 {
+
+/// One S3 operation as its attempts see it. Used by one thread at a time.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+
+  /// Bytes of objects that an attempt moves.
+  [[nodiscard]] virtual std::uint64_t transfer_bytes() const { return 0; }
+
+  /// Makes the next attempt, for `endpoint`, and hands it to `ready`, as its last deed: the
+  /// exchange may be gone when that returns. May wait for an RDMA session, until `deadline` at
+  /// most. Where no attempt can be made it counts as one that failed: it is made again if the
+  /// error's code says so. kUnsupported means that this endpoint cannot do it: another is asked.
+  virtual void next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) = 0;
+
+  /// What is left to do after an attempt.
+  struct Next {
+    enum class Step {
+      kFinished,   ///< the exchange keeps the result for finish()
+      kSendAgain,  ///< at once: another request, not a retry of the same; to the same endpoint
+      kElsewhere,  ///< at once: the same, to another endpoint
+      kLeaveOut,   ///< at once: the same, and never to this endpoint again; `error` if none is left
+      kFailed,     ///< `error`; made again if its code says so
+    };
+    Step step = Step::kFinished;
+    Error error = {};
+    std::optional<std::chrono::seconds> retry_after = {};
+  };
+  [[nodiscard]] virtual Next on_outcome(HttpOutcome outcome) = 0;
+
+  /// No attempt is left: keep `error` for finish().
+  virtual void fail(Error error) = 0;
+
+  /// Calls the operation's Done. Called once, last.
+  virtual void finish() = 0;
+};
+
+/// Makes an exchange's attempts until it is finished, its deadline near, or the retries spent, and
+/// chooses an endpoint for each. Once a server of the store has answered, attempts that cannot
+/// reach one are made again until the deadline; before that a wrong address is likelier than a
+/// restart, and they count as all others do. Waits are timers of the engine. Thread-safe.
+class RetryRunner {
+ public:
+  /// Borrows all but the policy.
+  RetryRunner(HttpEngine& engine, Endpoints& endpoints, RetryPolicy policy, const Clock& clock,
+              StoreMetrics& metrics);
+
+  /// @param preferred  goes there first if it is alive
+  void run(std::unique_ptr<Exchange> exchange, Deadline deadline,
+           const Endpoint* preferred = nullptr);
+
+ private:
+  struct Job {
+    std::unique_ptr<Exchange> exchange;
+    Deadline deadline;
+    Endpoints::Wish wish = {};
+    Endpoint* endpoint = nullptr;            // of the attempt under way
+    std::uint64_t bytes = 0;                 // of the attempt under way
+    std::vector<std::size_t> left_out = {};  // endpoints that cannot do it
+    FailedAttempts failed = {};
+    std::size_t moves = 0;  // to another endpoint, because one could not be reached
+  };
+
+  /// How far an attempt that failed came.
+  enum class Reach {
+    kNowhere,    ///< no server has seen it
+    kCutOff,     ///< it was sent, and the connection broke
+    kTheServer,  ///< answered, or left without an answer for too long
+  };
+
+  void attempt(Job job);
+  void send(Job job, Result<HttpRequest> request);
+  void on_outcome(Job job, HttpOutcome outcome);
+  [[nodiscard]] bool may_move(const Job& job, const Error& error) const;
+  void move(Job job);
+  void leave_out(Job job, Error error);
+  [[nodiscard]] static Reach reach_of(const HttpOutcome& outcome);
+  /// Whether a failure is that of a server which is being restarted, for all that can be known.
+  [[nodiscard]] bool is_expected_back(Reach reach, const Error& error) const;
+  void retry_or_fail(Job job, Exchange::Next next, Reach reach);
+  void fail(Job job, Error error);
+  void finish(Job job);
+  [[nodiscard]] double jitter();
+
+  HttpEngine& engine_;
+  Endpoints& endpoints_;
+  const RetryPolicy policy_;
+  const Clock& clock_;
+  StoreMetrics& metrics_;
+  RetryBudget budget_;
+  std::atomic<bool> was_answered_{false};  // by any endpoint, ever
+
+  Mutex mutex_;  // leaf
+  std::minstd_rand random_ GUARDED_BY(mutex_){std::random_device{}()};
+};
+
+}  // namespace s3rdmafs::s3

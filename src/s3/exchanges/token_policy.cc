@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3/exchanges/token_policy.h"
+
+#include <algorithm>
+
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+/// The most that every server known transfers in one operation: libcuobjserver's limit
+/// (s3rdmafs-protocol(7)).
+constexpr std::size_t kRdmaTransferBytesMax = kGiB;
+
+/// By token, before HTTP: one more try finds a session that works, if the fabric does.
+constexpr unsigned kTransfersMax = 2;
+
+/// By so many rails in one go, before the request is sent from any address.
+constexpr std::size_t kRailsMax = 2;
+
+std::optional<std::string_view> view(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  return std::string_view(*text);
+}
+
+}  // namespace
+
+TokenPolicy::TokenPolicy(TransferShared& shared, TransferKind kind, const rdma::Window& window,
+                         std::string what)
+    : shared_(shared), kind_(kind), window_(window), what_(std::move(what)) {}
+
+void TokenPolicy::prepare(Endpoint& endpoint, Deadline deadline, Done<void> ready) {
+  endpoint_ = &endpoint;
+  began_at_ = shared_.clock.now();
+  Result<bool> wanted = wants_token();
+  if (!wanted) return ready(std::unexpected(std::move(wanted.error())));
+  if (!*wanted) return ready({});
+  drop_stale_sessions();
+  window_.region->towards(endpoint.number)
+      .token(window_.offset, window_.length, deadline,
+             [this, ready = std::move(ready)](Result<rdma::Token> token) mutable {
+               if (!token) return ready(without_rdma("fabric_down", std::move(token.error())));
+               token_ = std::move(*token);
+               is_bound_ = may_bind(*token_);
+               ready({});
+             });
+}
+
+bool TokenPolicy::add_token(RequestSpec& spec) const {
+  if (!token_) return false;
+  spec.headers.emplace_back(shared_.rdma.token_header, token_->text());
+  spec.payload_hash = kUnsignedPayload;
+  return true;
+}
+
+// Of a server that could not be reached: after a restart it knows none of them, and a request that
+// comes with one fails there, which may have truncated the object of a PUT first.
+void TokenPolicy::drop_stale_sessions() {
+  if (!endpoint_->may_have_restarted.load(std::memory_order_relaxed)) return;
+  if (window_.region == nullptr || !endpoint_->may_have_restarted.exchange(false)) return;
+  window_.region->towards(endpoint_->number).drop_sessions();
+}
+
+void TokenPolicy::on_unsent() { end_token(rdma::TokenFate::kUnsent); }
+
+void TokenPolicy::on_no_answer(const HttpFailure& failure) {
+  drop_stale_sessions();  // before the token gives back the one that it holds
+  if (!failure.may_have_reached_server) return end_token(rdma::TokenFate::kUnsent);
+  if (failure.was_given_up) return end_token(rdma::TokenFate::kGivenUp);
+  end_token(rdma::TokenFate::kUnanswered);
+  // A server that loses the answers to tokens alone is seen by nothing else. With "require" there
+  // is no other way to go, and to stop asking would make an outage longer.
+  if (!is_required() && !is_whole_put_probe_) {
+    endpoint_->capabilities.of(kind_).on_transfer_failed();
+  }
+}
+
+void TokenPolicy::on_answer(const rdma::Decision& decision) {
+  using rdma::Verdict;
+  end_token(decision.verdict == Verdict::kTransferFailed ? rdma::TokenFate::kTransferFailed
+                                                         : rdma::TokenFate::kAnswered);
+  if (is_whole_put_probe_) return;
+  Capability& capability = endpoint_->capabilities.of(kind_);
+  switch (decision.verdict) {
+    case Verdict::kDoneByRdma:
+      return capability.on_rdma_done(window_.length);
+    case Verdict::kS3Error:
+      return;
+    case Verdict::kBodyCarriesData:
+      return capability.on_body_answer(window_.length);
+    case Verdict::kTokenRejected:
+      return capability.on_token_rejected();
+    case Verdict::kRetryWithoutToken:
+    case Verdict::kCorrupt:
+      return capability.on_declined();
+    case Verdict::kTransferFailed:
+    case Verdict::kTruncated:
+      return capability.on_transfer_failed();
+  }
+}
+
+void TokenPolicy::on_broken_off() {
+  end_token(rdma::TokenFate::kUnanswered);
+  endpoint_->capabilities.of(kind_).on_declined();
+}
+
+Result<void> TokenPolicy::fall_back(const rdma::Decision& decision, int http_status) {
+  if (is_required()) {
+    if (decision.verdict == rdma::Verdict::kTransferFailed) return {};
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("{}: rdma.mode is \"require\", and the server did not use RDMA: "
+                            "HTTP {}, {}",
+                            what_, http_status, decision.reason));
+  }
+  if (may_fail_again(decision)) return {};
+  shared_.metrics.on_fallback(decision.reason, endpoint_->builder.endpoint_url(),
+                              fmt::format("{}: HTTP {}", what_, http_status));
+  use_http();
+  return {};
+}
+
+// A packet lost once too often breaks an RC session and says nothing about the next one. From an
+// endpoint that was never seen to do RDMA a 500 more likely means that it cannot.
+bool TokenPolicy::may_fail_again(const rdma::Decision& decision) {
+  if (decision.reason != "transfer_failed") return false;
+  return ++transfers_failed_ < kTransfersMax &&
+         endpoint_->capabilities.of(kind_).state() == Capability::State::kWorks;
+}
+
+bool TokenPolicy::is_required() const { return shared_.rdma.mode == config::RdmaMode::kRequire; }
+
+void TokenPolicy::on_done(Path path) {
+  if (shared_.rdma.threshold_bytes) return;
+  paths().on_done(window_.length, path, shared_.clock.now() - began_at_);
+}
+
+PathModel& TokenPolicy::paths() {
+  return kind_ == TransferKind::kGet ? endpoint_->read_paths : endpoint_->write_paths;
+}
+
+bool TokenPolicy::is_worth_a_token() {
+  if (is_required() || ignores_threshold_) return true;
+  if (shared_.rdma.threshold_bytes) return window_.length >= *shared_.rdma.threshold_bytes;
+  return paths().choose(window_.length) == Path::kRdma;
+}
+
+Result<bool> TokenPolicy::wants_token() {
+  if (shared_.rdma.mode == config::RdmaMode::kOff || !may_use_token_) return false;
+  if (without_rdma_at_ == endpoint_) return false;
+  if (window_.length == 0) return false;  // zero-length transfers: s3rdmafs-protocol(7)
+  if (!is_worth_it_) is_worth_it_ = is_worth_a_token();
+  if (!*is_worth_it_) return false;
+  if (is_whole_put_probe_) return true;
+  std::string_view reason;
+  std::string_view why;
+  Capability& capability = endpoint_->capabilities.of(kind_);
+  if (window_.length > kRdmaTransferBytesMax) {
+    reason = "too_long";
+    why = "the transfer is longer than servers do in one";
+  } else if (kind_ != TransferKind::kGet && endpoint_->capabilities.stores_wrong()) {
+    reason = "stored_wrong";
+    why = "the endpoint has stored other bytes than those it was to read by RDMA";
+  } else if (kind_ == TransferKind::kPut && !endpoint_->capabilities.is_known_to_read()) {
+    reason = "not_known_to_read";
+    why = endpoint_->capabilities.has_spoiled()
+              ? "the endpoint has stored an object wrong that was to go by RDMA"
+              : "the endpoint has not been seen to store a part by RDMA";
+  } else if (!capability.should_try(window_.length)) {
+    const bool rejects = capability.state() == Capability::State::kRejectsTokens;
+    reason = rejects ? "endpoint_rejects_tokens" : "endpoint_declines";
+    why = rejects ? "the endpoint rejected our tokens" : "the endpoint does no RDMA at present";
+  } else {
+    return true;
+  }
+  if (auto can = without_rdma(reason, {ErrorCode::kUnsupported, std::string(why)}); !can) {
+    return std::unexpected(std::move(can.error()));
+  }
+  return false;
+}
+
+Result<void> TokenPolicy::without_rdma(std::string_view reason, Error why) {
+  if (is_required()) {
+    return fail(why.code, fmt::format("{}: rdma.mode is \"require\", and {}", what_, why.detail));
+  }
+  shared_.metrics.on_fallback(reason, endpoint_->builder.endpoint_url(), why.detail);
+  without_rdma_at_ = endpoint_;
+  return {};
+}
+
+void TokenPolicy::end_token(rdma::TokenFate fate) {
+  if (token_) {
+    const bool is_unbound = !is_bound_ && !token_->source_address().empty();
+    const bool is_answered = fate == rdma::TokenFate::kAnswered;
+    token_->end(is_answered && is_unbound ? rdma::TokenFate::kAnsweredUnbound : fate);
+  }
+  token_.reset();
+  is_bound_ = false;
+}
+
+// One other rail is worth a try: it is how the server is to reach the memory. After two that fail,
+// or with the same again, a request from any address is better than none; and after a time-out,
+// since the server may be dead and others alive.
+bool TokenPolicy::may_bind(const rdma::Token& token) const {
+  const std::string& source = token.source_address();
+  return !source.empty() && !has_lost_time_ && unconnected_.size() < kRailsMax &&
+         std::ranges::find(unconnected_, source, &rdma::Token::source_address) ==
+             unconnected_.end();
+}
+
+bool TokenPolicy::goes_another_way(const HttpFailure& failure) {
+  if (failure.no_connection_from_source && token_) {
+    unconnected_.push_back(std::move(*token_));
+    has_lost_time_ |= failure.was_connect_time_out;
+    token_.reset();
+    is_bound_ = false;
+    return true;
+  }
+  end_unconnected(failure.may_have_reached_server ? rdma::TokenFate::kUnconnected
+                                                  : rdma::TokenFate::kUnsent);
+  return false;
+}
+
+void TokenPolicy::end_unconnected(rdma::TokenFate fate) {
+  for (rdma::Token& token : unconnected_) token.end(fate);
+  unconnected_.clear();
+  has_lost_time_ = false;
+}
+
+rdma::ReplyFacts reply_facts(const HttpResponse& response, const S3Error& error,
+                             std::uint64_t expected_bytes) {
+  return {.http_status = response.status,
+          .reply = view(response.headers.rdma_reply),
+          .bytes_transferred = view(response.headers.rdma_bytes_transferred),
+          .body_bytes = response.body_bytes,
+          .expected_bytes = expected_bytes,
+          .s3_error_code = error.code,
+          .content_length = response.headers.content_length};
+}
+
+}  // namespace s3rdmafs::s3

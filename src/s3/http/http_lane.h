@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+#include "s3/http/event_loop.h"
+#include "s3/http/http_message.h"
+#include "s3/http/transfer.h"
+
+namespace s3rdmafs::s3 {
+
+/// One event loop with its share of the connections. What finds none free waits in line, its
+/// deadline running.
+class HttpLane {
+ public:
+  /// Borrows options and clock. `servers` is how many the requests go to; `number` names the
+  /// thread.
+  HttpLane(const TransferOptions& options, const Clock& clock, unsigned connections_max,
+           unsigned servers, unsigned number);
+
+  /// On the loop's thread; or on any once it is stopping, when the request fails at once.
+  void submit(HttpRequest request, HttpDone done);
+
+  [[nodiscard]] EventLoop& loop() { return loop_; }
+  /// Requests handed to this lane and not ended, for balancing. Any thread.
+  [[nodiscard]] std::atomic<std::size_t>& load() { return load_; }
+  [[nodiscard]] bool has_room() const { return load_.load() < connections_max_; }
+
+ private:
+  struct Waiting {
+    HttpRequest request;
+    HttpDone done;
+    EventLoop::TimerId deadline_timer;
+  };
+  using WaitingList = std::list<Waiting>;
+
+  void start(HttpRequest request, HttpDone done);
+  void keep_connections_from(const std::string& source_address);
+  void start_next_waiting();
+  void on_transfer_done(CURL* easy, CURLcode code);
+  void on_patience_over(Transfer& transfer);
+  [[nodiscard]] HttpDone take_out(Transfer& transfer);
+  void on_deadline_in_line(WaitingList::iterator at);
+  void end(HttpDone done, HttpOutcome outcome);
+  void end_all();
+
+  const TransferOptions& options_;
+  const Clock& clock_;
+  const std::size_t connections_max_;
+  const std::size_t servers_;
+  std::atomic<std::size_t> load_{0};
+
+  // On the loop's thread only, from here on.
+  std::vector<std::unique_ptr<Transfer>> transfers_;  // all there are, at most connections_max_
+  std::vector<Transfer*> idle_;
+  std::unordered_set<Transfer*> active_;
+  WaitingList waiting_;
+  std::vector<std::string> source_addresses_;  // that requests have named so far: one a rail
+
+  EventLoop loop_;  // last: its thread uses all of the above, and is gone before them
+};
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes into the HTTP engine and what comes out. Plain values; no S3 in them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "s3/http/response_headers.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/error.h"
+
+namespace s3rdmafs::s3 {
+
+enum class HttpMethod { kGet, kHead, kPut, kPost, kDelete };
+
+[[nodiscard]] constexpr const char* method_name(HttpMethod method) {
+  switch (method) {
+    case HttpMethod::kHead:
+      return "HEAD";
+    case HttpMethod::kPut:
+      return "PUT";
+    case HttpMethod::kPost:
+      return "POST";
+    case HttpMethod::kDelete:
+      return "DELETE";
+    case HttpMethod::kGet:
+      break;
+  }
+  return "GET";
+}
+
+/// One exchange.
+struct HttpRequest {
+  HttpMethod method = HttpMethod::kGet;
+  std::string url;                   ///< percent-encoded, sent exactly as it stands
+  std::vector<std::string> headers;  ///< "Name: value"
+  /// The body of a PUT or POST, sent with its Content-Length, 0 included, and never chunked.
+  /// Borrowed until the answer, which may come before all of it has left.
+  std::span<const std::byte> body = {};
+  /// IP address on this host that the connection comes from; empty: the system's choice.
+  std::string source_address = {};
+  /// Where the body of a 2xx answer goes; not one byte is written past its end. Borrowed until the
+  /// answer. Empty: the body goes to HttpResponse::text, as every other answer's does.
+  std::span<std::byte> body_into = {};
+  std::size_t text_bytes_max = 0;
+  /// Send it once and never again, whatever becomes of the connection. Otherwise libcurl sends it
+  /// once more if the server had closed a kept-alive connection.
+  bool send_once = false;
+  bool has_rdma_token = false;  ///< its time-out is another
+  /// So long after it was begun may_give_up is asked whether to end it; zero: never.
+  std::chrono::nanoseconds patience{};
+  std::move_only_function<bool()> may_give_up = {};
+  /// Added to the time an attempt may take, for work that the server does before it answers.
+  std::chrono::nanoseconds extra_time{};
+  Deadline deadline;
+};
+
+/// A complete answer, of whatever status.
+struct HttpResponse {
+  int status = 0;
+  ResponseHeaders headers;
+  std::string text;
+  std::uint64_t body_bytes = 0;   ///< received and kept
+  bool body_is_too_long = false;  ///< there was more than fitted; the rest was not read
+};
+
+/// No complete answer.
+struct HttpFailure {
+  /// kUnreachable (also for an attempt that took too long), kTimedOut (the deadline passed),
+  /// kCancelled, kProtocol (no HTTP), kConfig (TLS).
+  Error error;
+  /// No connection came about from HttpRequest::source_address, which was set. So the request was
+  /// not sent, and whether the server can be reached from another address is not known.
+  bool no_connection_from_source = false;
+  bool was_connect_time_out = false;  ///< of that: it was not refused, the time ran out
+  /// False: the server surely never saw the request. True: it may have, and may still act on it.
+  bool may_have_reached_server = false;
+  bool was_given_up = false;  ///< HttpRequest::may_give_up said so
+  bool was_silent = false;    ///< it was sent, and the attempt's time ran out
+};
+
+using HttpOutcome = std::expected<HttpResponse, HttpFailure>;
+/// Called exactly once. On an event thread, or within send() if the request could not begin.
+using HttpDone = std::move_only_function<void(HttpOutcome)>;
+
+}  // namespace s3rdmafs::s3

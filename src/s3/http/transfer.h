@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <curl/curl.h>
+
+#include "s3/http/event_loop.h"
+#include "s3/http/http_message.h"
+
+namespace s3rdmafs::s3 {
+
+/// What holds for every exchange of an engine.
+struct TransferOptions {
+  std::chrono::milliseconds connect_timeout{};
+  std::chrono::milliseconds request_timeout{};  ///< first byte sent to last received
+  std::string ca_file;                          ///< PEM; empty: the system's
+  std::chrono::milliseconds rdma_timeout{};     ///< the same for requests with a token
+  RdmaHeaderNames rdma_names = {};
+  bool ignore_proxy_environment = false;  ///< http_proxy and its kin
+};
+
+/// One libcurl easy handle and the exchange it is busy with. Reused, since its handle keeps buffers
+/// and options. Thread-bound to its event loop; never moves, since libcurl holds its address.
+class Transfer {
+ public:
+  explicit Transfer(const TransferOptions& options);
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  /// The Transfer of a handle.
+  [[nodiscard]] static Transfer& of(CURL* easy);
+
+  /// Sets the handle up for `request`; the caller adds it to its curl_multi.
+  void begin(HttpRequest request, HttpDone done, std::chrono::steady_clock::time_point now);
+
+  /// What came of it, after libcurl reported `code` and the handle was taken out.
+  [[nodiscard]] HttpOutcome outcome(CURLcode code, std::chrono::steady_clock::time_point now);
+  /// The same for one that is given up half-way: the mount is going down, or may_give_up() said so.
+  [[nodiscard]] HttpOutcome cancelled() const;
+  [[nodiscard]] HttpOutcome given_up() const;
+  /// Ready for the next begin(); returns whom to tell.
+  [[nodiscard]] HttpDone finish();
+
+  [[nodiscard]] CURL* easy() { return easy_.get(); }
+  [[nodiscard]] std::chrono::nanoseconds patience() const { return request_.patience; }
+  [[nodiscard]] bool may_give_up() { return request_.may_give_up(); }
+
+  /// The lane's, while it waits for patience() to be over.
+  std::optional<EventLoop::TimerId> patience_timer;
+
+ private:
+  struct EasyCleanup {
+    void operator()(CURL* easy) const noexcept { curl_easy_cleanup(easy); }
+  };
+  struct ListCleanup {
+    void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
+  };
+
+  static std::size_t on_header(char* data, std::size_t size, std::size_t count,
+                               void* self) noexcept;
+  static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self) noexcept;
+  static int on_send(void* self, char*, char*, int, int) noexcept;
+  [[nodiscard]] HttpOutcome unusable_header() const;
+  void set_options();
+  void set_method();
+  [[nodiscard]] bool take_body(std::string_view bytes);
+
+  const TransferOptions& options_;
+  std::unique_ptr<CURL, EasyCleanup> easy_;
+  std::unique_ptr<curl_slist, ListCleanup> header_list_;
+  std::array<char, CURL_ERROR_SIZE> error_text_{};
+
+  HttpRequest request_;
+  HttpDone done_;
+  HttpResponse response_;
+  unsigned times_sent_ = 0;
+};
+
+}  // namespace s3rdmafs::s3

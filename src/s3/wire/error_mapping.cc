@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3/wire/error_mapping.h"
+
+#include <algorithm>
+#include <array>
+
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+struct Known {
+  std::string_view s3_code;
+  ErrorCode code;
+  std::string_view advice;  ///< empty: the server's message says enough
+};
+
+constexpr auto kKnown = std::to_array<Known>({
+    {"NoSuchKey", ErrorCode::kNotFound, ""},
+    {"NoSuchBucket", ErrorCode::kNotFound, "check bucket.name and endpoint.url"},
+    {"PreconditionFailed", ErrorCode::kStale, ""},
+    {"AccessDenied", ErrorCode::kAccessDenied,
+     "the key may not do this: check its policy (s3:ListBucket, s3:GetObject; for writing "
+     "s3:PutObject, s3:DeleteObject)"},
+    {"InvalidAccessKeyId", ErrorCode::kAccessDenied,
+     "the server does not know credentials.access_key_id"},
+    {"SignatureDoesNotMatch", ErrorCode::kAccessDenied,
+     "check credentials.secret_access_key and endpoint.region"},
+    {"RequestTimeTooSkewed", ErrorCode::kAccessDenied,
+     "this machine's clock is wrong: set it (chrony, systemd-timesyncd)"},
+    {"ExpiredToken", ErrorCode::kAccessDenied, "the session token has expired: get a new one"},
+    {"InvalidToken", ErrorCode::kAccessDenied, "check credentials.session_token"},
+    {"AuthorizationHeaderMalformed", ErrorCode::kAccessDenied, "check endpoint.region"},
+    {"PermanentRedirect", ErrorCode::kConfig, "the bucket is at another endpoint or region"},
+    {"TemporaryRedirect", ErrorCode::kConfig, "the bucket is at another endpoint or region"},
+    {"IllegalLocationConstraintException", ErrorCode::kConfig, "check endpoint.region"},
+    {"InvalidBucketName", ErrorCode::kConfig, "check bucket.name"},
+    {"SlowDown", ErrorCode::kThrottled, ""},
+    {"ServiceUnavailable", ErrorCode::kThrottled, ""},
+    {"TooManyRequests", ErrorCode::kThrottled, ""},
+    {"InternalError", ErrorCode::kServerError, ""},
+    {"ConditionalRequestConflict", ErrorCode::kServerError, ""},
+    {"OperationAborted", ErrorCode::kServerError, ""},
+    {"RequestTimeout", ErrorCode::kServerError, ""},
+    {"NotImplemented", ErrorCode::kUnsupported, ""},
+});
+
+ErrorCode code_of_status(int status) {
+  switch (status) {
+    case 301:
+    case 302:
+    case 307:
+    case 308:
+      return ErrorCode::kConfig;
+    case 401:
+    case 403:
+      return ErrorCode::kAccessDenied;
+    case 404:
+      return ErrorCode::kNotFound;
+    case 408:
+      return ErrorCode::kServerError;
+    case 412:
+      return ErrorCode::kStale;
+    case 429:
+    case 503:
+      return ErrorCode::kThrottled;
+    case 501:
+      return ErrorCode::kUnsupported;
+    default:
+      break;
+  }
+  if (status >= 500) return ErrorCode::kServerError;
+  if (status >= 400) return ErrorCode::kInvalidArgument;
+  return ErrorCode::kProtocol;  // a 1xx, 2xx or 3xx that nobody asked for
+}
+
+std::string_view advice_of_status(int status) {
+  if (code_of_status(status) == ErrorCode::kAccessDenied) {
+    return "check the credentials and what they may do";
+  }
+  if (code_of_status(status) == ErrorCode::kConfig) {
+    return "redirects are not followed: check endpoint.url and endpoint.region";
+  }
+  return "";
+}
+
+}  // namespace
+
+Error map_s3_error(const OperationName& operation, int http_status, const S3Error& error) {
+  const auto* known = std::ranges::find(kKnown, error.code, &Known::s3_code);
+  const bool is_known = known != kKnown.end();
+  const ErrorCode code = is_known ? known->code : code_of_status(http_status);
+  const std::string_view advice = is_known ? known->advice : advice_of_status(http_status);
+
+  std::string detail;
+  if (error.code == "NoSuchBucket") {
+    detail = fmt::format("bucket '{}' does not exist at {}", operation.bucket, operation.endpoint);
+  } else {
+    detail = fmt::format("{} '{}' of bucket '{}' at {}", operation.verb, operation.key,
+                         operation.bucket, operation.endpoint);
+  }
+  detail += fmt::format(": HTTP {}", http_status);
+  if (!error.code.empty()) detail += " " + error.code;
+  if (!error.message.empty()) detail += ": " + error.message;
+  if (!advice.empty()) detail += fmt::format(" ({})", advice);
+  return {code, std::move(detail)};
+}
+
+}  // namespace s3rdmafs::s3

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "config/mount_config.h"
+#include "s3/http/http_message.h"
+#include "s3/wire/credentials.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/s3/sigv4.h"
+
+namespace s3rdmafs::s3 {
+
+/// One S3 request before it is addressed and signed.
+struct RequestSpec {
+  HttpMethod method = HttpMethod::kGet;
+  std::string_view key;     ///< empty: the bucket itself
+  NameValues query = {};    ///< decoded
+  NameValues headers = {};  ///< all of them are signed
+  /// What the signature says of the body: empty for "there is none", kUnsignedPayload with a token
+  /// (s3rdmafs-protocol(7)) and for objects' bytes, whose signed checksum covers them.
+  std::string payload_hash = {};
+};
+
+/// Addresses and signs requests to one bucket at one endpoint. Thread-safe.
+class RequestBuilder {
+ public:
+  /// Borrows source and clock.
+  /// @param endpoint  its url is scheme://host[:port], as config/ has checked
+  RequestBuilder(const config::MountConfig::Endpoint& endpoint, std::string bucket,
+                 CredentialSource& credentials, const Clock& clock);
+
+  /// Fills in method, url and headers; the rest of HttpRequest is the caller's.
+  /// Errors: those of the credential source; kProtocol for a header with control characters, which
+  /// could only come from a server's text.
+  [[nodiscard]] Result<HttpRequest> build(const RequestSpec& spec);
+
+  [[nodiscard]] const std::string& bucket() const { return bucket_; }
+  [[nodiscard]] const std::string& endpoint_url() const { return endpoint_url_; }
+
+ private:
+  [[nodiscard]] SigningKey key_for(const std::string& secret_access_key, const SigningScope& scope);
+  void sign(const RequestSpec& spec, const std::string& path, const Credentials& credentials,
+            HttpRequest& request);
+
+  const std::string bucket_;
+  const std::string endpoint_url_;
+  const std::string region_;
+  CredentialSource& credentials_;
+  const Clock& clock_;
+  std::string base_url_;   // scheme://authority
+  std::string host_;       // as the Host header has it: no default port
+  std::string path_base_;  // "/" or "/bucket/"
+
+  Mutex mutex_;  // leaf
+  // The key of the day: four HMACs less for each request.
+  std::string key_date_ GUARDED_BY(mutex_);
+  std::string key_secret_ GUARDED_BY(mutex_);
+  SigningKey key_ GUARDED_BY(mutex_){};
+};
+
+}  // namespace s3rdmafs::s3

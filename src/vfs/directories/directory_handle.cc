@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vfs/directories/directory_handle.h"
+
+#include <utility>
+
+namespace s3rdmafs::vfs {
+
+std::shared_ptr<DirectorySnapshot> DirectoryHandle::snapshot_at(std::uint64_t offset,
+                                                                const OpenSnapshot& open) {
+  const MutexLock lock(mutex_);
+  if (std::exchange(was_read_, true) && offset == 0) {
+    const std::string prefix = snapshot_->prefix();
+    snapshot_.reset();  // first, so that this handle alone does not keep an old listing shared
+    snapshot_ = open(prefix);
+  }
+  return snapshot_;
+}
+
+std::shared_ptr<DirectorySnapshot> DirectoryHandle::snapshot() const {
+  const MutexLock lock(mutex_);
+  return snapshot_;
+}
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "s3rdmafs/base/mutex.h"
+#include "vfs/directories/directory_snapshot.h"
+
+namespace s3rdmafs::vfs {
+
+/// An open directory: reads one snapshot, which other handles may read as well, until it is
+/// rewound. Thread-safe.
+class DirectoryHandle {
+ public:
+  using OpenSnapshot = std::function<std::shared_ptr<DirectorySnapshot>(const std::string& prefix)>;
+
+  explicit DirectoryHandle(std::shared_ptr<DirectorySnapshot> snapshot)
+      : snapshot_(std::move(snapshot)) {}
+
+  /// What a read at `offset` reads. A read that begins again (rewinddir) lets go of the snapshot
+  /// and opens one as a new handle would.
+  [[nodiscard]] std::shared_ptr<DirectorySnapshot> snapshot_at(std::uint64_t offset,
+                                                               const OpenSnapshot& open);
+
+  /// What the newest read reads.
+  [[nodiscard]] std::shared_ptr<DirectorySnapshot> snapshot() const;
+
+ private:
+  mutable Mutex mutex_;  // lock order 2a
+  std::shared_ptr<DirectorySnapshot> snapshot_ GUARDED_BY(mutex_);
+  bool was_read_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cost. An open of a file in a directory that was listed: one lock, a hash look-up and a binary
+// search. A listed file is remembered with about 150 bytes.
+#include "vfs/directories/directory_order.h"
+
+#include <algorithm>
+
+#include "vfs/names/key_path.h"
+
+namespace s3rdmafs::vfs {
+
+void DirectoryOrder::on_listed(const std::string& prefix, std::size_t position,
+                               std::span<const ListedName> names) {
+  const MutexLock lock(mutex_);
+  Directory& directory = directories_[prefix];
+  if (position == 0) {
+    files_ -= directory.files.size();
+    directory = {};
+  } else if (position != directory.listed) {
+    return;  // of another reader's listing, or one that was forgotten
+  }
+  directory.listed += names.size();
+  directory.last_use = ++uses_;
+  for (const ListedName& listed : names) {
+    if (listed.node.is_directory) continue;
+    directory.files.push_back(listed.node.object);
+    ++files_;
+  }
+  // Listings are nearly in order of keys; see directory_listing.cc.
+  if (!std::ranges::is_sorted(directory.files, {}, &s3::ObjectInfo::key)) {
+    std::ranges::sort(directory.files, {}, &s3::ObjectInfo::key);
+  }
+  make_room(directory);
+}
+
+void DirectoryOrder::make_room(const Directory& but) {
+  while (files_ > files_max_ && directories_.size() > 1) {
+    auto oldest = directories_.end();
+    for (auto at = directories_.begin(); at != directories_.end(); ++at) {
+      if (&at->second == &but) continue;
+      if (oldest == directories_.end() || at->second.last_use < oldest->second.last_use) {
+        oldest = at;
+      }
+    }
+    files_ -= oldest->second.files.size();
+    directories_.erase(oldest);
+  }
+}
+
+std::vector<s3::ObjectInfo> DirectoryOrder::on_open(const s3::ObjectInfo& object) {
+  std::vector<s3::ObjectInfo> wanted;
+  const MutexLock lock(mutex_);
+  const auto found = directories_.find(prefix_of(object.key));
+  if (found == directories_.end()) return wanted;
+  Directory& directory = found->second;
+  const std::vector<s3::ObjectInfo>& files = directory.files;
+  const auto place = std::ranges::lower_bound(files, object.key, {}, &s3::ObjectInfo::key);
+  if (place == files.end() || place->key != object.key) return wanted;
+  directory.last_use = ++uses_;
+
+  const auto index = static_cast<std::size_t>(place - files.begin());
+  const bool is_in_order = index + kSlack >= directory.next && index <= directory.next + kSlack;
+  directory.run = is_in_order ? directory.run + 1 : 1;
+  directory.next = is_in_order ? std::max(directory.next, index + 1) : index + 1;
+  directory.fetched_to =
+      is_in_order ? std::max(directory.fetched_to, directory.next) : directory.next;
+  if (directory.run < kRunMin) return wanted;
+
+  const std::size_t window = std::min(kFilesMax, 2 * directory.run);
+  if (directory.fetched_to - directory.next >= window / 2) return wanted;
+  const std::size_t end = std::min(directory.next + window, files.size());
+  std::uint64_t bytes = 0;
+  while (directory.fetched_to < end && bytes < kBytesMax) {
+    const s3::ObjectInfo& file = files[directory.fetched_to++];
+    if (file.size_bytes == 0 || file.size_bytes > kFileBytesMax) continue;
+    bytes += file.size_bytes;
+    wanted.push_back(file);
+  }
+  return wanted;
+}
+
+}  // namespace s3rdmafs::vfs

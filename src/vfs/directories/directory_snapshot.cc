@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Directory snapshot: one listing, many readers.
+//
+// Why a snapshot. POSIX lets a reader go back to an offset it was given and find the same entries
+// there (seekdir), and the kernel does go back where its buffer was too small. Continuation tokens
+// cannot be entered in the middle, so what was listed is kept until the last handle is released:
+// about 200 bytes a name. The budget of all snapshots is asked before a page is fetched; where it
+// is spent, the read fails, and nothing is lost: a later one asks again.
+//
+// Waiting. At most one page is being fetched. Who reads beyond the snapshot queues; each page
+// serves whom it can, and the first of those left over pays for the next with his deadline. All
+// readers wait equally long from their own start, so nobody's deadline is passed by waiting for
+// those before him. A page ahead has the deadline of a read that is over; where it fails, who came
+// to wait for it asks again with his own.
+//
+// One page ahead. Server and program would else take turns: the farther the server, the more of an
+// `ls` is waiting. Only who comes back for more is read ahead for, so that a look at a directory
+// costs one request; and one page only, which holds a thousand names.
+//
+// A store that answers on the caller's thread makes fetch_page() and on_page() recurse, once a page
+// without a name for the first reader. Only the store's shutdown and tests do that.
+#include "vfs/directories/directory_snapshot.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "s3rdmafs/base/log.h"
+#include "vfs/names/key_path.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+constexpr std::size_t kDots = 2;  // "." and ".."
+
+// What a string has on the heap, with the allocator's own 16 bytes.
+std::uint64_t heap_bytes(const std::string& text) {
+  constexpr std::size_t kInside = 15;  // what a string holds without the heap
+  return text.capacity() <= kInside ? 0 : text.capacity() + 17;
+}
+
+std::uint64_t bytes_of(const ListedName& listed) {
+  const s3::ObjectInfo& object = listed.node.object;
+  return sizeof(listed) + heap_bytes(listed.name) + heap_bytes(object.key) +
+         heap_bytes(object.etag);
+}
+
+}  // namespace
+
+DirectorySnapshot::DirectorySnapshot(Context context, std::string prefix,
+                                     const std::string& root_prefix)
+    : context_(std::move(context)), prefix_(std::move(prefix)), listing_(prefix_) {
+  const SeenAt now = context_.clock.now();
+  const MutexLock lock(mutex_);
+  keep(Names{{".", Node::directory(prefix_), now},
+             {"..", Node::directory(parent_prefix(prefix_, root_prefix)), now}});
+}
+
+DirectorySnapshot::~DirectorySnapshot() {
+  const MutexLock lock(mutex_);
+  context_.budget->give_back(bytes_);
+}
+
+void DirectorySnapshot::keep(std::span<const ListedName> added) {
+  std::uint64_t bytes = 0;
+  for (const ListedName& listed : added) bytes += bytes_of(listed);
+  names_.insert(names_.end(), added.begin(), added.end());
+  bytes_ += bytes;
+  context_.budget->take(bytes);
+}
+
+bool DirectorySnapshot::is_fresh(std::chrono::milliseconds fresh_for) const {
+  const SeenAt now = context_.clock.now();
+  const MutexLock lock(mutex_);
+  return !has_failed_ && (!first_asked_ || now - *first_asked_ < fresh_for);
+}
+
+bool DirectorySnapshot::can_serve(std::uint64_t offset) const {
+  return cursor_.is_at_end() || names_.size() > std::max<std::uint64_t>(offset, kDots);
+}
+
+bool DirectorySnapshot::wants_next_page(std::uint64_t offset) const {
+  return !cursor_.is_at_end() && offset > kDots && offset >= newest_page_;
+}
+
+DirectorySnapshot::Names DirectorySnapshot::slice(std::uint64_t offset,
+                                                  std::size_t names_max) const {
+  const std::size_t begin = std::min<std::uint64_t>(offset, names_.size());
+  const std::size_t count = std::min(names_max, names_.size() - begin);
+  const auto first = names_.begin() + static_cast<std::ptrdiff_t>(begin);
+  return {first, first + static_cast<std::ptrdiff_t>(count)};
+}
+
+void DirectorySnapshot::read(std::uint64_t offset, std::size_t names_max, Deadline deadline,
+                             Done<Names> done) {
+  Names names;
+  bool fetches = false;
+  {
+    const MutexLock lock(mutex_);
+    if (!can_serve(offset)) {
+      waiting_.push_back({offset, names_max, deadline, std::exchange(done, nullptr)});
+      fetches = !std::exchange(fetching_, true);
+    } else {
+      names = slice(offset, names_max);
+      fetches = wants_next_page(offset) && !std::exchange(fetching_, true);
+      is_ahead_ |= fetches;
+    }
+  }
+  if (fetches) fetch_page(deadline);
+  if (done) done(std::move(names));
+}
+
+void DirectorySnapshot::fetch_page(Deadline deadline) {
+  if (!context_.budget->has_room()) {
+    return stop({ErrorCode::kNoMemory,
+                 fmt::format("the listings of open directories take all of the {} bytes that "
+                             "metadata.listing_memory allows",
+                             context_.budget->bytes_max())});
+  }
+  s3::ListRequest request{.prefix = prefix_, .delimiter = "/", .continuation_token = {}};
+  const SeenAt now = context_.clock.now();
+  {
+    const MutexLock lock(mutex_);
+    request.continuation_token = cursor_.token();
+    if (!first_asked_) first_asked_ = now;
+  }
+  context_.store.list(std::move(request), deadline,
+                      [self = shared_from_this(), owner = context_.owner.lock(),
+                       seen_at = now](Result<s3::ListPage> page) {
+                        if (!page) return self->on_failure(page.error());
+                        if (const auto passed = self->pass(*page); !passed) {
+                          return self->stop(passed.error());
+                        }
+                        self->on_page(seen_at, std::move(*page));
+                      });
+}
+
+Result<void> DirectorySnapshot::pass(const s3::ListPage& page) {
+  const MutexLock lock(mutex_);
+  return cursor_.pass(page);
+}
+
+void DirectorySnapshot::on_page(SeenAt seen_at, s3::ListPage page) {
+  Names added;
+  std::uint64_t hidden = 0;
+  std::size_t position = 0;
+  std::vector<std::pair<Done<Names>, Names>> served;
+  std::optional<Deadline> next_deadline;
+  {
+    const MutexLock lock(mutex_);
+    const std::uint64_t hidden_before = listing_.hidden();
+    added = listing_.add(std::move(page), seen_at);
+    hidden = listing_.hidden() - hidden_before;
+    position = names_.size() - kDots;
+    newest_page_ = names_.size();
+    keep(added);
+
+    std::deque<Reader> still_waiting;
+    for (Reader& reader : waiting_) {
+      if (can_serve(reader.offset)) {
+        if (wants_next_page(reader.offset)) next_deadline = reader.deadline;
+        served.emplace_back(std::move(reader.done), slice(reader.offset, reader.names_max));
+      } else {
+        still_waiting.push_back(std::move(reader));
+      }
+    }
+    waiting_ = std::move(still_waiting);
+    if (!waiting_.empty()) next_deadline = waiting_.front().deadline;
+    fetching_ = next_deadline.has_value();
+    is_ahead_ = fetching_ && waiting_.empty();
+  }
+  context_.hidden_keys.add(hidden);
+  // Before the readers hear of a name, since they look it up next.
+  context_.names.insert(added);
+  context_.order.on_listed(prefix_, position, added);
+  if (next_deadline) fetch_page(*next_deadline);
+  for (auto& [done, names] : served) done(std::move(names));
+}
+
+// The store logs its own failures.
+void DirectorySnapshot::stop(const Error& error) {
+  bool is_news = false;
+  {
+    const MutexLock lock(mutex_);
+    is_news = !has_failed_;
+  }
+  if (is_news) spdlog::warn("the listing of '{}' stops: {}", prefix_, error.detail);
+  on_failure(error);
+}
+
+void DirectorySnapshot::on_failure(const Error& error) {
+  std::deque<Reader> failed;
+  std::optional<Deadline> next_deadline;
+  {
+    const MutexLock lock(mutex_);
+    has_failed_ = true;
+    // Who came to wait for a page ahead has more time than it had.
+    if (std::exchange(is_ahead_, false) && !waiting_.empty() &&
+        error.code != ErrorCode::kCancelled) {
+      next_deadline = waiting_.front().deadline;
+    } else {
+      fetching_ = false;
+      failed = std::exchange(waiting_, {});
+    }
+  }
+  if (next_deadline) return fetch_page(*next_deadline);
+  for (Reader& reader : failed) reader.done(std::unexpected(error));
+}
+
+std::optional<ListedName> DirectorySnapshot::at(std::uint64_t offset) const {
+  const MutexLock lock(mutex_);
+  if (offset >= names_.size()) return std::nullopt;
+  return names_[offset];
+}
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vfs/files/open_files.h"
+
+namespace s3rdmafs::vfs {
+
+OpenFiles::OpenFiles(cache::ReadCache& cache, metrics::Registry& metrics)
+    : cache_(cache), open_files_(metrics.gauge("vfs_open_files", "File handles that are open.")) {}
+
+std::uint64_t OpenFiles::open(Ino ino, const s3::ObjectInfo& object, std::uint64_t generation) {
+  open_files_.add(1);
+  return files_.add(
+      std::make_shared<File>(File{ino, object, generation, share(object, generation)}));
+}
+
+std::shared_ptr<const OpenFiles::File> OpenFiles::find(std::uint64_t handle) const {
+  return files_.find(handle);
+}
+
+std::shared_ptr<cache::ObjectReader> OpenFiles::share(const s3::ObjectInfo& object,
+                                                      std::uint64_t generation) {
+  const Version version{object.key, object.etag, generation};
+  {
+    const MutexLock lock(mutex_);
+    if (const auto found = readers_.find(version); found != readers_.end()) {
+      ++found->second.handles;
+      return found->second.reader;
+    }
+  }
+  // Made without the lock. If two come here at once, the second reader is dropped again unused.
+  auto reader = cache_.open({object.key, object.etag, object.size_bytes, generation});
+  const MutexLock lock(mutex_);
+  SharedReader& shared = readers_[version];
+  if (!shared.reader) shared.reader = reader;
+  ++shared.handles;
+  return shared.reader;
+}
+
+void OpenFiles::prefetch(const s3::ObjectInfo& object, std::uint64_t generation) {
+  cache_.prefetch({object.key, object.etag, object.size_bytes, generation});
+}
+
+void OpenFiles::release(std::uint64_t handle) {
+  const std::shared_ptr<File> file = files_.remove(handle);
+  if (!file) return;
+  open_files_.add(-1);
+  SharedReader last;  // destroyed after the lock, since that calls the cache
+  const MutexLock lock(mutex_);
+  const auto found = readers_.find({file->object.key, file->object.etag, file->generation});
+  if (--found->second.handles > 0) return;
+  last = std::move(found->second);
+  readers_.erase(found);
+}
+
+}  // namespace s3rdmafs::vfs

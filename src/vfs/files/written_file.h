@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "s3rdmafs/base/mutex.h"
+#include "upload/uploads.h"
+#include "vfs/file_system.h"
+#include "vfs/names/node.h"
+
+namespace s3rdmafs::vfs {
+
+/// A file from the open that makes or truncates it to its close: an inode that is no version yet.
+///
+/// It begins reserved: its name stands for it, and the process that it is reserved for claims it by
+/// its next open. Then it has one handle. The kernel may know its inode for longer than it has
+/// bytes or a handle, so what is left at the end is a size. Thread-safe.
+class WrittenFile : public std::enable_shared_from_this<WrittenFile> {
+ public:
+  /// What the file takes the place of.
+  struct Base {
+    upload::Uploader::Start start = upload::Uploader::Start::kReplacing;
+    /// The only version that it may replace; empty: any.
+    std::string etag = {};
+  };
+
+  /// @param number  no other file of this mount has it
+  WrittenFile(upload::Uploads& uploads, std::string key, std::uint64_t number,
+              std::chrono::system_clock::time_point made_at, Base base);
+
+  [[nodiscard]] const std::string& key() const noexcept { return key_; }
+  [[nodiscard]] Node node();
+  [[nodiscard]] std::uint64_t size_bytes() const;
+
+  /// For the next open by this process; not yet written, so `base` may still change.
+  void reserve(ProcessId process, SeenAt now, Base base);
+  /// True for the first to ask of the process that it is reserved for.
+  [[nodiscard]] bool claim(ProcessId process);
+  [[nodiscard]] bool is_claimed() const;
+  /// Who claimed it, or else whom it is reserved for.
+  [[nodiscard]] ProcessId process() const;
+  [[nodiscard]] SeenAt reserved_at() const;
+
+  void append(std::uint64_t offset_bytes, std::span<const std::byte> bytes, Deadline deadline,
+              Done<void> done);
+  void finish(Done<void> done);
+  /// What the store must say about the key before finish() may replace it.
+  struct Condition {
+    bool is_absent = false;
+    std::string etag = {};  ///< where it is not
+  };
+  /// Nothing, where finish() replaces whatever is there, or has nothing to do.
+  [[nodiscard]] std::optional<Condition> condition() const;
+  /// Runs one `turn` after the other, each when end_turn() has been called for the one before.
+  void take_turn(std::move_only_function<void()> turn);
+  void end_turn();
+  /// finish() fails with this from now on, if it has something to do.
+  void give_up(Error error);
+  /// Another file of this mount took the place of what this one stored: what is not stored by now
+  /// never will be.
+  void supersede();
+  /// Of the version that it became; empty before.
+  [[nodiscard]] std::string stored_etag() const;
+  /// Whether finish() has nothing to do.
+  [[nodiscard]] bool is_stored() const;
+  /// Whether its name should stand for it: it has bytes that the store has not yet, and may get.
+  [[nodiscard]] bool is_pending() const;
+  /// To `size_bytes`: where it is already, or zero, which begins the object anew. Errors:
+  /// kSequentialOnly for another size, kStale where the file is closed, kBusy before it is claimed.
+  void truncate(std::uint64_t size_bytes, Done<void> done);
+  void discard(Done<void> done);
+  /// Whether nobody discarded it.
+  [[nodiscard]] bool is_wanted() const;
+  /// The mount ends before the file was finished: finish() fails from now on.
+  void cancel(Done<void> done);
+  /// No handle is left, and it was finished or not wanted: lets go of its memory.
+  void close();
+
+ private:
+  /// Null once closed.
+  [[nodiscard]] std::shared_ptr<upload::Uploader> uploader() const;
+  [[nodiscard]] bool is_superseded() const;
+  /// With an uploader of no bytes; `stored_etag`: of the version that the one before stored.
+  void begin_anew(const std::string& stored_etag);
+
+  upload::Uploads& uploads_;
+  const std::string key_;
+  const std::uint64_t number_;
+  const std::chrono::system_clock::time_point made_at_;
+
+  mutable Mutex mutex_;  // leaf
+  SeenAt reserved_at_ GUARDED_BY(mutex_){};
+  Base base_ GUARDED_BY(mutex_);
+  bool superseded_ GUARDED_BY(mutex_) = false;
+  bool has_turn_ GUARDED_BY(mutex_) = false;
+  std::deque<std::move_only_function<void()>> turns_ GUARDED_BY(mutex_);  ///< those that wait
+  bool wanted_ GUARDED_BY(mutex_) = true;
+  bool claimed_ GUARDED_BY(mutex_) = false;
+  ProcessId process_ GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<upload::Uploader> uploader_ GUARDED_BY(mutex_);
+  std::uint64_t final_size_bytes_ GUARDED_BY(mutex_) = 0;  ///< of a closed one
+};
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/mutex.h"
+#include "upload/uploads.h"
+#include "vfs/files/written_file.h"
+
+namespace s3rdmafs::vfs {
+
+/// The files that are being written: by name, for those who look them up, and by handle, for those
+/// who write. A name has one at a time. Thread-safe.
+class WrittenFiles {
+ public:
+  WrittenFiles(upload::Uploads& uploads, const Clock& clock) : uploads_(uploads), clock_(clock) {}
+
+  /// Begins one, reserved for a process. A reservation that is not claimed ends after 5 s.
+  /// Errors: kBusy: the name has one.
+  [[nodiscard]] Result<std::shared_ptr<WrittenFile>> begin(const std::string& key,
+                                                           ProcessId process,
+                                                           WrittenFile::Base base = {});
+  /// What the name stands for while it is being written; null otherwise.
+  [[nodiscard]] std::shared_ptr<WrittenFile> find(const std::string& key);
+  /// The name stands for this one again. Errors: kBusy: it has another.
+  [[nodiscard]] Result<void> show(const std::shared_ptr<WrittenFile>& file);
+  /// The name no longer stands for this one.
+  void hide(const WrittenFile& file);
+  /// Whether some name below a directory's prefix has one.
+  [[nodiscard]] bool any_below(const std::string& prefix) const;
+
+  /// Handles are never those of other open files.
+  [[nodiscard]] std::uint64_t open(std::shared_ptr<WrittenFile> file);
+  [[nodiscard]] std::shared_ptr<WrittenFile> find(std::uint64_t handle) const;
+  std::shared_ptr<WrittenFile> release(std::uint64_t handle);
+  [[nodiscard]] std::vector<std::shared_ptr<WrittenFile>> open_files() const;
+  /// All that could still store something under this key: the one that the name stands for, and
+  /// those that were synced and are still open.
+  [[nodiscard]] std::vector<std::shared_ptr<WrittenFile>> all_of(const std::string& key);
+  /// The key has another version now, of `by` or (null) of no file: see WrittenFile::supersede.
+  void supersede_others(const std::string& key, const WrittenFile* by);
+
+  /// Counts what must end before the mount may.
+  void work_begins();
+  void work_ends();
+  /// Until none is under way, or `deadline`. Blocks.
+  void wait_for_work(Deadline deadline);
+
+ private:
+  std::shared_ptr<WrittenFile> find_locked(const std::string& key) REQUIRES(mutex_);
+
+  upload::Uploads& uploads_;
+  const Clock& clock_;
+
+  mutable Mutex mutex_;  // lock order 1: only WrittenFile's own are taken while it is held
+  CondVar work_done_;
+  std::map<std::string, std::shared_ptr<WrittenFile>> by_key_ GUARDED_BY(mutex_);  ///< in order
+  std::unordered_map<std::uint64_t, std::shared_ptr<WrittenFile>> by_handle_ GUARDED_BY(mutex_);
+  std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t last_handle_ GUARDED_BY(mutex_) = 0;
+  std::size_t work_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace s3rdmafs::vfs

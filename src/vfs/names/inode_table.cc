@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inode table: which version of which key each inode number known to the kernel stands for.
+//
+// Why it exists. The kernel names files by number, S3 by key and ETag, and neither tells us when
+// the other changes. This is the only place that holds the pair and decides when it may be dropped.
+//
+// Numbers. A number is a hash of kind, key and ETag, so it is the same after forget and lookup, and
+// for every mount of a bucket; programs that compare st_ino over time (tar, rsync) see what they
+// expect. Where two nodes hash alike, the later one takes the next free number. When the first of
+// such a pair is forgotten, the second may come to have two numbers; both mean the same bytes. A
+// version whose ETag had another meaning before (vfs/names/generations.h) has a number of its own,
+// which is this mount's.
+//
+// Lifetime. Every reply that hands an inode to the kernel adds one to its lookup count; forget(n)
+// takes n away, and at zero the entry goes. Open files hold what they need themselves.
+//
+// Locks. One mutex, first in the lock order, held for a few map operations and never over a call.
+#include "vfs/names/inode_table.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "s3rdmafs/base/checksum.h"
+
+namespace s3rdmafs::vfs {
+
+Ino hash_node(const Node& node) noexcept {
+  const auto add = [](std::uint64_t crc, std::string_view text) {
+    return crc64nvme(crc, std::as_bytes(std::span(text)));
+  };
+  constexpr std::string_view kNul("\0", 1);  // in no key, so no two nodes hash the same bytes
+  std::uint64_t crc = add(0, node.is_directory ? "d" : "f");
+  crc = add(crc, node.object.key);
+  crc = add(crc, kNul);
+  crc = add(crc, node.object.etag);
+  if (node.generation == 0) return crc;
+  return add(add(crc, kNul), std::to_string(node.generation));
+}
+
+InodeTable::InodeTable(std::string root_prefix, metrics::Gauge& inodes, Hash hash)
+    : root_prefix_(std::move(root_prefix)), inodes_gauge_(inodes), hash_(hash) {
+  const MutexLock lock(mutex_);
+  entries_[kRootIno].inode.node = Node::directory(root_prefix_);
+  inodes_gauge_.set(1);
+}
+
+Ino InodeTable::number_locked(const Node& node) const {
+  if (node.is_directory && node.object.key == root_prefix_) return kRootIno;
+  for (Ino ino = hash_(node);; ++ino) {
+    if (ino <= kRootIno) continue;  // 0 means "no inode" to the kernel
+    const auto found = entries_.find(ino);
+    if (found == entries_.end() || found->second.inode.node.same_as(node)) return ino;
+  }
+}
+
+Ino InodeTable::remember(const Node& node, SeenAt seen_at) {
+  const MutexLock lock(mutex_);
+  const Ino ino = number_locked(node);
+  const auto [at, is_new] = entries_.try_emplace(ino);
+  Entry& entry = at->second;
+  if (is_new) inodes_gauge_.add(1);
+  // The same version put again has a newer time stamp; an answer overtaken on its way has an older.
+  if (is_new || entry.inode.seen_at <= seen_at) entry.inode = {node, seen_at};
+  ++entry.lookups;
+  return ino;
+}
+
+void InodeTable::forget(Ino ino, std::uint64_t count) {
+  const MutexLock lock(mutex_);
+  const auto found = entries_.find(ino);
+  if (ino == kRootIno || found == entries_.end()) return;
+  found->second.lookups -= std::min(count, found->second.lookups);
+  if (found->second.lookups > 0) return;
+  entries_.erase(found);
+  inodes_gauge_.add(-1);
+}
+
+std::optional<Inode> InodeTable::find(Ino ino) const {
+  const MutexLock lock(mutex_);
+  const auto found = entries_.find(ino);
+  if (found == entries_.end()) return std::nullopt;
+  return found->second.inode;
+}
+
+Ino InodeTable::number_of(const Node& node) const {
+  const MutexLock lock(mutex_);
+  return number_locked(node);
+}
+
+bool InodeTable::mark_opened(Ino ino) {
+  const MutexLock lock(mutex_);
+  const auto found = entries_.find(ino);
+  return found != entries_.end() && !std::exchange(found->second.was_opened, true);
+}
+
+void InodeTable::confirm(Ino ino, SeenAt seen_at) {
+  const MutexLock lock(mutex_);
+  const auto found = entries_.find(ino);
+  if (found == entries_.end()) return;
+  found->second.inode.seen_at = std::max(found->second.inode.seen_at, seen_at);
+}
+
+void InodeTable::distrust(Ino ino) {
+  const MutexLock lock(mutex_);
+  const auto found = entries_.find(ino);
+  if (found != entries_.end()) found->second.inode.seen_at = SeenAt::min();
+}
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/metrics/registry.h"
+#include "vfs/file_system.h"
+#include "vfs/names/node.h"
+
+namespace s3rdmafs::vfs {
+
+/// A node the kernel knows by number, and when the store last confirmed it.
+struct Inode {
+  Node node;
+  SeenAt seen_at;
+};
+
+/// Which number a node gets, before collisions are settled: stable over mounts and machines.
+[[nodiscard]] Ino hash_node(const Node& node) noexcept;
+
+/// Which node each inode number stands for, for as long as the kernel refers to it. The root is
+/// always there. Thread-safe.
+class InodeTable {
+ public:
+  using Hash = Ino (*)(const Node&) noexcept;
+
+  /// @param inodes  follows the number of entries, the root included; borrowed
+  /// @param hash    for tests, which make numbers collide
+  InodeTable(std::string root_prefix, metrics::Gauge& inodes, Hash hash = hash_node);
+
+  /// Gives the kernel one more reference to the node; call before the reply that carries it.
+  Ino remember(const Node& node, SeenAt seen_at);
+  /// The kernel drops `count` references; the entry goes with the last.
+  void forget(Ino ino, std::uint64_t count);
+
+  [[nodiscard]] std::optional<Inode> find(Ino ino) const;
+  /// The number the node has, or would get now.
+  [[nodiscard]] Ino number_of(const Node& node) const;
+
+  /// Whether nobody called this for the inode since the kernel came to know it.
+  [[nodiscard]] bool mark_opened(Ino ino);
+
+  /// The store said that this node is still what its name stands for.
+  void confirm(Ino ino, SeenAt seen_at);
+  /// The store said that it no longer is: nothing seen before counts.
+  void distrust(Ino ino);
+
+ private:
+  struct Entry {
+    Inode inode;
+    std::uint64_t lookups = 0;  ///< references the kernel holds ("nlookup" in FUSE)
+    bool was_opened = false;
+  };
+
+  Ino number_locked(const Node& node) const REQUIRES(mutex_);
+
+  const std::string root_prefix_;
+  metrics::Gauge& inodes_gauge_;
+  const Hash hash_;
+
+  mutable Mutex mutex_;  // lock order 1
+  std::unordered_map<Ino, Entry> entries_ GUARDED_BY(mutex_);
+};
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Name cache, bounded by generations: answers go into the young one; when that holds half of what
+// is allowed it becomes the old one, and what was old is dropped at once. Since every answer dies
+// of its ttl anyway, the order of use that an LRU list keeps would buy little for two pointers an
+// entry.
+#include "vfs/names/name_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace s3rdmafs::vfs {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Written as a difference of time points only where both are real ones: SeenAt::min() would
+// overflow.
+milliseconds left_of(milliseconds ttl, SeenAt seen_at, SeenAt now) {
+  if (seen_at <= now - ttl) return milliseconds(0);
+  // Rounded up: less than a millisecond is left, yet not nothing.
+  return std::chrono::ceil<milliseconds>(seen_at + ttl - now);
+}
+
+}  // namespace
+
+std::optional<NameAnswer> NameCache::find(const std::string& key) const {
+  const SeenAt now = clock_.now();
+  const MutexLock lock(mutex_);
+  for (const Answers* answers : {&young_, &old_}) {
+    const auto found = answers->find(key);
+    if (found == answers->end()) continue;
+    if (!found->second.answer) return std::nullopt;
+    const NameAnswer& answer = *found->second.answer;
+    if (left_of(ttl_of(answer), answer.seen_at, now) > milliseconds(0)) return answer;
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void NameCache::insert(const std::string& key, NameAnswer answer) {
+  const SeenAt seen_at = answer.seen_at;
+  keep(key, {.answer = std::move(answer), .seen_at = seen_at});
+}
+
+void NameCache::insert(std::span<const ListedName> listed) {
+  for (const ListedName& name : listed) {
+    std::string key = name.node.object.key;
+    if (name.node.is_directory) key.pop_back();  // the "/"; nothing listed has an empty prefix
+    insert(key, {.node = name.node, .seen_at = name.seen_at});
+  }
+}
+
+void NameCache::outdate(const std::string& key, SeenAt since) {
+  keep(key, {.answer = std::nullopt, .seen_at = since});
+}
+
+void NameCache::keep(const std::string& key, Kept kept) {
+  Answers dropped;  // destroyed after the lock
+  const MutexLock lock(mutex_);
+  for (Answers* answers : {&young_, &old_}) {
+    const auto found = answers->find(key);
+    if (found == answers->end()) continue;
+    if (found->second.seen_at > kept.seen_at) return;
+    answers->erase(found);
+  }
+  if (kept.answer && ttl_of(*kept.answer) == milliseconds(0)) return;
+  if (young_.size() >= std::max<std::size_t>(1, limits_.entries_max / 2)) {
+    dropped = std::exchange(old_, std::exchange(young_, {}));
+  }
+  young_.emplace(key, std::move(kept));
+}
+
+void NameCache::erase(const std::string& key) {
+  const MutexLock lock(mutex_);
+  young_.erase(key);
+  old_.erase(key);
+}
+
+milliseconds NameCache::time_left(SeenAt seen_at) const {
+  return left_of(limits_.ttl, seen_at, clock_.now());
+}
+
+}  // namespace s3rdmafs::vfs

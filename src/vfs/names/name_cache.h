@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/mutex.h"
+#include "vfs/directories/directory_listing.h"
+#include "vfs/names/node.h"
+
+namespace s3rdmafs::vfs {
+
+/// What the store said lately about keys, so that a lookup behind a listing, or soon after another,
+/// needs no network. Holds answers that a key is there and that it is not. Thread-safe.
+class NameCache {
+ public:
+  struct Limits {
+    std::chrono::milliseconds ttl{};           ///< for names that are there; 0 keeps none
+    std::chrono::milliseconds negative_ttl{};  ///< for names that are not; 0 keeps none
+    std::size_t entries_max = 0;
+  };
+
+  NameCache(const Clock& clock, Limits limits) : clock_(clock), limits_(limits) {}
+
+  /// The answer for a key (a directory's without its last "/"), if there is one young enough.
+  [[nodiscard]] std::optional<NameAnswer> find(const std::string& key) const;
+  /// Keeps the answer, unless one the store gave later is there.
+  void insert(const std::string& key, NameAnswer answer);
+  /// The same for each name of a listing.
+  void insert(std::span<const ListedName> listed);
+  void erase(const std::string& key);
+  /// We changed this key: no answer that was asked for before `since` is believed, nor kept if it
+  /// comes in later.
+  void outdate(const std::string& key, SeenAt since);
+
+  /// How long an answer may still be used: what is left of its ttl, never below zero.
+  [[nodiscard]] std::chrono::milliseconds time_left(SeenAt seen_at) const;
+
+ private:
+  struct Kept {
+    std::optional<NameAnswer> answer;  ///< nothing: outdated
+    SeenAt seen_at;
+  };
+  using Answers = std::unordered_map<std::string, Kept>;
+
+  [[nodiscard]] std::chrono::milliseconds ttl_of(const NameAnswer& answer) const {
+    return answer.node ? limits_.ttl : limits_.negative_ttl;
+  }
+  void keep(const std::string& key, Kept kept);
+
+  const Clock& clock_;
+  const Limits limits_;
+  mutable Mutex mutex_;  // leaf
+  Answers young_ GUARDED_BY(mutex_);
+  Answers old_ GUARDED_BY(mutex_);
+};
+
+}  // namespace s3rdmafs::vfs

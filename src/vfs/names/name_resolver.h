@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "s3/object_store.h"
+#include "s3rdmafs/base/callback.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/metrics/registry.h"
+#include "vfs/names/name_cache.h"
+#include "vfs/names/node.h"
+
+namespace s3rdmafs::vfs {
+
+/// What does this key stand for? Asks the name cache, then the store (see probe.h). All who ask for
+/// one key while the store is being asked share its answer. Thread-safe.
+class NameResolver : public std::enable_shared_from_this<NameResolver> {
+ public:
+  /// Borrows all four.
+  NameResolver(s3::ObjectStore& store, const Clock& clock, NameCache& names,
+               metrics::Registry& metrics);
+
+  /// @param key  without a last "/", not empty
+  /// `deadline` counts for the one who starts the requests: those who join him came later, get the
+  /// answer by his, and his kTimedOut with it.
+  void resolve(const std::string& key, Deadline deadline, Done<NameAnswer> done);
+
+  /// We changed this key: nobody who asks from now on joins those who asked before.
+  void outdate(const std::string& key);
+
+ private:
+  using Waiting = std::vector<Done<NameAnswer>>;
+  void finish(const std::string& key, const std::shared_ptr<Waiting>& waiting, SeenAt seen_at,
+              Result<std::optional<Node>> outcome);
+
+  s3::ObjectStore& store_;
+  const Clock& clock_;
+  NameCache& names_;
+  metrics::Counter& from_cache_;
+  metrics::Counter& from_store_;
+
+  Mutex mutex_;  // leaf
+  /// Not those that were outdated: only their own request still knows them.
+  std::unordered_map<std::string, std::shared_ptr<Waiting>> waiting_ GUARDED_BY(mutex_);
+};
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writing half of FakeObjectStore: objects become visible whole or not at all.
+#include <utility>
+
+#include "fakes/s3/fake_object_store.h"
+#include "s3rdmafs/base/checksum.h"
+
+namespace s3rdmafs::fakes {
+namespace {
+
+using Failure = std::optional<s3::GetFailure>;
+
+/// What a server takes out of the window, if it is what the client says.
+Result<std::string> read_body(const s3::PutBody& body) {
+  if (body.window.length == 0) return std::string();
+  const auto bytes = body.window.bytes();
+  if (crc64nvme(0, bytes) != body.crc64nvme) {
+    return fail(ErrorCode::kCorrupt, "the bytes do not have the checksum given");
+  }
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+std::unexpected<Error> no_such_upload(const std::string& id) {
+  return fail(ErrorCode::kNotFound, "no upload '" + id + "'");
+}
+
+}  // namespace
+
+void FakeObjectStore::put(std::string key, s3::PutBody body, bool only_if_absent, Deadline,
+                          s3::PutDone done) {
+  Call call{.operation = Operation::kPut, .key = key, .token = {}, .window = body.window};
+  arrive(std::move(call), [this, key = std::move(key), body, only_if_absent,
+                           done = std::move(done)](Failure failure) mutable {
+    if (failure) {
+      return done({.etag = std::unexpected(std::move(failure->error)),
+                   .late_read_possible = failure->late_write_possible});
+    }
+    done(put_outcome(answer_put(key, body, only_if_absent)));
+  });
+}
+
+void FakeObjectStore::create_upload(std::string key, Deadline, Done<std::string> done) {
+  Call call{.operation = Operation::kCreateUpload, .key = key, .token = {}, .window = {}};
+  arrive(std::move(call),
+         [this, key = std::move(key), done = std::move(done)](Failure failure) mutable {
+           if (failure) return done(std::unexpected(std::move(failure->error)));
+           std::string id;
+           {
+             const MutexLock lock(mutex_);
+             id = "upload-" + std::to_string(++versions_);
+             uploads_[id].key = std::move(key);
+           }
+           done(std::move(id));
+         });
+}
+
+void FakeObjectStore::upload_part(std::string key, std::string upload_id, unsigned number,
+                                  s3::PutBody body, Deadline, s3::PutDone done) {
+  Call call{.operation = Operation::kUploadPart,
+            .key = std::move(key),
+            .token = {},
+            .window = body.window,
+            .upload_id = std::move(upload_id),
+            .part_number = number};
+  Call copy = call;
+  arrive(std::move(copy),
+         [this, call = std::move(call), body, done = std::move(done)](Failure failure) mutable {
+           if (failure) {
+             return done({.etag = std::unexpected(std::move(failure->error)),
+                          .late_read_possible = failure->late_write_possible});
+           }
+           done(put_outcome(answer_part(call, body)));
+         });
+}
+
+void FakeObjectStore::complete_upload(std::string key, std::string upload_id,
+                                      std::vector<s3::UploadedPart> parts, Deadline,
+                                      Done<std::string> done) {
+  Call call{.operation = Operation::kCompleteUpload,
+            .key = std::move(key),
+            .token = {},
+            .window = {},
+            .upload_id = std::move(upload_id)};
+  Call copy = call;
+  arrive(std::move(copy), [this, call = std::move(call), parts = std::move(parts),
+                           done = std::move(done)](Failure failure) mutable {
+    if (failure) return done(std::unexpected(std::move(failure->error)));
+    done(answer_complete(call, parts));
+  });
+}
+
+void FakeObjectStore::abort_upload(std::string key, std::string upload_id, Deadline,
+                                   Done<void> done) {
+  Call call{.operation = Operation::kAbortUpload,
+            .key = std::move(key),
+            .token = {},
+            .window = {},
+            .upload_id = upload_id};
+  arrive(std::move(call),
+         [this, upload_id = std::move(upload_id), done = std::move(done)](Failure failure) mutable {
+           if (failure) return done(std::unexpected(std::move(failure->error)));
+           {
+             const MutexLock lock(mutex_);
+             uploads_.erase(upload_id);
+           }
+           done({});
+         });
+}
+
+void FakeObjectStore::remove(std::string key, Deadline, Done<void> done) {
+  Call call{.operation = Operation::kRemove, .key = key, .token = {}, .window = {}};
+  arrive(std::move(call),
+         [this, key = std::move(key), done = std::move(done)](Failure failure) mutable {
+           if (failure) return done(std::unexpected(std::move(failure->error)));
+           remove(key);
+           done({});
+         });
+}
+
+Result<std::string> FakeObjectStore::answer_put(const std::string& key, const s3::PutBody& body,
+                                                bool only_if_absent) {
+  Result<std::string> bytes = read_body(body);
+  if (!bytes) return bytes;
+  const MutexLock lock(mutex_);
+  if (only_if_absent && objects_.contains(key)) {
+    return fail(ErrorCode::kExists, "'" + key + "' is there already");
+  }
+  return store_locked(key, std::move(*bytes));
+}
+
+Result<std::string> FakeObjectStore::answer_part(const Call& call, const s3::PutBody& body) {
+  Result<std::string> bytes = read_body(body);
+  if (!bytes) return bytes;
+  const MutexLock lock(mutex_);
+  const auto found = uploads_.find(call.upload_id);
+  if (found == uploads_.end() || found->second.key != call.key) {
+    return no_such_upload(call.upload_id);
+  }
+  std::string etag = "\"p" + std::to_string(++versions_) + "\"";
+  found->second.parts[call.part_number] = {std::move(*bytes), etag};
+  return etag;
+}
+
+Result<std::string> FakeObjectStore::answer_complete(const Call& call,
+                                                     const std::vector<s3::UploadedPart>& parts) {
+  const MutexLock lock(mutex_);
+  const auto found = uploads_.find(call.upload_id);
+  if (found == uploads_.end() || found->second.key != call.key) {
+    return no_such_upload(call.upload_id);
+  }
+  std::string bytes;
+  unsigned last_number = 0;
+  for (const s3::UploadedPart& part : parts) {
+    const auto stored = found->second.parts.find(part.number);
+    if (stored == found->second.parts.end() || stored->second.second != part.etag ||
+        part.number <= last_number) {
+      return fail(ErrorCode::kInvalidArgument, "no part " + std::to_string(part.number));
+    }
+    last_number = part.number;
+    bytes += stored->second.first;
+  }
+  if (parts.empty()) return fail(ErrorCode::kInvalidArgument, "an upload of no parts");
+  uploads_.erase(found);
+  return store_locked(call.key, std::move(bytes));
+}
+
+s3::PutOutcome FakeObjectStore::put_outcome(Result<std::string> etag) const {
+  const MutexLock lock(mutex_);
+  return {.etag = std::move(etag), .path = path_};
+}
+
+}  // namespace s3rdmafs::fakes

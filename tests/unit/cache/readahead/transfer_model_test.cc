@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/readahead/transfer_model.h"
+
+#include <gtest/gtest.h>
+
+namespace s3rdmafs::cache {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr TransferModel::Time kStart{};
+
+TEST(TransferModel, IsCarefulBeforeAnythingIsMeasured) {
+  const TransferModel model;
+  EXPECT_EQ(model.pace().part_bytes, TransferModel::kPartBytesMin);
+  EXPECT_EQ(model.pace().window_bytes, 2 * TransferModel::kPartBytesMin);
+}
+
+TEST(TransferModel, MakesLargePartsOfAFastNetwork) {
+  TransferModel model;
+  model.on_done(64 * kKiB, microseconds(150), kStart);
+  model.on_done(1 * kMiB, microseconds(400), kStart);  // 2.6 GB/s
+  EXPECT_EQ(model.pace().first_bytes, kMiB) << "a round trip brings less than the least part";
+  EXPECT_EQ(model.pace().part_bytes, TransferModel::kPartBytesMax);
+  EXPECT_EQ(model.pace().window_bytes, 2 * TransferModel::kPartBytesMax);
+}
+
+// 100 MB/s at 1 ms: 8 MiB would hold a connection for 80 ms.
+TEST(TransferModel, MakesSmallPartsOfASlowNetwork) {
+  TransferModel model;
+  model.on_done(1 * kKiB, milliseconds(1), kStart);
+  model.on_done(1 * kMiB, milliseconds(10), kStart);
+  EXPECT_EQ(model.pace().part_bytes, TransferModel::kPartBytesMin);
+}
+
+// 1 GB/s at 20 ms: 20 MB are on their way in one round trip.
+TEST(TransferModel, KeepsALongPipeFull) {
+  TransferModel model;
+  model.on_done(1 * kMiB, milliseconds(20), kStart);
+  model.on_done(24 * kMiB, milliseconds(24), kStart);
+  EXPECT_EQ(model.pace().first_bytes, TransferModel::kPartBytesMax);
+  EXPECT_EQ(model.pace().part_bytes, TransferModel::kPartBytesMax);
+  EXPECT_GT(model.pace().window_bytes, 64 * kMiB);
+}
+
+TEST(TransferModel, IsNotMisledByTransfersThatWaitedForOthers) {
+  TransferModel model;
+  model.on_done(1 * kMiB, microseconds(400), kStart);
+  const Pace before = model.pace();
+  for (int i = 0; i < 100; ++i) model.on_done(1 * kMiB, milliseconds(50), kStart);
+  EXPECT_EQ(model.pace().part_bytes, before.part_bytes);
+  EXPECT_EQ(model.pace().window_bytes, before.window_bytes);
+}
+
+TEST(TransferModel, ForgetsWhatIsNoLongerSo) {
+  TransferModel model;
+  model.on_done(1 * kMiB, microseconds(400), kStart);
+  model.on_done(1 * kMiB, milliseconds(10), kStart + TransferModel::kMemory);
+  EXPECT_EQ(model.pace().part_bytes, TransferModel::kPartBytesMax) << "still within memory";
+  model.on_done(1 * kMiB, milliseconds(10), kStart + 2 * TransferModel::kMemory);
+  EXPECT_LT(model.pace().part_bytes, TransferModel::kPartBytesMax);
+}
+
+TEST(TransferModel, TakesATransferThatTookNoTimeAtAll) {
+  TransferModel model;
+  model.on_done(1 * kMiB, seconds(0), kStart);
+  EXPECT_EQ(model.pace().part_bytes, TransferModel::kPartBytesMax);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::cache

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests of `s3rdmafs warm`, from the socket to the cache and back.
+#include "daemon/resident/warm_request.h"
+
+#include <sys/socket.h>
+
+#include <filesystem>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fakes/fake_clock.h"
+#include "fakes/rdma/fake_fabric.h"
+#include "fakes/s3/fake_object_store.h"
+#include "fakes/temporary_folder.h"
+#include "fakes/tmpfs_file.h"
+
+namespace s3rdmafs::daemon {
+namespace {
+
+using fakes::FakeObjectStore;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::uint64_t kSize = 3 * kMiB;  // a file of 4 MiB
+
+class WarmRequestTest : public testing::Test {
+ protected:
+  // Room for `files` objects of kSize.
+  void start(std::size_t files) {
+    cache_ = std::make_unique<cache::ObjectCache>(
+        [] { return fakes::make_tmpfs_file(); }, store_, fabric_, clock_, metrics_,
+        cache::ObjectCache::Options{.limits = {.bytes_max = files * 4 * kMiB, .files_max = 100},
+                                    .object_bytes_min = kMiB,
+                                    .object_bytes_max = 8 * kMiB,
+                                    .lock = memory::MemoryLock::kOff});
+    listen(cache_.get());
+  }
+  void listen(cache::ObjectCache* cache) {
+    const Bucket bucket{.store = store_,
+                        .clock = clock_,
+                        .prefix = "",
+                        .request_timeout = std::chrono::seconds(30),
+                        .objects_max = objects_max_};
+    auto listening = ControlSocket::listen(path_, [bucket, cache](ControlRequest& request) {
+      answer_request(bucket, cache, request);
+    });
+    ASSERT_TRUE(listening) << listening.error().detail;
+    control_ = std::move(*listening);
+  }
+
+  void TearDown() override {
+    if (control_) control_->stop();
+    store_.release_all();
+    store_.shut_down();
+    control_.reset();
+    if (cache_) cache_->shut_down();
+    EXPECT_FALSE(std::filesystem::exists(path_));
+  }
+
+  void put(const std::string& key, std::uint64_t size = kSize) {
+    store_.put(key, std::string(size, 'x'));
+  }
+
+  UniqueFd send(const std::vector<std::string>& words) {
+    auto socket = send_request(path_, words);
+    EXPECT_TRUE(socket) << socket.error().detail;
+    return std::move(*socket);
+  }
+  static std::string rest_of(const UniqueFd& socket) {
+    std::string text;
+    char buffer[4096];
+    for (ssize_t n = 0; (n = ::recv(socket.get(), buffer, sizeof(buffer), 0)) > 0;) {
+      text.append(buffer, static_cast<std::size_t>(n));
+    }
+    return text;
+  }
+  std::string ask(const std::vector<std::string>& words) { return rest_of(send(words)); }
+
+  std::int64_t kept() { return metrics_.gauge("cache_object_kept", "").value(); }
+  static bool eventually(const std::function<bool()>& condition) {
+    for (int attempt = 0; attempt < 2000; ++attempt) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
+  const fakes::TemporaryFolder folder_;
+  const std::string path_ = folder_.path() / "control.sock";
+  std::size_t objects_max_ = kObjectsMax;
+  fakes::FakeClock clock_;
+  metrics::Registry metrics_;
+  fakes::FakeFabric fabric_;
+  FakeObjectStore store_{clock_};
+  std::unique_ptr<cache::ObjectCache> cache_;
+  std::unique_ptr<ControlSocket> control_;
+};
+
+TEST_F(WarmRequestTest, ObjectsBecomeResidentAndAreCounted) {
+  start(3);
+  put("d/a");
+  put("d/b", 5 * kMiB);
+  put("empty", 0);
+  const std::string first = ask({"warm", "d", "empty"});
+  EXPECT_THAT(first, HasSubstr("accepted\nfound 3 8388608\n"));
+  EXPECT_THAT(first, HasSubstr("\nfetched 2 8388608\nwere_there 1 0\nno_room 0 0 "));
+  EXPECT_THAT(first, HasSubstr("\nfailed 0\nend\n"));
+  EXPECT_EQ(kept(), 2);
+  EXPECT_THAT(ask({"warm", "d/a", "d/*"}), HasSubstr("\nfetched 0 0\nwere_there 2 8388608\n"))
+      << "each once, however often it is named";
+}
+
+TEST_F(WarmRequestTest, WhatFindsNoRoomIsToldAndTheRestIsDone) {
+  start(2);
+  put("a", 7 * kMiB + 1);
+  put("b");
+  const std::string answer = ask({"warm", "a", "b"});
+  EXPECT_THAT(answer, HasSubstr("\nfetched 1 7340033\n"));
+  EXPECT_THAT(answer, HasSubstr("\nno_room 1 3145728 8388608\n"));
+  EXPECT_THAT(answer, HasSubstr("problem b: it takes 4MiB"));
+  EXPECT_THAT(answer, HasSubstr("cache.resident_size"));
+}
+
+TEST_F(WarmRequestTest, AMissingPathIsToldAndTheRestIsDone) {
+  start(2);
+  put("a");
+  const std::string answer = ask({"warm", "nothing", "a"});
+  EXPECT_THAT(answer, HasSubstr("problem nothing: "));
+  EXPECT_THAT(answer, HasSubstr("\nfetched 1 "));
+  EXPECT_THAT(answer, HasSubstr("\nfailed 1\nend\n"));
+}
+
+TEST_F(WarmRequestTest, PathsThatStandForTooManyTogetherAreTold) {
+  objects_max_ = 2;
+  start(3);
+  for (const char* key : {"a/1", "a/2", "b/1"}) put(key);
+  const std::string answer = ask({"warm", "a", "a/*", "b"});
+  EXPECT_THAT(answer, HasSubstr("problem b: more than 2 objects with those named before"));
+  EXPECT_THAT(answer, HasSubstr("found 2 "));
+  EXPECT_THAT(answer, HasSubstr("\nfailed 1\nend\n"));
+}
+
+TEST_F(WarmRequestTest, AServerThatFailsIsTold) {
+  start(2);
+  put("a");
+  store_.fail_next(FakeObjectStore::Operation::kGet, 1, ErrorCode::kServerError);
+  EXPECT_THAT(ask({"warm", "a"}), HasSubstr("\nfailed 1\nend\n"));
+}
+
+TEST_F(WarmRequestTest, AReleaseLetsGoOfWhatItsPathsCover) {
+  start(4);
+  put("d/a");
+  put("d/b");
+  put("e");
+  ask({"warm", ""});
+  ASSERT_EQ(kept(), 3);
+  EXPECT_THAT(ask({"release", "d/*"}), HasSubstr("released 2 6291456\nend\n"));
+  EXPECT_EQ(kept(), 1);
+  store_.remove("e");
+  EXPECT_THAT(ask({"release", ""}), HasSubstr("released 1 ")) << "also of what is gone";
+}
+
+TEST_F(WarmRequestTest, WhoHangsUpEndsIt) {
+  constexpr std::size_t kObjects = 100;
+  start(kObjects / 2);  // a file of 2 MiB each
+  for (std::size_t i = 0; i < kObjects; ++i) put("d/" + std::to_string(i), 1);
+  store_.hold();  // from the beginning, or all were done before we look
+  UniqueFd client = send({"warm", "d"});
+  ASSERT_TRUE(eventually([&] { return store_.release(0) && kept() > 0; }));
+  client.reset();
+  // One at a time, so that there is time to see that nobody waits; at the latest all are done.
+  EXPECT_TRUE(eventually([&] { return !store_.release(0); }));
+  store_.release_all();
+  EXPECT_THAT(ask({"release", ""}), HasSubstr("end\n")) << "the next is answered";
+  EXPECT_LT(store_.count(FakeObjectStore::Operation::kGet), kObjects);
+}
+
+TEST_F(WarmRequestTest, TheMountMayEndMeanwhile) {
+  start(8);
+  put("a");
+  store_.hold();
+  UniqueFd client = send({"warm", "a"});
+  ASSERT_TRUE(eventually([&] { return !store_.held().empty(); }));
+  control_->stop();
+  store_.shut_down();
+  control_.reset();
+  EXPECT_THAT(rest_of(client), Not(HasSubstr("end\n")));
+}
+
+TEST_F(WarmRequestTest, WithoutWholeObjectsItSaysWhatTheyTake) {
+  listen(nullptr);
+  EXPECT_THAT(ask({"warm", "a"}), HasSubstr("error this mount keeps no whole objects"));
+}
+
+TEST_F(WarmRequestTest, AnUnknownRequestIsRefused) {
+  listen(nullptr);
+  EXPECT_THAT(ask({"nonsense"}), HasSubstr("error "));
+  EXPECT_THAT(ask({}), HasSubstr("error "));
+}
+
+TEST(ControlSocket, WithoutADaemonThereIsNoAnswer) {
+  const fakes::TemporaryFolder folder;
+  EXPECT_EQ(send_request(folder.path() / "nobody.sock", {"warm"}).error().code,
+            ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::daemon
