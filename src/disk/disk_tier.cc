@@ -131,7 +131,7 @@ void DiskTier::get(s3::GetRequest request, Deadline deadline, s3::GetDone done) 
   read_from_store(object, std::move(request), deadline, std::move(done));
 }
 
-void DiskTier::distrust(std::string_view key, std::string_view etag) {
+void DiskTier::invalidate(std::string_view key, std::string_view etag) {
   const ObjectId object = object_id(scope_, key, etag);
   const MutexLock lock(mutex_);
   distrusts_all_ = distrusts_all_ || distrusted_.size() >= kDistrustedMax;

@@ -58,7 +58,7 @@ class DiskTier final : public s3::ObjectStore {
   void get(s3::GetRequest request, Deadline deadline, s3::GetDone done) override;
   /// This ETag of the key may stand for other bytes than it did: from now on the other store has
   /// the answers, and nothing of them is kept.
-  void distrust(std::string_view key, std::string_view etag);
+  void invalidate(std::string_view key, std::string_view etag);
   /// Also shuts the other store down, and gives what was copied a short time to reach the disk.
   void shut_down() override;
 

@@ -12,11 +12,11 @@ struct stat MountContext::stat_of(const vfs::Attributes& attributes) const {
 
   struct stat result{};
   result.st_ino = attributes.ino;
-  result.st_mode =
-      attributes.is_directory ? S_IFDIR | look.directory_mode : S_IFREG | look.file_mode;
+  result.st_mode = attributes.is_directory ? S_IFDIR | presentation.directory_mode
+                                           : S_IFREG | presentation.file_mode;
   result.st_nlink = 1;  // for directories too: find(1) then counts nothing on
-  result.st_uid = look.uid;
-  result.st_gid = look.gid;
+  result.st_uid = presentation.uid;
+  result.st_gid = presentation.gid;
   result.st_size = static_cast<off_t>(attributes.size_bytes);
   result.st_blocks = static_cast<blkcnt_t>((attributes.size_bytes + 511) / 512);  // stat(2): 512 B
   result.st_blksize = 1 << 20;  // one FUSE request: cp and cat read in steps of it

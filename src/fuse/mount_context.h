@@ -6,8 +6,8 @@
 
 #include <chrono>
 
-#include "fuse/open_modes.h"
-#include "fuse/read_modes.h"
+#include "fuse/inode_io_mode.h"
+#include "fuse/io_mode_policy.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "vfs/file_system.h"
@@ -19,7 +19,7 @@ namespace s3rdmafs::fuse {
 /// What every operation needs: the file system behind the mount and how the mount shows it. One a
 /// session, handed to libfuse as its user data. Thread-safe.
 struct MountContext {
-  struct Look {
+  struct Presentation {
     uid_t uid = 0;
     gid_t gid = 0;
     mode_t file_mode = 0;
@@ -31,7 +31,7 @@ struct MountContext {
   vfs::FileSystem& file_system;
   const Clock& clock;
   metrics::Registry& metrics;
-  Look look;
+  Presentation presentation;
   config::MountConfig::Read read = {};
   metrics::Counter& read_bytes =
       metrics.counter("fuse_read_bytes_total", "Bytes of files given to the kernel");
@@ -43,15 +43,15 @@ struct MountContext {
   fuse_session* session = nullptr;
   /// Set by Session::mount: requests come over io_uring. Read by INIT only.
   bool over_ring = false;
-  OpenModes open_modes{metrics};
-  ReadModes read_modes{read};
+  InodeIoModes open_modes{metrics};
+  IoModePolicy read_modes{read};
 
   /// Set by INIT: direct I/O files can be mapped shared (Linux 6.6). Read by open only.
   bool direct_io_allows_mmap = false;
   /// Set by INIT: the kernel reads whole objects for itself (Linux 6.9). Read by open only.
   bool passes_through = false;
 
-  [[nodiscard]] Deadline deadline() const { return clock.now() + look.deadline; }
+  [[nodiscard]] Deadline deadline() const { return clock.now() + presentation.deadline; }
   [[nodiscard]] struct stat stat_of(const vfs::Attributes& attributes) const;
 };
 

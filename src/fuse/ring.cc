@@ -32,7 +32,7 @@ constexpr bool kInThisBuild = false;
 
 }  // namespace
 
-RingHindrance judge_ring(bool in_this_build, const std::string& parameter, int io_uring_errno) {
+UringBlocker judge_ring(bool in_this_build, const std::string& parameter, int io_uring_errno) {
   if (!in_this_build) {
     return {"this build's libfuse loses replies that other threads give over io_uring",
             "build s3rdmafs with the libfuse of tools/get-libfuse.sh"};
@@ -54,7 +54,7 @@ RingHindrance judge_ring(bool in_this_build, const std::string& parameter, int i
   return {};
 }
 
-RingHindrance find_ring_hindrance() {
+UringBlocker find_ring_hindrance() {
   std::ifstream file("/sys/module/fuse/parameters/enable_uring");
   std::string parameter;
   std::getline(file, parameter);

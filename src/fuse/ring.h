@@ -9,20 +9,20 @@
 namespace s3rdmafs::fuse {
 
 /// Why requests cannot come over rings here, and what to do about it.
-struct RingHindrance {
+struct UringBlocker {
   std::string reason;  ///< empty: nothing is in the way
   std::string advice;
 };
 
 /// Looks whether this build, the kernel and this process's rights have it. Changes nothing: to
 /// switch it on for a machine is its administrator's decision.
-[[nodiscard]] RingHindrance find_ring_hindrance();
+[[nodiscard]] UringBlocker find_ring_hindrance();
 
 /// The verdict on plain data.
 /// @param parameter  the first line of enable_uring of the kernel's module fuse; empty: none
 /// @param io_uring_errno  what io_uring_setup(2) fails with; 0: it does not
-[[nodiscard]] RingHindrance judge_ring(bool in_this_build, const std::string& parameter,
-                                       int io_uring_errno);
+[[nodiscard]] UringBlocker judge_ring(bool in_this_build, const std::string& parameter,
+                                      int io_uring_errno);
 
 /// The largest request over a ring: each of its entries has a buffer of that size. Larger ones gain
 /// nothing here, since the bytes are copied twice anyway.

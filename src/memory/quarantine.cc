@@ -10,10 +10,10 @@
 namespace s3rdmafs::memory {
 
 Quarantine::Quarantine(Arena& arena, std::string thread_name,
-                       std::function<void(std::uint32_t)> on_renewed, std::function<void()> on_tick)
+                       std::function<void(std::uint32_t)> on_fenced, std::function<void()> on_tick)
     : arena_(arena),
       thread_name_(std::move(thread_name)),
-      on_renewed_(std::move(on_renewed)),
+      on_fenced_(std::move(on_fenced)),
       on_tick_(std::move(on_tick)) {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
@@ -27,7 +27,7 @@ Quarantine::~Quarantine() {
   wake_.notify_all();
 }
 
-void Quarantine::renew_later(std::uint32_t slab) {
+void Quarantine::fence_later(std::uint32_t slab) {
   {
     const MutexLock lock(mutex_);
     waiting_.insert(slab);
@@ -50,8 +50,8 @@ void Quarantine::run(const std::stop_token& stop) {
   set_thread_name(thread_name_);
   while (!stop.stop_requested()) {
     for (const std::uint32_t slab : wait_for_work()) {
-      if (auto renewed = arena_.region(slab).renew()) {
-        on_renewed_(slab);
+      if (auto renewed = arena_.region(slab).fence()) {
+        on_fenced_(slab);
       } else {
         spdlog::debug("{}: slab {} stays in quarantine: {}", thread_name_, slab,
                       renewed.error().detail);

@@ -13,20 +13,20 @@
 namespace s3rdmafs::memory {
 
 /// Renews the regions of slabs that a late transfer may still reach (block_cache.cc), one
-/// after the other, on a thread of its own: renew() waits for the server, and completions must not
+/// after the other, on a thread of its own: fence() waits for the server, and completions must not
 /// wait. A slab whose region cannot be renewed now is tried again every second and stays out of
 /// use.
 class Quarantine {
  public:
   /// @param thread_name  at most 15 characters
-  /// @param on_renewed  called on the thread, for each slab that is safe again
+  /// @param on_fenced  called on the thread, for each slab that is safe again
   /// @param on_tick     called on the thread about once a second, whatever happens
   Quarantine(Arena& arena, std::string thread_name,
-             std::function<void(std::uint32_t slab)> on_renewed, std::function<void()> on_tick);
+             std::function<void(std::uint32_t slab)> on_fenced, std::function<void()> on_tick);
   ~Quarantine();
 
   /// Takes a slab on which no transfer of ours is under way any more.
-  void renew_later(std::uint32_t slab) EXCLUDES(mutex_);
+  void fence_later(std::uint32_t slab) EXCLUDES(mutex_);
 
  private:
   void run(const std::stop_token& stop);
@@ -34,7 +34,7 @@ class Quarantine {
 
   Arena& arena_;
   const std::string thread_name_;
-  const std::function<void(std::uint32_t)> on_renewed_;
+  const std::function<void(std::uint32_t)> on_fenced_;
   const std::function<void()> on_tick_;
 
   Mutex mutex_;  // leaf

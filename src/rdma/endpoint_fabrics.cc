@@ -18,14 +18,14 @@ class EndpointRegions final : public MemoryRegion {
   void token(std::size_t offset, std::size_t length, Deadline deadline, Done<Token> done) override {
     regions_.front()->token(offset, length, deadline, std::move(done));
   }
-  [[nodiscard]] MemoryRegion& towards(std::size_t endpoint) noexcept override {
+  [[nodiscard]] MemoryRegion& for_endpoint(std::size_t endpoint) noexcept override {
     return *regions_[endpoint];
   }
   // Every one, also after one that failed: what can be fenced now need not be fenced again.
-  [[nodiscard]] Result<void> renew() override {
+  [[nodiscard]] Result<void> fence() override {
     Result<void> result;
     for (const auto& region : regions_) {
-      if (auto renewed = region->renew(); !renewed) result = std::move(renewed);
+      if (auto renewed = region->fence(); !renewed) result = std::move(renewed);
     }
     return result;
   }

@@ -9,10 +9,10 @@
 namespace s3rdmafs::rdma {
 
 /// One fabric for each server of the store, where sessions and registrations belong to a server
-/// (shm, rc), as one: a region is registered with every one of them, and MemoryRegion::towards
+/// (shm, rc), as one: a region is registered with every one of them, and MemoryRegion::for_endpoint
 /// chooses. Up while one is. Its regions' own token() is that of the first.
 ///
-/// renew() fences off every server. One that does not answer keeps the memory in quarantine, since
+/// fence() fences off every server. One that does not answer keeps the memory in quarantine, since
 /// nobody noted which of them had tokens for it.
 ///
 /// @param fabrics  in the order of endpoint.urls; at least one

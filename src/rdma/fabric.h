@@ -30,9 +30,9 @@ struct Backing {
 };
 
 /// Registered memory. Not copyable: a region has one owner, who destroys it before the memory.
-/// Destroying it ends the server's right to touch the memory, as renew() does.
+/// Destroying it ends the server's right to touch the memory, as fence() does.
 ///
-/// Threads: token() may be called by any thread at any time; renew() by one at a time.
+/// Threads: token() may be called by any thread at any time; fence() by one at a time.
 class MemoryRegion {
  public:
   MemoryRegion() = default;
@@ -51,7 +51,7 @@ class MemoryRegion {
 
   /// This memory as one server of the store gets at it: where tokens belong to a server, another
   /// object, which this one owns. `endpoint` counts from 0 in the order of endpoint.urls.
-  [[nodiscard]] virtual MemoryRegion& towards(std::size_t endpoint) noexcept {
+  [[nodiscard]] virtual MemoryRegion& for_endpoint(std::size_t endpoint) noexcept {
     static_cast<void>(endpoint);
     return *this;
   }
@@ -64,7 +64,7 @@ class MemoryRegion {
   /// touch the memory any more, and new tokens work. Blocks for a bounded time (a registration;
   /// over shm one exchange with the server). Errors: kTimedOut, kUnreachable: not fenced, the
   /// memory must stay in quarantine.
-  [[nodiscard]] virtual Result<void> renew() = 0;
+  [[nodiscard]] virtual Result<void> fence() = 0;
 };
 
 /// A part of a region: what one token covers, where one transfer goes. Borrows the region.

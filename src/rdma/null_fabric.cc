@@ -11,7 +11,7 @@ class NullRegion final : public MemoryRegion {
   void token(std::size_t, std::size_t, Deadline, Done<Token> done) override {
     done(fail(ErrorCode::kUnsupported, "this mount has no RDMA fabric"));
   }
-  [[nodiscard]] Result<void> renew() override { return {}; }
+  [[nodiscard]] Result<void> fence() override { return {}; }
 
  private:
   std::span<std::byte> bytes_;

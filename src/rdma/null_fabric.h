@@ -8,7 +8,7 @@
 namespace s3rdmafs::rdma {
 
 /// The fabric of a mount that goes by HTTP alone: regions are plain memory, tokens are never had
-/// (kUnsupported). renew() always succeeds: no server was ever let in.
+/// (kUnsupported). fence() always succeeds: no server was ever let in.
 [[nodiscard]] std::unique_ptr<Fabric> make_null_fabric();
 
 }  // namespace s3rdmafs::rdma

@@ -55,10 +55,10 @@ enum class Path { kRdma, kHttp, kDisk };
 struct GetFailure {
   Error error;
   /// The server may still write into the window: nothing may be put there until the window's region
-  /// has been renewed (rdma::MemoryRegion::renew). See s3rdmafs-protocol(7), LATE TRANSFERS.
+  /// has been renewed (rdma::MemoryRegion::fence). See s3rdmafs-protocol(7), LATE TRANSFERS.
   bool late_write_possible = false;
   /// Only because the server was slow (GetRequest::can_restart): another one should do better.
-  bool was_given_up = false;
+  bool was_hedged = false;
 };
 
 using GetDone = std::move_only_function<void(std::expected<Path, GetFailure>)>;

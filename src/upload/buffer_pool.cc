@@ -45,7 +45,7 @@ BufferPool::BufferPool(memory::Arena& arena, std::size_t chunk_bytes, const Cloc
       waiting_gauge_(metrics.gauge("upload_writes_waiting", "Writes that wait for a part buffer.")),
       slabs_(arena.slab_count()),
       quarantine_(
-          arena, "upload-renew", [this](std::uint32_t slab) { on_renewed(slab); },
+          arena, "upload-fence", [this](std::uint32_t slab) { on_fenced(slab); },
           [this, tick = std::move(on_tick)] {
             this->on_tick();
             tick();
@@ -124,11 +124,11 @@ void BufferPool::give_back(BufferPlace place, bool rests) {
     renew = slab.quarantined && slab.buffers == 0;
     granted = serve();
   }
-  if (renew) quarantine_.renew_later(place.slab);
+  if (renew) quarantine_.fence_later(place.slab);
   hand_out(std::move(granted));
 }
 
-void BufferPool::on_renewed(std::uint32_t slab) {
+void BufferPool::on_fenced(std::uint32_t slab) {
   Granted granted;
   {
     const MutexLock lock(mutex_);

@@ -99,7 +99,7 @@ class BufferPool {
   using Granted = std::vector<std::pair<Done<PartBuffer>, PartBuffer>>;
 
   void give_back(BufferPlace place, bool rests);
-  void on_renewed(std::uint32_t slab);
+  void on_fenced(std::uint32_t slab);
   void on_tick();
 
   [[nodiscard]] std::optional<BufferPlace> find(std::uint32_t chunks) const REQUIRES(mutex_);

@@ -88,7 +88,7 @@ Entry FileSystem::Impl::give_to_kernel(const Node& node, SeenAt seen_at) {
   if (is_version && is_writable()) generations_.seen(node.object.key, node.object.etag);
   Node shown = node;
   shown.generation = generation_of(node);
-  const Ino ino = inodes_.remember(shown, seen_at);
+  const Ino ino = inodes_.add_lookup(shown, seen_at);
   // Where files can be replaced through this mount, the kernel asks for each use of a file's name:
   // a write makes it stand for another inode, and to tell the kernel so would take locks of its
   // that a writer may hold.
@@ -203,7 +203,7 @@ void FileSystem::Impl::read_directory(std::uint64_t handle, std::uint64_t offset
                  });
 }
 
-Entry FileSystem::Impl::remember(std::uint64_t handle, const DirectoryEntry& entry) {
+Entry FileSystem::Impl::add_lookup(std::uint64_t handle, const DirectoryEntry& entry) {
   const std::shared_ptr<DirectoryHandle> directory = directories_.find(handle);
   if (!directory) return {};
   const std::optional<ListedName> listed = directory->snapshot()->at(entry.next_offset - 1);
@@ -250,7 +250,7 @@ void FileSystem::Impl::get_content(OpenFile opened, Deadline deadline, Done<Open
 }
 
 void FileSystem::Impl::on_stale(Ino ino, const std::string& key) {
-  inodes_.distrust(ino);
+  inodes_.invalidate(ino);
   names_.erase(key);
   snapshots_.forget(prefix_of(key));
 }
@@ -373,8 +373,8 @@ void FileSystem::read_directory(std::uint64_t handle, std::uint64_t offset, std:
                                 Deadline deadline, Done<std::vector<DirectoryEntry>> done) {
   impl_->read_directory(handle, offset, entries_max, deadline, std::move(done));
 }
-Entry FileSystem::remember(std::uint64_t handle, const DirectoryEntry& entry) {
-  return impl_->remember(handle, entry);
+Entry FileSystem::add_lookup(std::uint64_t handle, const DirectoryEntry& entry) {
+  return impl_->add_lookup(handle, entry);
 }
 void FileSystem::release_directory(std::uint64_t handle) { impl_->release_directory(handle); }
 

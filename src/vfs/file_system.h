@@ -127,7 +127,7 @@ class FileSystem {
   /// kNotDirectory, and the object store's.
   void lookup(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);
 
-  /// The kernel drops `count` references it got by lookup() or remember().
+  /// The kernel drops `count` references it got by lookup() or add_lookup().
   void forget(Ino ino, std::uint64_t count);
 
   /// Errors: kNotFound for a number the kernel was never given.
@@ -141,7 +141,7 @@ class FileSystem {
                       Deadline deadline, Done<std::vector<DirectoryEntry>> done);
   /// For readdirplus: gives the kernel an inode for an entry of this handle, as lookup() would.
   /// Not for "." and "..".
-  [[nodiscard]] Entry remember(std::uint64_t handle, const DirectoryEntry& entry);
+  [[nodiscard]] Entry add_lookup(std::uint64_t handle, const DirectoryEntry& entry);
   void release_directory(std::uint64_t handle);
 
   /// Opens one version of a file. What lookup saw longer than `ttl` ago is asked for again.

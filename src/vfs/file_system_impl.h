@@ -54,7 +54,7 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   Result<std::uint64_t> open_directory(Ino ino);
   void read_directory(std::uint64_t handle, std::uint64_t offset, std::size_t entries_max,
                       Deadline deadline, Done<std::vector<DirectoryEntry>> done);
-  Entry remember(std::uint64_t handle, const DirectoryEntry& entry);
+  Entry add_lookup(std::uint64_t handle, const DirectoryEntry& entry);
   void release_directory(std::uint64_t handle) { directories_.remove(handle); }
 
   void open(Ino ino, Deadline deadline, Done<OpenFile> done);

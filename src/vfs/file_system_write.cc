@@ -29,8 +29,8 @@ using Start = upload::Uploader::Start;
 }  // namespace
 
 void FileSystem::Impl::changed(const std::string& key) {
-  names_.outdate(key, clock_.now());
-  resolver_->outdate(key);
+  names_.invalidate(key, clock_.now());
+  resolver_->invalidate(key);
   snapshots_.forget(prefix_of(key));
 }
 

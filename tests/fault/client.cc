@@ -118,7 +118,7 @@ Outcome Client::get(const std::string& key, std::uint64_t offset, std::size_t le
     }
     outcome.error = ended.error().error;
     if (!ended.error().late_write_possible) return outcome;
-    EXPECT_TRUE(gets_->renew()) << "the memory must stay in quarantine for ever";
+    EXPECT_TRUE(gets_->fence()) << "the memory must stay in quarantine for ever";
     std::ranges::fill(window.bytes(), std::byte{'N'});  // somebody else's from now on
     settled_.push_back({.memory = window.bytes(), .expected = std::string(length, 'N')});
   }
@@ -208,7 +208,7 @@ s3::PutBody Client::body_of(const std::string& bytes) {
 void Client::reuse(const s3::PutBody& body, bool late_read_possible) {
   if (body.window.region == nullptr) return;
   if (late_read_possible) {
-    EXPECT_TRUE(puts_->renew()) << "the memory must stay in quarantine for ever";
+    EXPECT_TRUE(puts_->fence()) << "the memory must stay in quarantine for ever";
   }
   std::ranges::fill(body.window.bytes(), std::byte{'N'});
 }

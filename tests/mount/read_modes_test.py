@@ -190,7 +190,7 @@ def test_mappings_beside_other_readers_of_one_file_see_the_same_bytes(site, mode
 class Model:
     """What the mode of an open of one version must be."""
 
-    TRUSTED = 16  # kOpeningsTrusted of src/fuse/read_habits.h
+    TRUSTED = 16  # kOpeningsTrusted of src/fuse/access_history.h
 
     def __init__(self, passes_through):
         self.passes_through = passes_through  # is this object small enough?

@@ -109,7 +109,7 @@ BlockCache::BlockCache(memory::Arena& arena, s3::ObjectStore& store, const Clock
       pool_(users_),
       index_(pool_, metrics),
       quarantine_(
-          arena, "cache-renew", [this](std::uint32_t slab) { on_slab_renewed(slab); },
+          arena, "cache-fence", [this](std::uint32_t slab) { on_slab_fenced(slab); },
           [this] { on_tick(); }) {
   metrics.gauge("cache_size_bytes", "Registered memory")
       .set(static_cast<std::int64_t>(arena.slab_count() * memory::Arena::kSlabBytes));
@@ -373,11 +373,11 @@ void BlockCache::remove_user(std::uint32_t slab) {
 }
 
 void BlockCache::attend(std::uint32_t slab) {
-  if (pool_.attend(slab) == BlockPool::Withdrawn::kToRenew) quarantine_.renew_later(slab);
+  if (pool_.attend(slab) == BlockPool::Reclaim::kToRenew) quarantine_.fence_later(slab);
   update_slab_gauges();
 }
 
-void BlockCache::on_slab_renewed(std::uint32_t slab) {
+void BlockCache::on_slab_fenced(std::uint32_t slab) {
   Actions actions;
   {
     const MutexLock lock(mutex_);

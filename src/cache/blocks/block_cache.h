@@ -70,7 +70,7 @@ class BlockCache final : public ReadCache {
   void send(Fill fill);
   void finish_fill(const Fill& fill, const std::expected<s3::Path, s3::GetFailure>& result)
       EXCLUDES(mutex_);
-  void on_slab_renewed(std::uint32_t slab) EXCLUDES(mutex_);
+  void on_slab_fenced(std::uint32_t slab) EXCLUDES(mutex_);
   void on_tick() EXCLUDES(mutex_);
   void carry_out(Actions actions) EXCLUDES(mutex_);
   [[nodiscard]] PinnedBytes pinned_bytes_of(const PendingRead& read);
@@ -138,7 +138,7 @@ class BlockCache final : public ReadCache {
   metrics::Gauge& slabs_quarantined_;
 
   TransferModel transfers_;
-  SlabUsers users_;
+  SlabUsage users_;
   std::atomic<std::size_t> readers_open_{0};
   std::atomic<std::size_t> starved_count_{0};  // of starved_, for those who let go of memory
 

@@ -58,7 +58,7 @@ void BlockCache::settle_waiters(const std::shared_ptr<Block>& block, UnitMask lo
       if ((needed_here & ~block->valid) != 0) block->waiters.push_back(read);
     } else if (failure->late_write_possible && failure->error.code != ErrorCode::kCancelled &&
                // Of reads that were given up the store keeps the number small.
-               (failure->was_given_up || ++read->restarts <= kRestartsMax) &&
+               (failure->was_hedged || ++read->restarts <= kRestartsMax) &&
                clock_.now() < read->deadline) {
       release_parts(*read);
       start_or_queue(read, actions);

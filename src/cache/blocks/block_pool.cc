@@ -27,7 +27,7 @@ BlockClass block_class_for(std::uint64_t object_bytes) noexcept {
   return BlockClass{number};
 }
 
-BlockPool::BlockPool(SlabUsers& users) : users_(users), slabs_(users.slab_count()) {
+BlockPool::BlockPool(SlabUsage& users) : users_(users), slabs_(users.slab_count()) {
   // Lowest number on top, so that a cache that is never full stays in few slabs.
   for (std::size_t slab = slabs_.size(); slab > 0; --slab) {
     free_.push_back(static_cast<std::uint32_t>(slab - 1));
@@ -126,16 +126,16 @@ void BlockPool::release(std::uint32_t slab) {
   free_.push_back(slab);
 }
 
-BlockPool::Withdrawn BlockPool::attend(std::uint32_t slab) {
-  if (users_.any(slab)) return Withdrawn::kNotYet;
+BlockPool::Reclaim BlockPool::attend(std::uint32_t slab) {
+  if (users_.any(slab)) return Reclaim::kNotYet;
   Slab& one = slabs_.at(slab);
   if (one.state == State::kRetired) {
     release(slab);
-    return Withdrawn::kFree;
+    return Reclaim::kFree;
   }
-  if (one.state != State::kQuarantined) return Withdrawn::kNotYet;
+  if (one.state != State::kQuarantined) return Reclaim::kNotYet;
   one.state = State::kRenewing;
-  return Withdrawn::kToRenew;
+  return Reclaim::kToRenew;
 }
 
 void BlockPool::quarantine(std::uint32_t slab) {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "cache/blocks/slab_users.h"
+#include "cache/blocks/slab_usage.h"
 #include "memory/arena.h"
 
 namespace s3rdmafs::cache {
@@ -58,7 +58,7 @@ struct BlockPlace {
 class BlockPool {
  public:
   /// Borrows the users, of as many slabs as there are.
-  explicit BlockPool(SlabUsers& users);
+  explicit BlockPool(SlabUsage& users);
 
   [[nodiscard]] std::size_t slab_count() const noexcept { return slabs_.size(); }
 
@@ -74,13 +74,13 @@ class BlockPool {
   void release(std::uint32_t slab);
 
   /// What a withdrawn slab without users comes to.
-  enum class Withdrawn : std::uint8_t {
+  enum class Reclaim : std::uint8_t {
     kNotYet,   ///< it has users, is not withdrawn, or was seen to already
     kFree,     ///< it is free now
     kToRenew,  ///< the caller has it renewed, then calls release()
   };
   /// To be called whenever a withdrawn slab may have lost its last user; more often does no harm.
-  [[nodiscard]] Withdrawn attend(std::uint32_t slab);
+  [[nodiscard]] Reclaim attend(std::uint32_t slab);
 
   /// Something in the slab was read a second time.
   void keep(std::uint32_t slab);
@@ -105,7 +105,7 @@ class BlockPool {
   [[nodiscard]] std::optional<std::uint32_t> victim_of(std::vector<std::uint32_t> passed) const;
   void withdraw(std::uint32_t slab, State state);
 
-  SlabUsers& users_;
+  SlabUsage& users_;
   std::vector<Slab> slabs_;
   std::vector<std::uint32_t> free_;
   std::array<std::optional<std::uint32_t>, kBlockClasses> open_;  // the slab that still has slots

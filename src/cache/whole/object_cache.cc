@@ -325,7 +325,7 @@ bool ObjectCache::empty(ObjectPool::FileId id, ObjectFile& file) {
 void ObjectCache::fence_late_writes() {
   while (!unfenced_.empty()) {
     const auto [id, file] = *unfenced_.begin();
-    if (!file->region().renew() || !empty(id, *file)) return;
+    if (!file->region().fence() || !empty(id, *file)) return;
     unfenced_.erase(id);
   }
 }

@@ -40,7 +40,7 @@ class ObjectFile {
   /// Between begin_fill() and end_fill().
   [[nodiscard]] rdma::MemoryRegion& region() const { return *region_; }
   /// No transfer is under way and none can come late: ends the server's right to the memory, which
-  /// blocks like renew(), and makes the file exactly as long as the object: beyond the end readers
+  /// blocks like fence(), and makes the file exactly as long as the object: beyond the end readers
   /// would see zeros, before it the end. Errors: kSystem.
   [[nodiscard]] Result<void> end_fill(std::uint64_t size_bytes);
 

@@ -11,7 +11,7 @@ namespace s3rdmafs::daemon {
 
 Result<bool> choose_ring(config::Transport wish) {
   if (wish == config::Transport::kDev) return false;
-  const fuse::RingHindrance hindrance = fuse::find_ring_hindrance();
+  const fuse::UringBlocker hindrance = fuse::find_ring_hindrance();
   if (wish == config::Transport::kUring) {
     if (hindrance.reason.empty()) return true;
     return fail(ErrorCode::kUnsupported,

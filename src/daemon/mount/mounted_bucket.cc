@@ -208,19 +208,20 @@ Result<void> MountedBucket::Layers::build_mount() {
                                .listing_bytes_max = config.metadata.listing_bytes_max,
                                .on_etag_repeated =
                                    [this](std::string_view key, std::string_view etag) {
-                                     if (disk) disk->distrust(key, etag);
+                                     if (disk) disk->invalidate(key, etag);
                                    }},
       writing, objects.get());
-  context.reset(new fuse::MountContext{.file_system = *file_system,
-                                       .clock = clock,
-                                       .metrics = metrics,
-                                       .look = {.uid = config.mount.uid,
-                                                .gid = config.mount.gid,
-                                                .file_mode = config.mount.file_mode,
-                                                .directory_mode = config.mount.directory_mode,
-                                                .negative_ttl = config.metadata.negative_ttl,
-                                                .deadline = config.retry.deadline},
-                                       .read = config.read});
+  context.reset(
+      new fuse::MountContext{.file_system = *file_system,
+                             .clock = clock,
+                             .metrics = metrics,
+                             .presentation = {.uid = config.mount.uid,
+                                              .gid = config.mount.gid,
+                                              .file_mode = config.mount.file_mode,
+                                              .directory_mode = config.mount.directory_mode,
+                                              .negative_ttl = config.metadata.negative_ttl,
+                                              .deadline = config.retry.deadline},
+                             .read = config.read});
   auto mounted = fuse::Session::mount(*context, {.source = plan.source,
                                                  .mount_point = plan.mount_point,
                                                  .allow_other = config.mount.allow_other,

@@ -32,7 +32,7 @@ void lookup(fuse_req_t request, fuse_ino_t parent, const char* name) noexcept {
         if (found) {
           entry = entry_param(mount, *found);
         } else if (found.error().code == ErrorCode::kNotFound) {
-          entry.entry_timeout = seconds(mount.look.negative_ttl);  // ino 0: no such name
+          entry.entry_timeout = seconds(mount.presentation.negative_ttl);  // ino 0: no such name
         } else {
           reply.error(found.error());
           return;

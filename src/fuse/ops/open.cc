@@ -13,8 +13,8 @@ namespace s3rdmafs::fuse::ops {
 namespace {
 
 // Between the smallest and the largest object that may be fetched whole, the kernel reads for
-// itself: the cache decides (cache/whole/object_cache.h). Of all others ReadModes says how they are
-// read, and OpenModes sees to it that no inode is read in two ways at once.
+// itself: the cache decides (cache/whole/object_cache.h). Of all others IoModePolicy says how they
+// are read, and InodeIoModes sees to it that no inode is read in two ways at once.
 
 // Written files go past the page cache: they are written once, and never read by this handle.
 void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Reply reply) {
@@ -55,7 +55,7 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
   bool is_counted = false;
   const bool is_open = reply.open([&](fuse_req_t request) {
     is_counted = true;
-    const OpenModes::Answer answer = mount.open_modes.open(
+    const InodeIoModes::Answer answer = mount.open_modes.open(
         ino,
         [&] {
           return mount.read_modes.choose(ino, result.path, result.size_bytes,

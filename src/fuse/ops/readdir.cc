@@ -42,7 +42,7 @@ std::size_t add_plus(const Reply& reply, const MountContext& mount, std::uint64_
   if (needed > room.size()) return needed;
   // Where ino stays 0 the kernel takes the name alone and counts no reference.
   if (!is_dot(entry.name) && entry.next_offset <= kInodesGivenMax) {
-    const vfs::Entry remembered = mount.file_system.remember(handle, entry);
+    const vfs::Entry remembered = mount.file_system.add_lookup(handle, entry);
     param.ino = remembered.attributes.ino;
     if (param.ino != 0) given.push_back(param.ino);
     param.attr = mount.stat_of(remembered.attributes);

@@ -8,7 +8,7 @@
 // registration first. A region that could not be registered on a rail (locked-memory limit) goes by
 // the others, and is tried again with the same beat.
 //
-// The fence. renew() deregisters on every rail before it registers again, at addresses that were
+// The fence. fence() deregisters on every rail before it registers again, at addresses that were
 // never used before: devices give the same keys out again (verbs/address_space.cc). Where
 // deregistering fails, the rail is closed, which takes its keys with it: closing the device is the
 // kernel's last word on all that was made through it.
@@ -81,7 +81,7 @@ class DcRegion final : public MemoryRegion {
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return memory_->bytes; }
   void token(std::size_t offset, std::size_t length, Deadline deadline, Done<Token> done) override;
-  [[nodiscard]] Result<void> renew() override;
+  [[nodiscard]] Result<void> fence() override;
 
  private:
   DcFabric& fabric_;
@@ -115,7 +115,7 @@ class DcFabric final : public Fabric {
 
   [[nodiscard]] Result<Token> token_for(const DcMemory& memory, std::size_t offset,
                                         std::size_t length);
-  [[nodiscard]] Result<void> renew(DcMemory& memory);
+  [[nodiscard]] Result<void> fence(DcMemory& memory);
   void remove(const std::shared_ptr<DcMemory>& memory);
 
  private:
@@ -231,7 +231,7 @@ Token DcFabric::mint(Rail& rail, const Rail::Reach& reach, verbs::TokenKey::Valu
       is_bound ? reach.source_address : std::string());
 }
 
-Result<void> DcFabric::renew(DcMemory& memory) {
+Result<void> DcFabric::fence(DcMemory& memory) {
   deregister_on_all(memory);
   return register_on_all(memory);
 }
@@ -342,7 +342,7 @@ void DcRegion::token(std::size_t offset, std::size_t length, Deadline, Done<Toke
   done(fabric_.token_for(*memory_, offset, length));
 }
 
-Result<void> DcRegion::renew() { return fabric_.renew(*memory_); }
+Result<void> DcRegion::fence() { return fabric_.fence(*memory_); }
 
 }  // namespace
 

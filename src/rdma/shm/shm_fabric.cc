@@ -38,7 +38,7 @@ class ShmRegion final : public MemoryRegion {
   [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return backing_.bytes; }
   void token(std::size_t offset, std::size_t length, Deadline deadline,
              Done<rdma::Token> done) override;
-  [[nodiscard]] Result<void> renew() override;
+  [[nodiscard]] Result<void> fence() override;
 
  private:
   friend class ShmFabric;
@@ -81,7 +81,7 @@ class ShmFabric final : public Fabric {
     return Token{.session_id = session_id_, .region_key = region.key_.load()};
   }
 
-  [[nodiscard]] Result<void> renew(ShmRegion& region) {
+  [[nodiscard]] Result<void> fence(ShmRegion& region) {
     const MutexLock lock(exchange_mutex_);
     if (auto fenced = deregister(region); !fenced) return fenced;
     if (!up_.load()) return {};  // registered again with the next session
@@ -215,7 +215,7 @@ void ShmRegion::token(std::size_t offset, std::size_t length, Deadline, Done<rdm
   done(rdma::Token(token->to_string()));
 }
 
-Result<void> ShmRegion::renew() { return fabric_.renew(*this); }
+Result<void> ShmRegion::fence() { return fabric_.fence(*this); }
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 // when that fails or its address changes, registers everything again, and has every session made
 // again, for a queue pair reaches only memory of its own protection domain.
 //
-// The fence. renew() deregisters before it registers again, at an address that was never used
+// The fence. fence() deregisters before it registers again, at an address that was never used
 // before: devices give the same keys out again (address_space.cc).
 //
 // Locks. The verbs that register are called under a lock of that region (7b), which nobody else
@@ -118,7 +118,7 @@ class RcRegion final : public MemoryRegion {
   [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return memory_->bytes; }
   void token(std::size_t offset, std::size_t length, Deadline deadline, Done<Token> done) override;
   void drop_sessions() override;
-  [[nodiscard]] Result<void> renew() override;
+  [[nodiscard]] Result<void> fence() override;
 
  private:
   RcFabric& fabric_;
@@ -171,7 +171,7 @@ class RcFabric final : public Fabric {
 
   [[nodiscard]] SessionPool& pool() { return *pool_; }
 
-  [[nodiscard]] Result<void> renew(RcMemory& memory) {
+  [[nodiscard]] Result<void> fence(RcMemory& memory) {
     // Where the key cannot be taken back, the watcher goes on trying.
     if (auto gone = memory.registration.end(Next::kNothing); !gone) {
       memory.registration.want();
@@ -348,7 +348,7 @@ void RcRegion::token(std::size_t offset, std::size_t length, Deadline deadline, 
 
 void RcRegion::drop_sessions() { fabric_.pool().drop_all(); }
 
-Result<void> RcRegion::renew() { return fabric_.renew(*memory_); }
+Result<void> RcRegion::fence() { return fabric_.fence(*memory_); }
 
 }  // namespace
 

@@ -23,10 +23,10 @@ bool contains(std::span<const std::size_t> endpoints, std::size_t endpoint) {
 EndpointSet::EndpointSet(std::size_t count, const Clock& clock)
     : clock_(clock), count_(count), servers_(count) {}
 
-std::size_t EndpointSet::begin(std::uint64_t bytes, const Wish& wish) {
+std::size_t EndpointSet::begin(std::uint64_t bytes, const Preference& preference) {
   if (count_ == 1) return 0;
   const MutexLock lock(mutex_);
-  const std::size_t chosen = choose(wish);
+  const std::size_t chosen = choose(preference);
   Server& server = servers_.at(chosen);
   server.outstanding_bytes += kRequestBytes + bytes;
   if (server.state == State::kDead && clock_.now() >= server.probe_at) {
@@ -35,29 +35,29 @@ std::size_t EndpointSet::begin(std::uint64_t bytes, const Wish& wish) {
   return chosen;
 }
 
-std::size_t EndpointSet::choose(const Wish& wish) {
+std::size_t EndpointSet::choose(const Preference& preference) {
   const auto is_alive = [&](std::size_t at) REQUIRES(mutex_) {
-    return servers_.at(at).state == State::kAlive && !contains(wish.left_out, at);
+    return servers_.at(at).state == State::kAlive && !contains(preference.excluded, at);
   };
-  if (wish.preferred && is_alive(*wish.preferred)) return *wish.preferred;
-  if (const auto probe = due_probe(wish)) return *probe;
+  if (preference.preferred && is_alive(*preference.preferred)) return *preference.preferred;
+  if (const auto probe = due_probe(preference)) return *probe;
   std::optional<std::size_t> best;
   const std::size_t first = next_++;
   for (std::size_t i = 0; i < count_; ++i) {
     const std::size_t at = (first + i) % count_;
-    if (!is_alive(at) || at == wish.avoided) continue;
+    if (!is_alive(at) || at == preference.avoided) continue;
     if (!best || load_of(servers_.at(at)) < load_of(servers_.at(*best))) best = at;
   }
   if (best) return *best;
-  if (wish.avoided && is_alive(*wish.avoided)) return *wish.avoided;
-  return least_recently_failed(wish);
+  if (preference.avoided && is_alive(*preference.avoided)) return *preference.avoided;
+  return least_recently_failed(preference);
 }
 
-std::optional<std::size_t> EndpointSet::due_probe(const Wish& wish) const {
+std::optional<std::size_t> EndpointSet::due_probe(const Preference& preference) const {
   const auto now = clock_.now();
   for (std::size_t at = 0; at < count_; ++at) {
     const Server& server = servers_.at(at);
-    if (at == wish.avoided || contains(wish.left_out, at)) continue;
+    if (at == preference.avoided || contains(preference.excluded, at)) continue;
     if (server.state == State::kDead && now >= server.probe_at) return at;
   }
   return std::nullopt;
@@ -68,10 +68,10 @@ std::uint64_t EndpointSet::load_of(Server& server) {
   return server.outstanding_bytes + server.given_up_bytes;
 }
 
-std::size_t EndpointSet::least_recently_failed(const Wish& wish) const {
+std::size_t EndpointSet::least_recently_failed(const Preference& preference) const {
   std::optional<std::size_t> oldest;
   for (std::size_t at = 0; at < count_; ++at) {
-    if (contains(wish.left_out, at)) continue;
+    if (contains(preference.excluded, at)) continue;
     if (!oldest || servers_.at(at).failed_at < servers_.at(*oldest).failed_at) oldest = at;
   }
   return oldest.value_or(0);
@@ -127,11 +127,11 @@ void EndpointSet::note_failure(Server& server, Outcome outcome) {
 }
 
 bool EndpointSet::has_other_alive(std::size_t endpoint,
-                                  std::span<const std::size_t> left_out) const {
+                                  std::span<const std::size_t> excluded) const {
   if (count_ == 1) return false;
   const MutexLock lock(mutex_);
   for (std::size_t at = 0; at < count_; ++at) {
-    if (at == endpoint || contains(left_out, at)) continue;
+    if (at == endpoint || contains(excluded, at)) continue;
     if (servers_.at(at).state == State::kAlive) return true;
   }
   return false;

@@ -50,24 +50,24 @@ class EndpointSet {
     kNothing,      ///< it was never sent, or cancelled
   };
 
-  struct Wish {
+  struct Preference {
     std::optional<std::size_t> preferred = {};  ///< taken if it is alive
     std::optional<std::size_t> avoided = {};    ///< taken only if no other is alive
     /// Never taken: they cannot do it. Borrowed for the call; never all of them.
-    std::span<const std::size_t> left_out = {};
+    std::span<const std::size_t> excluded = {};
   };
 
   /// Borrows the clock. @param count  at least 1
   EndpointSet(std::size_t count, const Clock& clock);
 
   /// Chooses, and counts the request as outstanding until end(). With one server it takes no lock.
-  [[nodiscard]] std::size_t begin(std::uint64_t bytes, const Wish& wish);
+  [[nodiscard]] std::size_t begin(std::uint64_t bytes, const Preference& preference);
 
   /// Returns the new state where it has changed between alive and dead.
   std::optional<State> end(std::size_t endpoint, std::uint64_t bytes, Outcome outcome);
 
   [[nodiscard]] bool has_other_alive(std::size_t endpoint,
-                                     std::span<const std::size_t> left_out = {}) const;
+                                     std::span<const std::size_t> excluded = {}) const;
   [[nodiscard]] State state(std::size_t endpoint) const;
 
  private:
@@ -82,10 +82,12 @@ class EndpointSet {
     std::chrono::steady_clock::time_point probe_at;
   };
 
-  [[nodiscard]] std::size_t choose(const Wish& wish) REQUIRES(mutex_);
-  [[nodiscard]] std::optional<std::size_t> due_probe(const Wish& wish) const REQUIRES(mutex_);
+  [[nodiscard]] std::size_t choose(const Preference& preference) REQUIRES(mutex_);
+  [[nodiscard]] std::optional<std::size_t> due_probe(const Preference& preference) const
+      REQUIRES(mutex_);
   [[nodiscard]] std::uint64_t load_of(Server& server) REQUIRES(mutex_);
-  [[nodiscard]] std::size_t least_recently_failed(const Wish& wish) const REQUIRES(mutex_);
+  [[nodiscard]] std::size_t least_recently_failed(const Preference& preference) const
+      REQUIRES(mutex_);
   static bool is_failure(Outcome outcome);
   void note_failure(Server& server, Outcome outcome) REQUIRES(mutex_);
 

@@ -56,15 +56,15 @@ Endpoints::Endpoints(const config::MountConfig::Endpoint& config, const std::str
   }
 }
 
-Endpoint& Endpoints::begin(std::uint64_t bytes, const Wish& wish) {
-  Endpoint& endpoint = *all_.at(set_.begin(bytes, {.preferred = number_of(wish.preferred),
-                                                   .avoided = number_of(wish.avoided),
-                                                   .left_out = wish.left_out}));
+Endpoint& Endpoints::begin(std::uint64_t bytes, const Preference& preference) {
+  Endpoint& endpoint = *all_.at(set_.begin(bytes, {.preferred = number_of(preference.preferred),
+                                                   .avoided = number_of(preference.avoided),
+                                                   .excluded = preference.excluded}));
   endpoint.outstanding_bytes.add(static_cast<std::int64_t>(bytes));
   return endpoint;
 }
 
-Endpoint& Endpoints::likely() {
+Endpoint& Endpoints::peek() {
   const std::size_t number = set_.begin(0, {});
   set_.end(number, 0, EndpointSet::Outcome::kNothing);
   return *all_.at(number);

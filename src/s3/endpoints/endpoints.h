@@ -45,11 +45,11 @@ struct Endpoint {
 class Endpoints {
  public:
   /// Where a request should go, if it may choose.
-  struct Wish {
+  struct Preference {
     const Endpoint* preferred = nullptr;
     const Endpoint* avoided = nullptr;
-    /// Numbers, as EndpointSet::Wish has them.
-    std::span<const std::size_t> left_out = {};
+    /// Numbers, as EndpointSet::Preference has them.
+    std::span<const std::size_t> excluded = {};
   };
 
   /// Borrows credentials, clock and metrics.
@@ -57,15 +57,15 @@ class Endpoints {
             CredentialSource& credentials, const Clock& clock, metrics::Registry& metrics);
 
   /// The endpoint for a request; counted as outstanding until end().
-  [[nodiscard]] Endpoint& begin(std::uint64_t bytes, const Wish& wish);
+  [[nodiscard]] Endpoint& begin(std::uint64_t bytes, const Preference& preference);
   void end(Endpoint& endpoint, std::uint64_t bytes, EndpointSet::Outcome outcome);
 
   /// Where a request would go now, for questions about it.
-  [[nodiscard]] Endpoint& likely();
+  [[nodiscard]] Endpoint& peek();
 
   [[nodiscard]] bool has_other_alive(const Endpoint& endpoint,
-                                     std::span<const std::size_t> left_out = {}) const {
-    return set_.has_other_alive(endpoint.number, left_out);
+                                     std::span<const std::size_t> excluded = {}) const {
+    return set_.has_other_alive(endpoint.number, excluded);
   }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
 

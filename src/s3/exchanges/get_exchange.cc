@@ -66,8 +66,8 @@ void GetExchange::allow_giving_up(HttpRequest& request) {
   if (was_given_up_ || (has_token_ && !get_.can_restart)) return;
   const auto bound = shared_.hedges.bound(get_.window.length);
   if (!bound) return;
-  request.patience = *bound;
-  request.may_give_up = [&shared = shared_, endpoint = endpoint_] {
+  request.hedge_after = *bound;
+  request.may_hedge = [&shared = shared_, endpoint = endpoint_] {
     return shared.endpoints.has_other_alive(*endpoint) && shared.hedges.try_spend();
   };
 }
@@ -84,10 +84,10 @@ Exchange::Next GetExchange::on_no_answer(HttpFailure failure) {
   if (has_token_ && failure.may_have_reached_server) {
     result_ = std::unexpected(GetFailure{.error = std::move(failure.error),
                                          .late_write_possible = true,
-                                         .was_given_up = failure.was_given_up});
+                                         .was_hedged = failure.was_hedged});
     return {.step = Step::kFinished};
   }
-  if (failure.was_given_up) {
+  if (failure.was_hedged) {
     was_given_up_ = true;
     return {.step = Step::kElsewhere};
   }

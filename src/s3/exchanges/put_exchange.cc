@@ -56,7 +56,7 @@ void PutExchange::next_request(Endpoint& endpoint, Deadline deadline, Done<HttpR
   endpoint_ = &endpoint;
   ended_.unknown_endpoint = nullptr;
   if (verifier_) return ready(verifier_->build(endpoint));
-  if (is_asking_whose_) return ready(build_head());
+  if (is_checking_owner_) return ready(build_head());
   policy_.prepare(endpoint, deadline, [this, ready = std::move(ready)](Result<void> can) mutable {
     if (!can) {
       const bool is_whole = put_.upload_id.empty();
@@ -121,12 +121,12 @@ Exchange::Next PutExchange::on_outcome(HttpOutcome outcome) {
   if (verifier_) return on_compared(std::move(outcome));
   if (outcome) {
     policy_.on_connected();
-    return is_asking_whose_ ? on_head(*outcome) : on_answer(*outcome);
+    return is_checking_owner_ ? on_head(*outcome) : on_answer(*outcome);
   }
   HttpFailure failure = std::move(outcome.error());
   if (policy_.goes_another_way(failure)) return {.step = Step::kSendAgain};
   policy_.on_no_answer(failure);
-  if (failure.may_have_reached_server && !is_asking_whose_) {
+  if (failure.may_have_reached_server && !is_checking_owner_) {
     may_have_taken_effect_ = true;
     unanswered_path_ = has_token_ ? Path::kRdma : Path::kHttp;
     if (has_token_) ended_.outcome.late_read_possible = true;
@@ -187,7 +187,7 @@ Exchange::Next PutExchange::fall_back(const rdma::Decision& decision, const Http
 }
 
 Exchange::Next PutExchange::on_head(const HttpResponse& response) {
-  is_asking_whose_ = false;
+  is_checking_owner_ = false;
   const ResponseHeaders& headers = response.headers;
   const std::string& checksum = headers.checksum_crc64nvme;
   // The checksum decides where there is one; elsewhere the length must do: an attempt of ours may
@@ -271,7 +271,7 @@ Exchange::Next PutExchange::on_wrong_bytes() {
 Exchange::Next PutExchange::s3_error(const HttpResponse& response, const S3Error& error) {
   if (put_.only_if_absent && response.status == 412) {
     if (may_have_taken_effect_) {
-      is_asking_whose_ = true;
+      is_checking_owner_ = true;
       return {.step = Step::kSendAgain};
     }
     return {.step = Step::kFailed,

@@ -74,7 +74,7 @@ class PutExchange final : public Exchange {
   EndedDone done_;
   bool has_token_ = false;     // the attempt under way
   bool has_checksum_ = false;  // the attempt under way
-  bool is_asking_whose_ = false;
+  bool is_checking_owner_ = false;
   bool may_have_taken_effect_ = false;  // an attempt that was never answered
   Path unanswered_path_ = Path::kHttp;  // by which that one went
   std::optional<Error> require_failed_;

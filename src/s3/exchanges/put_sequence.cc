@@ -36,7 +36,7 @@ void PutSequence::run(std::string key, PutBody body, bool only_if_absent, Deadli
   begin({.put = {.key = std::move(key), .body = body, .only_if_absent = only_if_absent},
          .deadline = deadline,
          .done = std::move(done),
-         .endpoint = &shared_.endpoints.likely(),
+         .endpoint = &shared_.endpoints.peek(),
          .endpoints_left = shared_.endpoints.size()});
 }
 
@@ -99,7 +99,7 @@ void PutSequence::probe(Endpoint& endpoint, ProbeKind kind, std::string key, Put
     return begin_probe(endpoint, kind, std::move(key), body, deadline, std::move(done));
   }
   // Without a fabric there is nothing to be learned, and no request to be made for it.
-  body.window.region->towards(endpoint.number)
+  body.window.region->for_endpoint(endpoint.number)
       .token(body.window.offset, body.window.length, deadline,
              [this, &endpoint, kind, key = std::move(key), body, deadline,
               done = std::move(done)](Result<rdma::Token> token) mutable {

@@ -20,7 +20,7 @@ EndpointSet::Outcome judge(const HttpOutcome& outcome) {
   }
   const HttpFailure& failure = outcome.error();
   if (failure.no_connection_from_source) return Outcome::kNothing;  // perhaps that rail's fault
-  if (failure.was_given_up) return Outcome::kGivenUp;
+  if (failure.was_hedged) return Outcome::kGivenUp;
   if (failure.may_have_reached_server && failure.error.code != ErrorCode::kCancelled) {
     return Outcome::kNoAnswer;
   }
@@ -44,8 +44,9 @@ void RetryRunner::run(std::unique_ptr<Exchange> exchange, Deadline deadline,
                       const Endpoint* preferred) {
   budget_.on_request();
   metrics_.in_flight.add(1);
-  attempt(
-      {.exchange = std::move(exchange), .deadline = deadline, .wish = {.preferred = preferred}});
+  attempt({.exchange = std::move(exchange),
+           .deadline = deadline,
+           .preference = {.preferred = preferred}});
 }
 
 void RetryRunner::attempt(Job job) {
@@ -55,9 +56,9 @@ void RetryRunner::attempt(Job job) {
   Exchange& exchange = *job.exchange;
   const Deadline deadline = job.deadline;
   job.bytes = exchange.transfer_bytes();
-  Endpoints::Wish wish = job.wish;
-  wish.left_out = job.left_out;
-  Endpoint& endpoint = endpoints_.begin(job.bytes, wish);
+  Endpoints::Preference preference = job.preference;
+  preference.excluded = job.excluded;
+  Endpoint& endpoint = endpoints_.begin(job.bytes, preference);
   job.endpoint = &endpoint;
   exchange.next_request(endpoint, deadline,
                         [this, job = std::move(job)](Result<HttpRequest> request) mutable {
@@ -95,10 +96,10 @@ void RetryRunner::on_outcome(Job job, HttpOutcome outcome) {
     case Exchange::Next::Step::kFinished:
       return finish(std::move(job));
     case Exchange::Next::Step::kSendAgain:
-      job.wish = {.preferred = job.endpoint};
+      job.preference = {.preferred = job.endpoint};
       return attempt(std::move(job));
     case Exchange::Next::Step::kElsewhere:
-      job.wish = {.avoided = job.endpoint};
+      job.preference = {.avoided = job.endpoint};
       return attempt(std::move(job));
     case Exchange::Next::Step::kLeaveOut:
       return leave_out(std::move(job), std::move(next.error));
@@ -118,22 +119,22 @@ bool RetryRunner::may_move(const Job& job, const Error& error) const {
   const bool is_its_fault =
       error.code == ErrorCode::kUnreachable || error.code == ErrorCode::kConfig;
   return is_its_fault && job.moves + 1 < endpoints_.size() &&
-         endpoints_.has_other_alive(*job.endpoint, job.left_out);
+         endpoints_.has_other_alive(*job.endpoint, job.excluded);
 }
 
 void RetryRunner::move(Job job) {
   ++job.moves;
-  job.wish = {.avoided = job.endpoint};
+  job.preference = {.avoided = job.endpoint};
   attempt(std::move(job));
 }
 
 /// Ends: each time there is one endpoint less.
 void RetryRunner::leave_out(Job job, Error error) {
-  if (!endpoints_.has_other_alive(*job.endpoint, job.left_out)) {
+  if (!endpoints_.has_other_alive(*job.endpoint, job.excluded)) {
     return fail(std::move(job), std::move(error));
   }
-  job.left_out.push_back(job.endpoint->number);
-  job.wish = {};
+  job.excluded.push_back(job.endpoint->number);
+  job.preference = {};
   attempt(std::move(job));
 }
 
@@ -148,7 +149,7 @@ bool RetryRunner::is_expected_back(Reach reach, const Error& error) const {
 }
 
 void RetryRunner::retry_or_fail(Job job, Exchange::Next next, Reach reach) {
-  job.wish = {.avoided = job.endpoint};
+  job.preference = {.avoided = job.endpoint};
   if (!is_retryable(next.error.code)) return fail(std::move(job), std::move(next.error));
   // The engine's timers run at once from now on: an attempt that fails before it is sent, for want
   // of a token, would be made again and again until its deadline.

@@ -70,10 +70,10 @@ class RetryRunner {
   struct Job {
     std::unique_ptr<Exchange> exchange;
     Deadline deadline;
-    Endpoints::Wish wish = {};
+    Endpoints::Preference preference = {};
     Endpoint* endpoint = nullptr;            // of the attempt under way
     std::uint64_t bytes = 0;                 // of the attempt under way
-    std::vector<std::size_t> left_out = {};  // endpoints that cannot do it
+    std::vector<std::size_t> excluded = {};  // endpoints that cannot do it
     FailedAttempts failed = {};
     std::size_t moves = 0;  // to another endpoint, because one could not be reached
   };

@@ -37,7 +37,7 @@ void TokenPolicy::prepare(Endpoint& endpoint, Deadline deadline, Done<void> read
   if (!wanted) return ready(std::unexpected(std::move(wanted.error())));
   if (!*wanted) return ready({});
   drop_stale_sessions();
-  window_.region->towards(endpoint.number)
+  window_.region->for_endpoint(endpoint.number)
       .token(window_.offset, window_.length, deadline,
              [this, ready = std::move(ready)](Result<rdma::Token> token) mutable {
                if (!token) return ready(without_rdma("fabric_down", std::move(token.error())));
@@ -59,7 +59,7 @@ bool TokenPolicy::add_token(RequestSpec& spec) const {
 void TokenPolicy::drop_stale_sessions() {
   if (!endpoint_->may_have_restarted.load(std::memory_order_relaxed)) return;
   if (window_.region == nullptr || !endpoint_->may_have_restarted.exchange(false)) return;
-  window_.region->towards(endpoint_->number).drop_sessions();
+  window_.region->for_endpoint(endpoint_->number).drop_sessions();
 }
 
 void TokenPolicy::on_unsent() { end_token(rdma::TokenFate::kUnsent); }
@@ -67,7 +67,7 @@ void TokenPolicy::on_unsent() { end_token(rdma::TokenFate::kUnsent); }
 void TokenPolicy::on_no_answer(const HttpFailure& failure) {
   drop_stale_sessions();  // before the token gives back the one that it holds
   if (!failure.may_have_reached_server) return end_token(rdma::TokenFate::kUnsent);
-  if (failure.was_given_up) return end_token(rdma::TokenFate::kGivenUp);
+  if (failure.was_hedged) return end_token(rdma::TokenFate::kGivenUp);
   end_token(rdma::TokenFate::kUnanswered);
   // A server that loses the answers to tokens alone is seen by nothing else. With "require" there
   // is no other way to go, and to stop asking would make an outage longer.

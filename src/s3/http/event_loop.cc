@@ -6,7 +6,7 @@
 //
 // Stopping. The flag and the queue share a lock: a task is either taken before the flag is set and
 // then runs, or refused. After that only the loop itself can make work for itself; what it makes
-// fails at once (HttpLane::submit), so the loop runs dry and ends.
+// fails at once (HttpReactor::submit), so the loop runs dry and ends.
 #include "s3/http/event_loop.h"
 
 #include <algorithm>

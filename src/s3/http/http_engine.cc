@@ -12,15 +12,15 @@ HttpEngine::HttpEngine(Options options, const Clock& clock)
     // The first lanes take what does not divide.
     const unsigned share =
         options.connections_max / threads + (i < options.connections_max % threads ? 1 : 0);
-    lanes_.push_back(std::make_unique<HttpLane>(transfer_options_, clock, std::max(1U, share),
-                                                options.servers, i));
+    lanes_.push_back(std::make_unique<HttpReactor>(transfer_options_, clock, std::max(1U, share),
+                                                   options.servers, i));
   }
 }
 
 HttpEngine::~HttpEngine() { shut_down(); }
 
 void HttpEngine::send(HttpRequest request, HttpDone done) {
-  HttpLane& lane = choose_lane();
+  HttpReactor& lane = choose_lane();
   lane.load().fetch_add(1);
   if (lane.loop().is_current_thread()) {
     return lane.submit(std::move(request), std::move(done));
@@ -32,7 +32,7 @@ void HttpEngine::send(HttpRequest request, HttpDone done) {
 }
 
 void HttpEngine::call_at(std::chrono::steady_clock::time_point when, EventLoop::Task task) {
-  if (HttpLane* lane = current_lane()) {
+  if (HttpReactor* lane = current_lane()) {
     static_cast<void>(lane->loop().call_at(when, std::move(task)));
     return;
   }
@@ -51,15 +51,15 @@ void HttpEngine::shut_down() {
   for (const auto& lane : lanes_) lane->loop().join();
 }
 
-HttpLane* HttpEngine::current_lane() {
+HttpReactor* HttpEngine::current_lane() {
   for (const auto& lane : lanes_) {
     if (lane->loop().is_current_thread()) return lane.get();
   }
   return nullptr;
 }
 
-HttpLane& HttpEngine::choose_lane() {
-  HttpLane* current = current_lane();
+HttpReactor& HttpEngine::choose_lane() {
+  HttpReactor* current = current_lane();
   if (current != nullptr && current->has_room()) return *current;
   return **std::ranges::min_element(lanes_, {},
                                     [](const auto& lane) { return lane->load().load(); });

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "s3/http/http_lane.h"
 #include "s3/http/http_message.h"
+#include "s3/http/http_reactor.h"
 #include "s3rdmafs/base/clock.h"
 
 namespace s3rdmafs::s3 {
@@ -53,12 +53,12 @@ class HttpEngine {
     CurlGlobal& operator=(const CurlGlobal&) = delete;
   };
 
-  [[nodiscard]] HttpLane* current_lane();
-  [[nodiscard]] HttpLane& choose_lane();
+  [[nodiscard]] HttpReactor* current_lane();
+  [[nodiscard]] HttpReactor& choose_lane();
 
   const CurlGlobal curl_;
   const TransferOptions transfer_options_;
-  std::vector<std::unique_ptr<HttpLane>> lanes_;
+  std::vector<std::unique_ptr<HttpReactor>> lanes_;
 };
 
 }  // namespace s3rdmafs::s3

@@ -52,9 +52,9 @@ struct HttpRequest {
   /// once more if the server had closed a kept-alive connection.
   bool send_once = false;
   bool has_rdma_token = false;  ///< its time-out is another
-  /// So long after it was begun may_give_up is asked whether to end it; zero: never.
-  std::chrono::nanoseconds patience{};
-  std::move_only_function<bool()> may_give_up = {};
+  /// So long after it was begun may_hedge is asked whether to end it; zero: never.
+  std::chrono::nanoseconds hedge_after{};
+  std::move_only_function<bool()> may_hedge = {};
   /// Added to the time an attempt may take, for work that the server does before it answers.
   std::chrono::nanoseconds extra_time{};
   Deadline deadline;
@@ -80,8 +80,8 @@ struct HttpFailure {
   bool was_connect_time_out = false;  ///< of that: it was not refused, the time ran out
   /// False: the server surely never saw the request. True: it may have, and may still act on it.
   bool may_have_reached_server = false;
-  bool was_given_up = false;  ///< HttpRequest::may_give_up said so
-  bool was_silent = false;    ///< it was sent, and the attempt's time ran out
+  bool was_hedged = false;  ///< HttpRequest::may_hedge said so
+  bool was_silent = false;  ///< it was sent, and the attempt's time ran out
 };
 
 using HttpOutcome = std::expected<HttpResponse, HttpFailure>;

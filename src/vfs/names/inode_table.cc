@@ -55,7 +55,7 @@ Ino InodeTable::number_locked(const Node& node) const {
   }
 }
 
-Ino InodeTable::remember(const Node& node, SeenAt seen_at) {
+Ino InodeTable::add_lookup(const Node& node, SeenAt seen_at) {
   const MutexLock lock(mutex_);
   const Ino ino = number_locked(node);
   const auto [at, is_new] = entries_.try_emplace(ino);
@@ -102,7 +102,7 @@ void InodeTable::confirm(Ino ino, SeenAt seen_at) {
   found->second.inode.seen_at = std::max(found->second.inode.seen_at, seen_at);
 }
 
-void InodeTable::distrust(Ino ino) {
+void InodeTable::invalidate(Ino ino) {
   const MutexLock lock(mutex_);
   const auto found = entries_.find(ino);
   if (found != entries_.end()) found->second.inode.seen_at = SeenAt::min();

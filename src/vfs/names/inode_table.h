@@ -34,7 +34,7 @@ class InodeTable {
   InodeTable(std::string root_prefix, metrics::Gauge& inodes, Hash hash = hash_node);
 
   /// Gives the kernel one more reference to the node; call before the reply that carries it.
-  Ino remember(const Node& node, SeenAt seen_at);
+  Ino add_lookup(const Node& node, SeenAt seen_at);
   /// The kernel drops `count` references; the entry goes with the last.
   void forget(Ino ino, std::uint64_t count);
 
@@ -48,7 +48,7 @@ class InodeTable {
   /// The store said that this node is still what its name stands for.
   void confirm(Ino ino, SeenAt seen_at);
   /// The store said that it no longer is: nothing seen before counts.
-  void distrust(Ino ino);
+  void invalidate(Ino ino);
 
  private:
   struct Entry {

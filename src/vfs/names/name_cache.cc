@@ -50,7 +50,7 @@ void NameCache::insert(std::span<const ListedName> listed) {
   }
 }
 
-void NameCache::outdate(const std::string& key, SeenAt since) {
+void NameCache::invalidate(const std::string& key, SeenAt since) {
   keep(key, {.answer = std::nullopt, .seen_at = since});
 }
 

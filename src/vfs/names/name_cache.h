@@ -36,14 +36,14 @@ class NameCache {
   void erase(const std::string& key);
   /// We changed this key: no answer that was asked for before `since` is believed, nor kept if it
   /// comes in later.
-  void outdate(const std::string& key, SeenAt since);
+  void invalidate(const std::string& key, SeenAt since);
 
   /// How long an answer may still be used: what is left of its ttl, never below zero.
   [[nodiscard]] std::chrono::milliseconds time_left(SeenAt seen_at) const;
 
  private:
   struct Kept {
-    std::optional<NameAnswer> answer;  ///< nothing: outdated
+    std::optional<NameAnswer> answer;  ///< nothing: invalidated
     SeenAt seen_at;
   };
   using Answers = std::unordered_map<std::string, Kept>;

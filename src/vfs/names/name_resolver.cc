@@ -45,7 +45,7 @@ void NameResolver::resolve(const std::string& key, Deadline deadline, Done<NameA
         });
 }
 
-void NameResolver::outdate(const std::string& key) {
+void NameResolver::invalidate(const std::string& key) {
   const MutexLock lock(mutex_);
   waiting_.erase(key);
 }

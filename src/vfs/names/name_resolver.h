@@ -30,7 +30,7 @@ class NameResolver : public std::enable_shared_from_this<NameResolver> {
   void resolve(const std::string& key, Deadline deadline, Done<NameAnswer> done);
 
   /// We changed this key: nobody who asks from now on joins those who asked before.
-  void outdate(const std::string& key);
+  void invalidate(const std::string& key);
 
  private:
   using Waiting = std::vector<Done<NameAnswer>>;
@@ -44,7 +44,7 @@ class NameResolver : public std::enable_shared_from_this<NameResolver> {
   metrics::Counter& from_store_;
 
   Mutex mutex_;  // leaf
-  /// Not those that were outdated: only their own request still knows them.
+  /// Not those that were invalidated: only their own request still knows them.
   std::unordered_map<std::string, std::shared_ptr<Waiting>> waiting_ GUARDED_BY(mutex_);
 };
 

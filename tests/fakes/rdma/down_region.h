@@ -24,7 +24,7 @@ class DownRegion final : public rdma::MemoryRegion {
     if (tokens_refused_ > 0) --tokens_refused_;
     done(fail(ErrorCode::kUnreachable, "the fabric is down"));
   }
-  [[nodiscard]] Result<void> renew() override {
+  [[nodiscard]] Result<void> fence() override {
     return fail(ErrorCode::kUnreachable, "the fabric is down");
   }
 

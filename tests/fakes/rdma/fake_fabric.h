@@ -25,16 +25,16 @@ class FakeFabric final : public rdma::Fabric {
     return std::make_unique<Region>(*this, backing.bytes);
   }
 
-  void let_renewals_fail(bool fail) { renewals_fail_ = fail; }
+  void let_fences_fail(bool fail) { fences_fail_ = fail; }
   /// While held, renewals wait, as for a server that is slow to let go.
-  void hold_renewals(bool hold) {
+  void hold_fences(bool hold) {
     {
       const MutexLock lock(mutex_);
       holding_ = hold;
     }
     released_.notify_all();
   }
-  [[nodiscard]] int renewals() const { return renewals_; }
+  [[nodiscard]] int fences() const { return fences_; }
   [[nodiscard]] int registrations() const { return registrations_; }
 
  private:
@@ -45,10 +45,10 @@ class FakeFabric final : public rdma::Fabric {
     void token(std::size_t, std::size_t, Deadline, Done<rdma::Token> done) override {
       done(rdma::Token("fake"));
     }
-    [[nodiscard]] Result<void> renew() override {
+    [[nodiscard]] Result<void> fence() override {
       fabric_.wait_while_held();
-      if (fabric_.renewals_fail_) return fail(ErrorCode::kTimedOut, "the test says no");
-      ++fabric_.renewals_;
+      if (fabric_.fences_fail_) return fail(ErrorCode::kTimedOut, "the test says no");
+      ++fabric_.fences_;
       return {};
     }
 
@@ -68,8 +68,8 @@ class FakeFabric final : public rdma::Fabric {
   Mutex mutex_;  // leaf
   CondVar released_;
   bool holding_ GUARDED_BY(mutex_) = false;
-  std::atomic<bool> renewals_fail_{false};
-  std::atomic<int> renewals_{0};
+  std::atomic<bool> fences_fail_{false};
+  std::atomic<int> fences_{0};
   std::atomic<int> registrations_{0};
 };
 

@@ -13,7 +13,7 @@
 
 namespace s3rdmafs::fakes {
 
-/// A region over plain heap memory. Its tokens name its generation, which renew() ends.
+/// A region over plain heap memory. Its tokens name its generation, which fence() ends.
 class FakeRegion final : public rdma::MemoryRegion {
  public:
   explicit FakeRegion(std::size_t size_bytes) : memory_(size_bytes) {}
@@ -22,13 +22,13 @@ class FakeRegion final : public rdma::MemoryRegion {
 
   void token(std::size_t offset, std::size_t length, Deadline, Done<rdma::Token> done) override {
     done(rdma::Token(
-        "fake:" + std::to_string(renewals_.load()) + ":" + std::to_string(offset) + ":" +
+        "fake:" + std::to_string(fences_.load()) + ":" + std::to_string(offset) + ":" +
             std::to_string(length),
         [this](rdma::TokenFate fate) { last_fate_ = fate; }, source_address_));
   }
 
-  [[nodiscard]] Result<void> renew() override {
-    ++renewals_;
+  [[nodiscard]] Result<void> fence() override {
+    ++fences_;
     return {};
   }
   void drop_sessions() override {
@@ -39,7 +39,7 @@ class FakeRegion final : public rdma::MemoryRegion {
 
   /// What the tokens from here on say of where their requests come from.
   void set_source_address(std::string address) { source_address_ = std::move(address); }
-  [[nodiscard]] int renewals() const { return renewals_; }
+  [[nodiscard]] int fences() const { return fences_; }
   [[nodiscard]] int session_drops() const { return session_drops_; }
   /// last_fate() at the last drop_sessions().
   [[nodiscard]] std::optional<rdma::TokenFate> fate_when_dropped() const {
@@ -51,7 +51,7 @@ class FakeRegion final : public rdma::MemoryRegion {
  private:
   mutable std::vector<std::byte> memory_;  // never resized; bytes() is const in the interface
   std::string source_address_;
-  std::atomic<int> renewals_{0};
+  std::atomic<int> fences_{0};
   std::atomic<int> session_drops_{0};
   std::atomic<std::optional<rdma::TokenFate>> fate_when_dropped_{};
   std::atomic<std::optional<rdma::TokenFate>> last_fate_{};

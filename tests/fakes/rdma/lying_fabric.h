@@ -32,7 +32,7 @@ class LyingFabric final : public rdma::Fabric {
                Done<rdma::Token> done) override {
       real_->token(offset, length, deadline, std::move(done));
     }
-    [[nodiscard]] Result<void> renew() override { return {}; }
+    [[nodiscard]] Result<void> fence() override { return {}; }
 
    private:
     std::unique_ptr<rdma::MemoryRegion> real_;

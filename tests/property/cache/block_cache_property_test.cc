@@ -51,7 +51,7 @@ class CheckedCache {
   /// @param obeys_quarantine  false lets the server write late into memory that is already safe
   ///                          again: the planted bug that the model must see
   explicit CheckedCache(bool obeys_quarantine) : obeys_quarantine_(obeys_quarantine) {
-    fabric_.hold_renewals(true);
+    fabric_.hold_fences(true);
     store_.fail_if([this](const FakeObjectStore::Call& call) { return maybe_lose(call); });
     for (std::size_t i = 0; i < kObjects; ++i) replace(i);
   }
@@ -59,7 +59,7 @@ class CheckedCache {
     held_.clear();
     readers_.clear();
     store_.shut_down();
-    fabric_.hold_renewals(false);
+    fabric_.hold_fences(false);
   }
   CheckedCache(const CheckedCache&) = delete;
   CheckedCache& operator=(const CheckedCache&) = delete;
@@ -165,11 +165,11 @@ class CheckedCache {
   // All regions are renewed: the server's rights end, and unless the bug is planted it knows that.
   void fence() {
     held_.clear();
-    fabric_.hold_renewals(false);
+    fabric_.hold_fences(false);
     while (metrics_.gauge("cache_slabs", "", R"(state="quarantined")").value() != 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    fabric_.hold_renewals(true);
+    fabric_.hold_fences(true);
     const MutexLock lock(mutex_);
     if (obeys_quarantine_) late_.clear();
   }

@@ -140,7 +140,7 @@ class RandomRun {
           slot.region.reset();
           break;
         case 1:
-          if (slot.region) static_cast<void>(slot.region->renew());
+          if (slot.region) static_cast<void>(slot.region->fence());
           break;
         default:
           fill(slot);
@@ -179,7 +179,7 @@ class RandomRun {
     checker_.on_token(world_.read(token->text()), world_.verbs().registration_count());
     if (one_in(world_.fills_a_broken_session())) {
       token->end(one_in(2) ? TokenFate::kGivenUp : TokenFate::kUnanswered);
-      if (one_in(2)) static_cast<void>(slot.region->renew());  // else it is renewed some time
+      if (one_in(2)) static_cast<void>(slot.region->fence());  // else it is renewed some time
     } else {
       token->end(TokenFate::kAnswered);
     }

@@ -60,7 +60,7 @@ TEST_F(DiskTierTest, WhatIsDistrustedComesFromTheServerAndIsNotKept) {
   const std::string bytes = content(1, kMiB);
   const std::string etag = put_and_read("k", bytes);
   const std::string other_etag = put_and_read("other", bytes);
-  rig_.tier->distrust("k", etag);
+  rig_.tier->invalidate("k", etag);
   for (std::size_t round = 1; round <= 2; ++round) {
     EXPECT_EQ(rig_.read("k", etag, 0, bytes.size()), bytes);
     EXPECT_NE(rig_.last_path, s3::Path::kDisk);

@@ -358,7 +358,7 @@ TEST_F(DcFabricTest, SaysOnceThatARailRefusesMemoryAndCountsHowOften) {
 TEST_F(DcFabricTest, RenewKillsEveryKeyBeforeItMakesNewOnes) {
   const auto region = register_region();
   const std::size_t calls = verbs_.calls().size();
-  ASSERT_TRUE(region->renew());
+  ASSERT_TRUE(region->fence());
 
   std::vector<std::string> order;
   const auto all = verbs_.calls();
@@ -380,7 +380,7 @@ TEST_F(DcFabricTest, RenewKillsATokenWhoseKeyComesBackWithTheNextRegistration) {
   const DcToken old = next(*region);
   ASSERT_EQ(old.target.gid.back(), 1);
   ASSERT_TRUE(can_write("mlx5_0", old));
-  ASSERT_TRUE(region->renew());
+  ASSERT_TRUE(region->fence());
   EXPECT_EQ(verbs_.registrations().at(2).rkey, old.rkey) << "the control: the key is back";
   EXPECT_FALSE(can_write("mlx5_0", old));
 }
@@ -408,7 +408,7 @@ TEST_F(DcFabricTest, RegistersAtAddressesThatEqualTheMemorysOwnModuloAHugePage) 
 TEST_F(DcFabricTest, RenewClosesARailThatDoesNotLetGoOfAKey) {
   const auto region = register_region();
   verbs_.fail_next("mlx5_0", "ibv_dereg_mr", EIO);
-  ASSERT_TRUE(region->renew());
+  ASSERT_TRUE(region->fence());
   EXPECT_EQ(verbs_.count("ibv_close_device"), 1U);
   EXPECT_EQ(rails_in_use(*region), std::set{2});
   EXPECT_TRUE(fakes::eventually([&] { return rails_in_use(*region) == std::set{1, 2}; }))
@@ -419,8 +419,8 @@ TEST_F(DcFabricTest, RenewIsNoFenceWhereNothingCanBeRegisteredAfterwards) {
   const auto region = register_region();
   verbs_.fail_next("mlx5_0", "ibv_reg_mr", ENOMEM);
   verbs_.fail_next("mlx5_1", "ibv_reg_mr", ENOMEM);
-  EXPECT_FALSE(region->renew());
-  EXPECT_TRUE(region->renew()) << "and later works";
+  EXPECT_FALSE(region->fence());
+  EXPECT_TRUE(region->fence()) << "and later works";
 }
 
 // --- Beginning and end ---

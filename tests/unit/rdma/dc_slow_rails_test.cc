@@ -71,7 +71,7 @@ TEST_F(DcSlowRailsTest, ARegistrationThatTakesLongKeepsNoOtherRegionWaiting) {
   ASSERT_TRUE(verbs_.wait_for_held("mlx5_0", "ibv_reg_mr"));
 
   EXPECT_EQ(rails_in_use(*region), (std::set{1, 2}));
-  EXPECT_TRUE(region->renew());
+  EXPECT_TRUE(region->fence());
   register_region().reset();
   EXPECT_TRUE(verbs_.is_held("mlx5_0", "ibv_reg_mr")) << "none of these waited for it";
 
@@ -84,11 +84,11 @@ TEST_F(DcSlowRailsTest, AFenceThatTakesLongKeepsNoOtherRegionWaiting) {
   const auto region = register_region();
   const auto other = register_region();
   verbs_.hold_next("mlx5_0", "ibv_dereg_mr");
-  auto renewed = std::async(std::launch::async, [&] { return other->renew(); });
+  auto renewed = std::async(std::launch::async, [&] { return other->fence(); });
   ASSERT_TRUE(verbs_.wait_for_held("mlx5_0", "ibv_dereg_mr"));
 
   EXPECT_EQ(rails_in_use(*region), (std::set{1, 2}));
-  EXPECT_TRUE(region->renew());
+  EXPECT_TRUE(region->fence());
   register_region().reset();
   EXPECT_TRUE(verbs_.is_held("mlx5_0", "ibv_dereg_mr")) << "none of these waited for it";
 
@@ -104,7 +104,7 @@ TEST_F(DcSlowRailsTest, ARailThatOpensSlowlyKeepsNothingElseWaiting) {
   ASSERT_TRUE(verbs_.wait_for_held("mlx5_0", "ibv_open_device"));
 
   EXPECT_EQ(rails_in_use(*region), std::set{2});
-  EXPECT_TRUE(region->renew());
+  EXPECT_TRUE(region->fence());
   const auto another = register_region();
   EXPECT_EQ(rails_in_use(*another), std::set{2});
   // The other rail's events are taken in all the same.
@@ -148,7 +148,7 @@ TEST_F(DcSlowRailsTest, AFenceThatHasToCloseARailWaitsForARegistrationUnderWayTh
   ASSERT_TRUE(verbs_.wait_for_held("mlx5_0", "ibv_reg_mr"));
   const auto old = verbs_.registrations().at(0);
   verbs_.fail_next("mlx5_0", "ibv_dereg_mr", EIO, 2);
-  auto renewed = std::async(std::launch::async, [&] { return region->renew(); });
+  auto renewed = std::async(std::launch::async, [&] { return region->fence(); });
   EXPECT_TRUE(fakes::eventually([&] { return verbs_.count("ibv_dereg_mr") > 0; }));
   EXPECT_EQ(verbs_.count("ibv_close_device"), 0U);
 

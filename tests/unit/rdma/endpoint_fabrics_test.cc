@@ -30,26 +30,26 @@ class EndpointFabricsTest : public ::testing::Test {
 TEST_F(EndpointFabricsTest, RegisterMemoryWithEveryServerAndKeepThemApart) {
   const auto region = all_->register_memory({.bytes = memory_}, Access::kRemoteWrite).value();
   for (const fakes::FakeFabric* fabric : each_) EXPECT_EQ(fabric->registrations(), 1);
-  EXPECT_NE(&region->towards(0), &region->towards(1));
+  EXPECT_NE(&region->for_endpoint(0), &region->for_endpoint(1));
   for (const std::size_t endpoint : {0U, 1U}) {
-    EXPECT_EQ(region->towards(endpoint).bytes().data(), memory_.data());
+    EXPECT_EQ(region->for_endpoint(endpoint).bytes().data(), memory_.data());
   }
 }
 
 TEST_F(EndpointFabricsTest, FenceEveryServerOffOrSayThatTheyDoNot) {
   const auto region = all_->register_memory({.bytes = memory_}, Access::kRemoteWrite).value();
-  EXPECT_TRUE(region->renew());
-  each_[0]->let_renewals_fail(true);
-  EXPECT_FALSE(region->renew());
-  EXPECT_EQ(each_[1]->renewals(), 2) << "the others all the same";
-  each_[0]->let_renewals_fail(false);
-  each_[1]->let_renewals_fail(true);
-  EXPECT_FALSE(region->renew());
+  EXPECT_TRUE(region->fence());
+  each_[0]->let_fences_fail(true);
+  EXPECT_FALSE(region->fence());
+  EXPECT_EQ(each_[1]->fences(), 2) << "the others all the same";
+  each_[0]->let_fences_fail(false);
+  each_[1]->let_fences_fail(true);
+  EXPECT_FALSE(region->fence());
 }
 
 TEST_F(EndpointFabricsTest, LetARegionOfOneFabricServeEveryEndpoint) {
   const auto region = each_[0]->register_memory({.bytes = memory_}, Access::kRemoteWrite).value();
-  EXPECT_EQ(&region->towards(5), region.get());
+  EXPECT_EQ(&region->for_endpoint(5), region.get());
 }
 
 }  // namespace

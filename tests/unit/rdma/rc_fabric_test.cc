@@ -177,7 +177,7 @@ TEST_F(RcFabricTest, FencesByTakingTheKeyBackAndNeverUsingItsAddressAgain) {
   const auto of = region();
   const std::string old = token(*of).value();
   ASSERT_TRUE(can_write(old));
-  ASSERT_TRUE(of->renew());
+  ASSERT_TRUE(of->fence());
   const auto seen = verbs_.registrations();
   ASSERT_EQ(seen.size(), 2U);
   EXPECT_FALSE(seen[0].is_alive);
@@ -223,7 +223,7 @@ TEST_F(RcFabricTest, ARegistrationThatTakesLongKeepsNoOtherRegionWaiting) {
   auto slow = std::async(std::launch::async, [this] { return region(); });
   ASSERT_TRUE(verbs_.wait_for_held("rxe0", "ibv_reg_mr"));
   EXPECT_TRUE(token(*of));
-  EXPECT_TRUE(of->renew());
+  EXPECT_TRUE(of->fence());
   region().reset();
   EXPECT_TRUE(verbs_.is_held("rxe0", "ibv_reg_mr")) << "none of these waited for it";
   verbs_.let_go("rxe0", "ibv_reg_mr");
@@ -235,7 +235,7 @@ TEST_F(RcFabricTest, ADeviceThatOpensSlowlyKeepsNoRegistrationWaiting) {
   verbs_.hold_next("rxe0", "ibv_open_device");
   verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
   ASSERT_TRUE(verbs_.wait_for_held("rxe0", "ibv_open_device"));
-  EXPECT_TRUE(of->renew());
+  EXPECT_TRUE(of->fence());
   const auto another = region();
   EXPECT_EQ(token(*another).error().code, ErrorCode::kUnreachable);
   EXPECT_TRUE(verbs_.is_held("rxe0", "ibv_open_device")) << "none of these waited for it";

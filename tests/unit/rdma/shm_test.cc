@@ -158,7 +158,7 @@ TEST_F(ShmTest, RefusesTheDirectionTheRegionWasNotOfferedFor) {
 TEST_F(ShmTest, KillsOldTokensWhenARegionIsRenewed) {
   const auto region = register_for(Access::kRemoteWrite);
   const std::string old_token = token_text(*region, 0, 4).value();
-  ASSERT_TRUE(region->renew());
+  ASSERT_TRUE(region->fence());
   EXPECT_TRUE(refuses_get(old_token));
   EXPECT_TRUE(
       service_->write_window(token_text(*region, 0, 4).value(), file_with("good").get(), 0, 4))
@@ -187,7 +187,7 @@ TEST_F(ShmTest, GivesNoTokensWhileTheServerIsAwayAndNewOnesWhenItIsBack) {
   service_.reset();
   EXPECT_TRUE(fakes::eventually([&] { return !fabric_->is_up(); }));
   EXPECT_EQ(token_text(*region, 0, 4).error().code, ErrorCode::kUnreachable);
-  EXPECT_TRUE(region->renew()) << "a server that hung up can write nothing: fenced already";
+  EXPECT_TRUE(region->fence()) << "a server that hung up can write nothing: fenced already";
 
   start_server();
   ASSERT_TRUE(fakes::eventually([&] { return fabric_->is_up(); }));

@@ -17,8 +17,8 @@ constexpr std::uint64_t kMiBytes = 1024ULL * 1024;
 
 class EndpointSetTest : public ::testing::Test {
  protected:
-  std::size_t ask(Outcome outcome = Outcome::kAnswered, EndpointSet::Wish wish = {}) {
-    const std::size_t chosen = set_.begin(0, wish);
+  std::size_t ask(Outcome outcome = Outcome::kAnswered, EndpointSet::Preference preference = {}) {
+    const std::size_t chosen = set_.begin(0, preference);
     set_.end(chosen, 0, outcome);
     return chosen;
   }
@@ -56,14 +56,14 @@ TEST_F(EndpointSetTest, CountsRequestsWithoutBytesToo) {
 }
 
 TEST_F(EndpointSetTest, NeverTakesWhatIsLeftOut) {
-  const std::size_t left_out[] = {0, 2};
-  const EndpointSet::Wish wish{.preferred = 0, .avoided = 1, .left_out = left_out};
-  EXPECT_EQ(ask(Outcome::kAnswered, wish), 1U) << "however much it is avoided";
-  EXPECT_FALSE(set_.has_other_alive(1, left_out));
-  EXPECT_TRUE(set_.has_other_alive(0, left_out));
+  const std::size_t excluded[] = {0, 2};
+  const EndpointSet::Preference preference{.preferred = 0, .avoided = 1, .excluded = excluded};
+  EXPECT_EQ(ask(Outcome::kAnswered, preference), 1U) << "however much it is avoided";
+  EXPECT_FALSE(set_.has_other_alive(1, excluded));
+  EXPECT_TRUE(set_.has_other_alive(0, excluded));
   kill(1);
-  EXPECT_FALSE(set_.has_other_alive(0, left_out));
-  EXPECT_EQ(ask(Outcome::kNothing, wish), 1U) << "and though it is dead";
+  EXPECT_FALSE(set_.has_other_alive(0, excluded));
+  EXPECT_EQ(ask(Outcome::kNothing, preference), 1U) << "and though it is dead";
 }
 
 TEST_F(EndpointSetTest, TakesTurnsWhereAllAreIdle) { EXPECT_EQ(chosen_in(3).size(), 3U); }

@@ -69,7 +69,7 @@ class RegionOnRails final : public rdma::MemoryRegion {
     }
     done(rdma::Token("token", [this, rail](TokenFate fate) { note(rail, fate); }, rail));
   }
-  [[nodiscard]] Result<void> renew() override { return {}; }
+  [[nodiscard]] Result<void> fence() override { return {}; }
 
   void set_rails(std::deque<std::string> rails) {
     const MutexLock lock(mutex_);

@@ -65,10 +65,10 @@ class HalfRegion final : public rdma::MemoryRegion {
              Done<rdma::Token> done) override {
     good_.token(offset, length, deadline, std::move(done));
   }
-  [[nodiscard]] rdma::MemoryRegion& towards(std::size_t endpoint) noexcept override {
+  [[nodiscard]] rdma::MemoryRegion& for_endpoint(std::size_t endpoint) noexcept override {
     return endpoint == 1 ? *none_ : static_cast<rdma::MemoryRegion&>(good_);
   }
-  [[nodiscard]] Result<void> renew() override { return good_.renew(); }
+  [[nodiscard]] Result<void> fence() override { return good_.fence(); }
 
  private:
   fakes::FakeRegion good_{kWindowBytes};
@@ -303,7 +303,7 @@ TEST_F(SeveralEndpointsTest, NeverUseMemoryAgainThatASlowOneMayStillWriteTo) {
     if (ended) continue;
     ++slow;
     EXPECT_TRUE(ended.error().late_write_possible);
-    EXPECT_TRUE(ended.error().was_given_up);
+    EXPECT_TRUE(ended.error().was_hedged);
     EXPECT_EQ(region_.last_fate(), rdma::TokenFate::kGivenUp);
   }
   EXPECT_EQ(slow, 1) << "it is the caller who reads again, elsewhere";

@@ -126,7 +126,7 @@ TEST_F(BufferPoolTest, TellsWhoWaitedTooLongThatThereIsNoMemory) {
 }
 
 TEST_F(BufferPoolTest, ReusesWhatMayStillBeReadOnlyAfterItsRegionWasRenewed) {
-  fabric_.hold_renewals(true);
+  fabric_.hold_fences(true);
   const auto first = take(1);
   const auto neighbour = take(1);
   first->buffer().let_rest();
@@ -140,10 +140,10 @@ TEST_F(BufferPoolTest, ReusesWhatMayStillBeReadOnlyAfterItsRegionWasRenewed) {
 
   neighbour->give_back();
   EXPECT_FALSE(waiting->has_come()) << "empty, but not yet renewed";
-  fabric_.hold_renewals(false);
+  fabric_.hold_fences(false);
   eventually([&] { return gauge("upload_quarantined_bytes") == 0; });
   eventually([&] { return waiting->has_come(); });
-  EXPECT_EQ(fabric_.renewals(), 1);
+  EXPECT_EQ(fabric_.fences(), 1);
 }
 
 // The control: what nobody can read any more is used again at once.
@@ -152,7 +152,7 @@ TEST_F(BufferPoolTest, ReusesAnOrdinaryBufferWithoutARenewal) {
   const auto second = take(4);
   first->give_back();
   EXPECT_TRUE(take(4)->has_come());
-  EXPECT_EQ(fabric_.renewals(), 0);
+  EXPECT_EQ(fabric_.fences(), 0);
 }
 
 TEST_F(BufferPoolTest, DoesNotRenewUnderTheTransfersOfNeighbours) {
@@ -160,10 +160,10 @@ TEST_F(BufferPoolTest, DoesNotRenewUnderTheTransfersOfNeighbours) {
   const auto neighbour = take(1);
   first->buffer().let_rest();
   first->give_back();
-  fabric_.let_renewals_fail(false);
-  EXPECT_EQ(fabric_.renewals(), 0) << "the neighbour's transfer would fail";
+  fabric_.let_fences_fail(false);
+  EXPECT_EQ(fabric_.fences(), 0) << "the neighbour's transfer would fail";
   neighbour->give_back();
-  eventually([&] { return fabric_.renewals() == 1; });
+  eventually([&] { return fabric_.fences() == 1; });
   eventually([&] { return gauge("upload_quarantined_bytes") == 0; });
 }
 

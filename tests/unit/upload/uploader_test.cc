@@ -325,7 +325,7 @@ TEST_F(UploaderTest, TellsWhoFinishesAfterACancelThatItWasNotStored) {
 }
 
 TEST_F(UploaderTest, LetsABufferRestThatTheServerMayStillRead) {
-  fabric_.let_renewals_fail(true);
+  fabric_.let_fences_fail(true);
   store_.fail_next(Operation::kUploadPart, 1, ErrorCode::kTimedOut, /*late_write_possible=*/true);
   append(text(2 * kPart));
   EXPECT_EQ(finish()->error(), "TimedOut");
@@ -341,7 +341,7 @@ TEST_F(UploaderTest, LetsNoBufferRestThatTheServerIsDoneWith) {
 }
 
 TEST_F(UploaderTest, DoesNotWriteOnIntoAPutThatMayStillBeRead) {
-  fabric_.let_renewals_fail(true);
+  fabric_.let_fences_fail(true);
   append("some");
   store_.fail_next(Operation::kPut, 1, ErrorCode::kTimedOut, /*late_write_possible=*/true);
   EXPECT_EQ(finish()->error(), "TimedOut");

@@ -27,9 +27,9 @@ TEST_F(InodeTableTest, TheRootIsThereAndStaysThroughForgets) {
 }
 
 TEST_F(InodeTableTest, TheLastForgetErasesAndNoneBefore) {
-  const Ino ino = table_.remember(file("a"), kNow);
-  EXPECT_EQ(table_.remember(file("a"), kNow), ino);
-  EXPECT_EQ(table_.remember(file("a"), kNow), ino);
+  const Ino ino = table_.add_lookup(file("a"), kNow);
+  EXPECT_EQ(table_.add_lookup(file("a"), kNow), ino);
+  EXPECT_EQ(table_.add_lookup(file("a"), kNow), ino);
   EXPECT_EQ(inodes_.value(), 2);
   table_.forget(ino, 2);
   EXPECT_TRUE(table_.find(ino));
@@ -41,37 +41,37 @@ TEST_F(InodeTableTest, TheLastForgetErasesAndNoneBefore) {
 }
 
 TEST_F(InodeTableTest, AnInodeIsOpenedFirstOnceAsLongAsTheKernelKnowsIt) {
-  const Ino ino = table_.remember(file("a"), kNow);
+  const Ino ino = table_.add_lookup(file("a"), kNow);
   EXPECT_TRUE(table_.mark_opened(ino));
   EXPECT_FALSE(table_.mark_opened(ino));
-  EXPECT_EQ(table_.remember(file("a"), kNow), ino);
+  EXPECT_EQ(table_.add_lookup(file("a"), kNow), ino);
   EXPECT_FALSE(table_.mark_opened(ino)) << "looked up again, not forgotten";
   table_.forget(ino, 2);
   EXPECT_FALSE(table_.mark_opened(ino)) << "unknown";
-  EXPECT_EQ(table_.remember(file("a"), kNow), ino);
+  EXPECT_EQ(table_.add_lookup(file("a"), kNow), ino);
   EXPECT_TRUE(table_.mark_opened(ino));
 }
 
 TEST_F(InodeTableTest, KindKeyAndVersionEachMakeAnotherNumber) {
-  const Ino ino = table_.remember(file("a", "\"1\""), kNow);
-  EXPECT_NE(table_.remember(file("a", "\"2\""), kNow), ino);
-  EXPECT_NE(table_.remember(file("b", "\"1\""), kNow), ino);
-  EXPECT_NE(table_.remember(Node::directory("a"), kNow), ino);
+  const Ino ino = table_.add_lookup(file("a", "\"1\""), kNow);
+  EXPECT_NE(table_.add_lookup(file("a", "\"2\""), kNow), ino);
+  EXPECT_NE(table_.add_lookup(file("b", "\"1\""), kNow), ino);
+  EXPECT_NE(table_.add_lookup(Node::directory("a"), kNow), ino);
   EXPECT_EQ(table_.find(ino)->node.object.etag, "\"1\"");
 }
 
 TEST_F(InodeTableTest, TheNumberToldBeforeIsTheNumberGiven) {
   const Ino told = table_.number_of(file("a"));
   EXPECT_FALSE(table_.find(told)) << "telling a number is not giving it";
-  EXPECT_EQ(table_.remember(file("a"), kNow), told);
+  EXPECT_EQ(table_.add_lookup(file("a"), kNow), told);
 }
 
 TEST(InodeTable, NodesThatHashAlikeGetDifferentNumbersAndNeverZeroOrTheRoots) {
   metrics::Gauge inodes;
   InodeTable table("", inodes, [](const Node&) noexcept { return ~Ino{0}; });
-  const Ino a = table.remember(file("a"), kNow);
-  const Ino b = table.remember(file("b"), kNow);
-  const Ino c = table.remember(file("c"), kNow);
+  const Ino a = table.add_lookup(file("a"), kNow);
+  const Ino b = table.add_lookup(file("b"), kNow);
+  const Ino c = table.add_lookup(file("c"), kNow);
   EXPECT_EQ(a, ~Ino{0});
   EXPECT_EQ(b, 2U) << "0 and 1 are skipped where the numbers wrap";
   EXPECT_EQ(c, 3U);
@@ -80,12 +80,12 @@ TEST(InodeTable, NodesThatHashAlikeGetDifferentNumbersAndNeverZeroOrTheRoots) {
 }
 
 TEST_F(InodeTableTest, NewerNewsReplaceOlderAndNotTheOtherWayRound) {
-  const Ino ino = table_.remember(file("a"), kNow);
-  table_.remember(file("a"), kNow - std::chrono::seconds(1));
+  const Ino ino = table_.add_lookup(file("a"), kNow);
+  table_.add_lookup(file("a"), kNow - std::chrono::seconds(1));
   EXPECT_EQ(table_.find(ino)->seen_at, kNow);
   table_.confirm(ino, kNow + std::chrono::seconds(1));
   EXPECT_EQ(table_.find(ino)->seen_at, kNow + std::chrono::seconds(1));
-  table_.distrust(ino);
+  table_.invalidate(ino);
   EXPECT_EQ(table_.find(ino)->seen_at, SeenAt::min());
 }
 

@@ -63,7 +63,7 @@ class KeysCheck final : public Check {
     std::vector<TokenWindow> seen;
     for (std::size_t fence = 0; fence <= kFences; ++fence) {
       if (fence > 0) {
-        if (auto renewed = window.region->renew(); !renewed) {
+        if (auto renewed = window.region->fence(); !renewed) {
           return {Level::kFail, "the fence fails: " + renewed.error().detail, {}};
         }
       }
@@ -181,7 +181,7 @@ class LateWriteCheck final : public Check {
     if (got || !got.error().late_write_possible) {
       return {Level::kSkipped, "not tested: the server wrote at once", {}};
     }
-    if (auto renewed = window.region->renew(); !renewed) {
+    if (auto renewed = window.region->fence(); !renewed) {
       return {Level::kFail, "the fence fails: " + renewed.error().detail, {}};
     }
     constexpr std::byte kOurs{0x5A};

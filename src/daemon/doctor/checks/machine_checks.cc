@@ -44,7 +44,7 @@ class RingCheck final : public Check {
  public:
   std::string_view name() const override { return "FUSE over io_uring"; }
   Finding run(Context& context) override {
-    const fuse::RingHindrance hindrance = context.machine->ring_hindrance();
+    const fuse::UringBlocker hindrance = context.machine->ring_hindrance();
     if (hindrance.reason.empty()) {
       return {Level::kPass, "can be had with mount.transport = \"uring\"", {}};
     }

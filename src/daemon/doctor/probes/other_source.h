@@ -36,7 +36,7 @@ class OtherSourceRegion final : public rdma::MemoryRegion {
               std::move(source)));
         });
   }
-  [[nodiscard]] Result<void> renew() override { return real_.renew(); }
+  [[nodiscard]] Result<void> fence() override { return real_.fence(); }
 
  private:
   rdma::MemoryRegion& real_;

@@ -535,7 +535,7 @@ class LateWrite : public BlockCacheTest {
 
 TEST_F(LateWrite, TouchesNothingThatAReaderSees) {
   start(/*slabs=*/2);
-  fabric_.let_renewals_fail(true);  // the fence is not up yet: the write may come at any time
+  fabric_.let_fences_fail(true);  // the fence is not up yet: the write may come at any time
   const std::string bytes = pattern(100'000);
   const auto reader = put_and_open("k", bytes);
   const rdma::Window window = read_with_lost_answer(*reader, bytes.substr(0, 100));
@@ -559,15 +559,15 @@ TEST_F(LateWrite, WouldShowInMemoryThatIsInUse) {
 
 TEST_F(LateWrite, WithholdsTheSlabUntilItsRegionIsRenewed) {
   start(/*slabs=*/2);
-  fabric_.let_renewals_fail(true);
+  fabric_.let_fences_fail(true);
   const auto reader = put_and_open("k", pattern(1000));
   std::ignore = read_with_lost_answer(*reader, pattern(1000).substr(0, 100));
   EXPECT_EQ(gauge("cache_slabs", R"(state="quarantined")"), 1);
   EXPECT_EQ(gauge("cache_slabs", R"(state="free")"), 0);
 
-  fabric_.let_renewals_fail(false);
+  fabric_.let_fences_fail(false);
   EXPECT_TRUE(eventually([&] { return gauge("cache_slabs", R"(state="quarantined")") == 0; }));
-  EXPECT_EQ(fabric_.renewals(), 1);
+  EXPECT_EQ(fabric_.fences(), 1);
   EXPECT_EQ(gauge("cache_slabs", R"(state="free")"), 1);
   expect_all_let_go();
 }

@@ -10,7 +10,7 @@ namespace s3rdmafs::cache {
 namespace {
 
 TEST(BlockPool, CutsASlabIntoBlocksOfOneClass) {
-  SlabUsers users(1);
+  SlabUsage users(1);
   BlockPool pool(users);
   const auto first = pool.take(BlockClass::k4MiB);
   const auto second = pool.take(BlockClass::k4MiB);
@@ -21,14 +21,14 @@ TEST(BlockPool, CutsASlabIntoBlocksOfOneClass) {
 }
 
 TEST(BlockPool, KeepsClassesInSlabsOfTheirOwn) {
-  SlabUsers users(2);
+  SlabUsage users(2);
   BlockPool pool(users);
   EXPECT_NE(pool.take(BlockClass::k64KiB)->slab, pool.take(BlockClass::k4MiB)->slab);
   EXPECT_FALSE(pool.take(BlockClass::k512KiB)) << "both slabs belong to other classes";
 }
 
 TEST(BlockPool, NamesTheLeastRecentlyUsedSlabWithoutUsersAsVictim) {
-  SlabUsers users(2);
+  SlabUsage users(2);
   BlockPool pool(users);
   const auto old_slab = pool.take(BlockClass::k64KiB)->slab;
   const auto new_slab = pool.take(BlockClass::k4MiB)->slab;
@@ -40,7 +40,7 @@ TEST(BlockPool, NamesTheLeastRecentlyUsedSlabWithoutUsersAsVictim) {
 }
 
 TEST(BlockPool, GivesReleasedSlabsToAnyClass) {
-  SlabUsers users(1);
+  SlabUsage users(1);
   BlockPool pool(users);
   const auto place = pool.take(BlockClass::k64KiB);
   ASSERT_FALSE(pool.take(BlockClass::k4MiB)) << "control: without release there is no room";
@@ -49,7 +49,7 @@ TEST(BlockPool, GivesReleasedSlabsToAnyClass) {
 }
 
 TEST(BlockPool, LetsAQuarantinedSlabRestUntilItsRelease) {
-  SlabUsers users(1);
+  SlabUsage users(1);
   BlockPool pool(users);
   const auto place = pool.take(BlockClass::k64KiB);
   pool.quarantine(place->slab);
@@ -62,38 +62,38 @@ TEST(BlockPool, LetsAQuarantinedSlabRestUntilItsRelease) {
 }
 
 TEST(BlockPool, FreesARetiredSlabOnceItsLastUserIsGone) {
-  SlabUsers users(1);
+  SlabUsage users(1);
   BlockPool pool(users);
   const auto slab = pool.take(BlockClass::k64KiB)->slab;
   users.add(slab);  // a hit, between the choice of the victim and the end of its blocks
   pool.retire(slab);
   EXPECT_FALSE(pool.take(BlockClass::k64KiB));
   EXPECT_FALSE(pool.victim()) << "it is chosen already";
-  EXPECT_EQ(pool.attend(slab), BlockPool::Withdrawn::kNotYet);
+  EXPECT_EQ(pool.attend(slab), BlockPool::Reclaim::kNotYet);
   EXPECT_TRUE(users.remove(slab)) << "who is last is told to see to it";
-  EXPECT_EQ(pool.attend(slab), BlockPool::Withdrawn::kFree);
-  EXPECT_EQ(pool.attend(slab), BlockPool::Withdrawn::kNotYet) << "once";
+  EXPECT_EQ(pool.attend(slab), BlockPool::Reclaim::kFree);
+  EXPECT_EQ(pool.attend(slab), BlockPool::Reclaim::kNotYet) << "once";
   EXPECT_TRUE(pool.take(BlockClass::k64KiB));
 }
 
 TEST(BlockPool, HasAQuarantinedSlabRenewedOnceAndWithoutUsers) {
-  SlabUsers users(1);
+  SlabUsage users(1);
   BlockPool pool(users);
   const auto slab = pool.take(BlockClass::k64KiB)->slab;
   users.add(slab);
   EXPECT_FALSE(pool.is_quarantined(slab));
   pool.quarantine(slab);
-  EXPECT_EQ(pool.attend(slab), BlockPool::Withdrawn::kNotYet);
+  EXPECT_EQ(pool.attend(slab), BlockPool::Reclaim::kNotYet);
   EXPECT_TRUE(users.remove(slab));
-  EXPECT_EQ(pool.attend(slab), BlockPool::Withdrawn::kToRenew);
-  EXPECT_EQ(pool.attend(slab), BlockPool::Withdrawn::kNotYet) << "another who came late";
+  EXPECT_EQ(pool.attend(slab), BlockPool::Reclaim::kToRenew);
+  EXPECT_EQ(pool.attend(slab), BlockPool::Reclaim::kNotYet) << "another who came late";
   EXPECT_TRUE(pool.is_quarantined(slab));
   pool.release(slab);
   EXPECT_EQ(pool.quarantined_count(), 0U);
 }
 
 TEST(BlockPool, EvictsWhatHasPassedWhereItIsMoreThanHalfTheLatestToComeButThatHalf) {
-  SlabUsers users(4);
+  SlabUsage users(4);
   BlockPool pool(users);
   std::vector<std::uint32_t> slabs;
   for (int i = 0; i < 4; ++i) slabs.push_back(pool.take(BlockClass::k8MiB)->slab);
@@ -113,7 +113,7 @@ TEST(BlockPool, EvictsWhatHasPassedWhereItIsMoreThanHalfTheLatestToComeButThatHa
 }
 
 TEST(BlockPool, EvictsWhatNobodyCameBackForInLongBeforeWhatHasPassed) {
-  SlabUsers users(4);
+  SlabUsage users(4);
   BlockPool pool(users);
   std::vector<std::uint32_t> slabs;
   for (int i = 0; i < 4; ++i) slabs.push_back(pool.take(BlockClass::k8MiB)->slab);
@@ -148,7 +148,7 @@ class BlockPoolKeepTest : public ::testing::Test {
     for (std::size_t i = 0; i < slabs; ++i) take_slab();
   }
 
-  SlabUsers users_{8};
+  SlabUsage users_{8};
   BlockPool pool_{users_};
 };
 
@@ -182,7 +182,7 @@ TEST_F(BlockPoolKeepTest, KeepsThreeQuartersAtMostAndTheLatestOfThem) {
 }
 
 TEST_F(BlockPoolKeepTest, GivesAwayEvenWhatItKeepsRatherThanNothing) {
-  SlabUsers users(1);
+  SlabUsage users(1);
   BlockPool small(users);
   const auto place = small.take(BlockClass::k4MiB);
   small.keep(place->slab);

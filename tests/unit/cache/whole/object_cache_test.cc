@@ -231,14 +231,14 @@ TEST_F(ObjectCacheTest, AFetchThatFailsFailsAllWhoWaitAndLeavesTheFileToOthers) 
 TEST_F(ObjectCacheTest, AfterAPossibleLateWriteTheFileRestsUntilItsRegionIsRenewed) {
   start(1);
   const auto version = put("a");
-  fabric_.let_renewals_fail(true);
+  fabric_.let_fences_fail(true);
   store_.fail_next(FakeObjectStore::Operation::kGet, 1, ErrorCode::kTimedOut, true);
   ASSERT_FALSE(open(version));
   EXPECT_FALSE(open(version)) << "there is no other file in the budget";
   EXPECT_EQ(declined("no_room"), 1U);
-  fabric_.let_renewals_fail(false);
+  fabric_.let_fences_fail(false);
   EXPECT_TRUE(eventually([&] { return open(version).has_value(); }));
-  EXPECT_EQ(fabric_.renewals(), 1);
+  EXPECT_EQ(fabric_.fences(), 1);
 }
 
 TEST_F(ObjectCacheTest, WhereNoFileCanBeMadeTheBudgetIsAsItWas) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cache/object_fetch.h"
+#include "cache/whole/object_fetch.h"
 
 #include <optional>
 #include <string>
@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
-#include "fakes/fake_object_store.h"
-#include "fakes/fake_region.h"
+#include "fakes/rdma/fake_region.h"
+#include "fakes/s3/fake_object_store.h"
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::cache {
@@ -21,7 +21,8 @@ constexpr std::size_t kFetchedBytes = 50 * kMiB + 3;  // seven parts, the last o
 class ObjectFetchTest : public testing::Test {
  protected:
   ObjectFetchTest() : bytes_(kFetchedBytes, '\0') {
-    for (std::size_t i = 0; i < kFetchedBytes; i += 4096) bytes_[i] = static_cast<char>(i / 4096 % 251 + 1);
+    for (std::size_t i = 0; i < kFetchedBytes; i += 4096)
+      bytes_[i] = static_cast<char>(i / 4096 % 251 + 1);
     version_ = {.key = "k", .etag = store_.put("k", bytes_), .size_bytes = kFetchedBytes};
   }
   void fetch() {

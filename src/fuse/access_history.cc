@@ -9,7 +9,7 @@
 //
 // Nothing is learned while a version is open through the page cache: what the kernel asks for then
 // is its own read-ahead, whoever reads.
-#include "fuse/read_habits.h"
+#include "fuse/access_history.h"
 
 namespace s3rdmafs::fuse {
 namespace {
@@ -22,9 +22,9 @@ void halve(std::atomic<std::uint64_t>& count) {
 
 }  // namespace
 
-ReadHabits::ReadHabits() : versions_(new Version[kVersionsMax]) {}
+AccessHistory::AccessHistory() : versions_(new Version[kVersionsMax]) {}
 
-bool ReadHabits::wants_page_cache(vfs::Ino ino) {
+bool AccessHistory::wants_page_cache(vfs::Ino ino) {
   Version& version = version_of(ino);
   if (version.ino.load(kUnordered) != ino) {
     version.openings_left.store(0, kUnordered);
@@ -49,7 +49,7 @@ bool ReadHabits::wants_page_cache(vfs::Ino ino) {
   return is_small;
 }
 
-void ReadHabits::on_read(vfs::Ino ino, Read read) noexcept {
+void AccessHistory::on_read(vfs::Ino ino, Read read) noexcept {
   Version& version = version_of(ino);
   if (version.ino.load(kUnordered) != ino || version.openings_left.load(kUnordered) > 0) return;
   const bool is_small = read.fills_page_cache || read.bytes <= kSmallReadBytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fuse/read_modes.h"
+#include "fuse/io_mode_policy.h"
 
 #include <gtest/gtest.h>
 
@@ -7,43 +7,43 @@ namespace s3rdmafs::fuse {
 namespace {
 
 constexpr vfs::Ino kIno = 42;
-constexpr std::uint64_t kLarge = ReadModes::kLargeFileBytes;
+constexpr std::uint64_t kLarge = IoModePolicy::kLargeFileBytes;
 
-TEST(ReadModes, LargeFilesAreDirectAndSmallOnesCached) {
-  ReadModes modes({});
+TEST(IoModePolicy, LargeFilesAreDirectAndSmallOnesCached) {
+  IoModePolicy modes({});
   EXPECT_EQ(modes.choose(kIno, "a", kLarge, true), OpenMode::kDirect);
   EXPECT_EQ(modes.choose(kIno, "a", kLarge - 1, true), OpenMode::kCached);
 }
 
-TEST(ReadModes, WhereDirectFilesCannotBeMappedAllAreCached) {
-  ReadModes modes({});
+TEST(IoModePolicy, WhereDirectFilesCannotBeMappedAllAreCached) {
+  IoModePolicy modes({});
   EXPECT_EQ(modes.choose(kIno, "a", kLarge, false), OpenMode::kCached);
 }
 
-TEST(ReadModes, TheHabitsOfReadersDecideForLargeFiles) {
-  ReadModes modes({});
+TEST(IoModePolicy, TheHabitsOfReadersDecideForLargeFiles) {
+  IoModePolicy modes({});
   EXPECT_EQ(modes.choose(kIno, "a", kLarge, true), OpenMode::kDirect);
   modes.on_read(kIno, {.bytes = kMiB, .fills_page_cache = true});
   EXPECT_EQ(modes.choose(kIno, "a", kLarge, true), OpenMode::kCached);
 }
 
-TEST(ReadModes, AModeOfTheMountFileIsForAllFilesWhateverTheirReadersDo) {
-  ReadModes buffered({.mode = config::ReadMode::kBuffered});
+TEST(IoModePolicy, AModeOfTheMountFileIsForAllFilesWhateverTheirReadersDo) {
+  IoModePolicy buffered({.mode = config::ReadMode::kBuffered});
   EXPECT_EQ(buffered.choose(kIno, "a", kLarge, true), OpenMode::kCached);
 
-  ReadModes direct({.mode = config::ReadMode::kDirect});
+  IoModePolicy direct({.mode = config::ReadMode::kDirect});
   EXPECT_EQ(direct.choose(kIno, "a", 1, false), OpenMode::kDirect);
   direct.on_read(kIno, {.bytes = kMiB, .fills_page_cache = true});
   EXPECT_EQ(direct.choose(kIno, "a", kLarge, true), OpenMode::kDirect);
 }
 
-TEST(ReadModes, PatternsOfTheMountFileComeBeforeItsMode) {
+TEST(IoModePolicy, PatternsOfTheMountFileComeBeforeItsMode) {
   const config::MountConfig::Read rules{.buffered = "*.map", .direct = "*.bulk,*.map"};
   for (const auto mode :
        {config::ReadMode::kAuto, config::ReadMode::kDirect, config::ReadMode::kBuffered}) {
     config::MountConfig::Read with_mode = rules;
     with_mode.mode = mode;
-    ReadModes modes(with_mode);
+    IoModePolicy modes(with_mode);
     EXPECT_EQ(modes.choose(kIno, "x/a.map", kLarge, true), OpenMode::kCached);
     EXPECT_EQ(modes.choose(kIno, "x/a.bulk", 1, true), OpenMode::kDirect);
   }

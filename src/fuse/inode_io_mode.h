@@ -29,7 +29,7 @@ enum class OpenMode {
 /// that what is unused here is unused there. Hence the page cache can be filled for the first
 /// handle: nobody reads the inode, so none of its pages is locked until we answer, which storing
 /// into them would wait for; and no second handle is given out before that is done.
-class OpenModes {
+class InodeIoModes {
  public:
   struct Answer {
     OpenMode mode = OpenMode::kCached;
@@ -40,7 +40,7 @@ class OpenModes {
   /// Stores into the kernel's page cache what is at hand of the file.
   using FillPageCache = std::function<void()>;
 
-  explicit OpenModes(metrics::Registry& metrics);
+  explicit InodeIoModes(metrics::Registry& metrics);
 
   /// Whether an open of it now can be passed through.
   [[nodiscard]] bool may_pass_through(vfs::Ino ino) const;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "s3/http/http_lane.h"
+#include "s3/http/http_reactor.h"
 
 #include <algorithm>
 
 namespace s3rdmafs::s3 {
 
-HttpLane::HttpLane(const TransferOptions& options, const Clock& clock, unsigned connections_max,
-                   unsigned servers, unsigned number)
+HttpReactor::HttpReactor(const TransferOptions& options, const Clock& clock,
+                         unsigned connections_max, unsigned servers, unsigned number)
     : options_(options),
       clock_(clock),
       connections_max_(connections_max),
@@ -18,7 +18,7 @@ HttpLane::HttpLane(const TransferOptions& options, const Clock& clock, unsigned 
           {.on_transfer_done = [this](CURL* easy, CURLcode code) { on_transfer_done(easy, code); },
            .on_stop = [this] { end_all(); }}) {}
 
-void HttpLane::submit(HttpRequest request, HttpDone done) {
+void HttpReactor::submit(HttpRequest request, HttpDone done) {
   if (loop_.is_stopping()) {
     return end(
         std::move(done),
@@ -31,28 +31,28 @@ void HttpLane::submit(HttpRequest request, HttpDone done) {
   at->deadline_timer = loop_.call_at(deadline, [this, at] { on_deadline_in_line(at); });
 }
 
-void HttpLane::start(HttpRequest request, HttpDone done) {
+void HttpReactor::start(HttpRequest request, HttpDone done) {
   if (idle_.empty()) {
-    transfers_.push_back(std::make_unique<Transfer>(options_));
+    transfers_.push_back(std::make_unique<CurlTransfer>(options_));
     idle_.push_back(transfers_.back().get());
   }
-  Transfer* transfer = idle_.back();
+  CurlTransfer* transfer = idle_.back();
   idle_.pop_back();
   active_.insert(transfer);
   keep_connections_from(request.source_address);
   const auto now = clock_.now();
   transfer->begin(std::move(request), std::move(done), now);
-  if (const auto patience = transfer->patience(); patience > patience.zero()) {
-    transfer->patience_timer =
-        loop_.call_at(now + std::chrono::ceil<std::chrono::steady_clock::duration>(patience),
-                      [this, transfer] { on_patience_over(*transfer); });
+  if (const auto hedge_after = transfer->hedge_after(); hedge_after > hedge_after.zero()) {
+    transfer->hedge_timer =
+        loop_.call_at(now + std::chrono::ceil<std::chrono::steady_clock::duration>(hedge_after),
+                      [this, transfer] { on_hedge_due(*transfer); });
   }
   curl_multi_add_handle(loop_.multi(), transfer->easy());
 }
 
 // A connection serves one source address only. With room for all requests from each, a mount of
 // several rails does not close one's connection to open another's, request by request.
-void HttpLane::keep_connections_from(const std::string& source_address) {
+void HttpReactor::keep_connections_from(const std::string& source_address) {
   if (source_address.empty() ||
       std::ranges::find(source_addresses_, source_address) != source_addresses_.end())
     return;
@@ -62,7 +62,7 @@ void HttpLane::keep_connections_from(const std::string& source_address) {
   curl_multi_setopt(loop_.multi(), CURLMOPT_MAXCONNECTS, static_cast<long>(kept));
 }
 
-void HttpLane::start_next_waiting() {
+void HttpReactor::start_next_waiting() {
   if (waiting_.empty() || loop_.is_stopping()) return;
   Waiting next = std::move(waiting_.front());
   waiting_.pop_front();
@@ -70,8 +70,8 @@ void HttpLane::start_next_waiting() {
   start(std::move(next.request), std::move(next.done));
 }
 
-void HttpLane::on_transfer_done(CURL* easy, CURLcode code) {
-  Transfer& transfer = Transfer::of(easy);
+void HttpReactor::on_transfer_done(CURL* easy, CURLcode code) {
+  CurlTransfer& transfer = CurlTransfer::of(easy);
   curl_multi_remove_handle(loop_.multi(), easy);
   HttpOutcome outcome = transfer.outcome(code, clock_.now());
   HttpDone done = take_out(transfer);
@@ -80,9 +80,9 @@ void HttpLane::on_transfer_done(CURL* easy, CURLcode code) {
 }
 
 // Also called early, when the loop stops: on_stop then ends the transfer.
-void HttpLane::on_patience_over(Transfer& transfer) {
-  transfer.patience_timer.reset();
-  if (loop_.is_stopping() || !transfer.may_give_up()) return;
+void HttpReactor::on_hedge_due(CurlTransfer& transfer) {
+  transfer.hedge_timer.reset();
+  if (loop_.is_stopping() || !transfer.may_hedge()) return;
   curl_multi_remove_handle(loop_.multi(), transfer.easy());
   HttpOutcome outcome = transfer.given_up();
   HttpDone done = take_out(transfer);
@@ -90,15 +90,15 @@ void HttpLane::on_patience_over(Transfer& transfer) {
   end(std::move(done), std::move(outcome));
 }
 
-HttpDone HttpLane::take_out(Transfer& transfer) {
-  if (transfer.patience_timer) loop_.cancel(*transfer.patience_timer);
-  transfer.patience_timer.reset();
+HttpDone HttpReactor::take_out(CurlTransfer& transfer) {
+  if (transfer.hedge_timer) loop_.cancel(*transfer.hedge_timer);
+  transfer.hedge_timer.reset();
   active_.erase(&transfer);
   idle_.push_back(&transfer);
   return transfer.finish();
 }
 
-void HttpLane::on_deadline_in_line(WaitingList::iterator at) {
+void HttpReactor::on_deadline_in_line(WaitingList::iterator at) {
   // Also called early, when the loop stops.
   const Error error =
       loop_.is_stopping()
@@ -111,15 +111,15 @@ void HttpLane::on_deadline_in_line(WaitingList::iterator at) {
   end(std::move(done), std::unexpected(HttpFailure{.error = error}));
 }
 
-void HttpLane::end(HttpDone done, HttpOutcome outcome) {
+void HttpReactor::end(HttpDone done, HttpOutcome outcome) {
   load_.fetch_sub(1);
   done(std::move(outcome));
 }
 
-void HttpLane::end_all() {
+void HttpReactor::end_all() {
   // Those in line end by their timers, which the loop runs before it calls this.
   while (!active_.empty()) {
-    Transfer* transfer = *active_.begin();
+    CurlTransfer* transfer = *active_.begin();
     curl_multi_remove_handle(loop_.multi(), transfer->easy());
     HttpOutcome outcome = transfer->cancelled();
     end(take_out(*transfer), std::move(outcome));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fuse/open_modes.h"
+#include "fuse/inode_io_mode.h"
 
 #include <utility>
 
@@ -17,14 +17,14 @@ metrics::Counter& declined(metrics::Registry& metrics, std::string_view labels) 
 
 }  // namespace
 
-OpenModes::OpenModes(metrics::Registry& metrics)
+InodeIoModes::InodeIoModes(metrics::Registry& metrics)
     : direct_(opens(metrics, R"(mode="direct")")),
       cached_(opens(metrics, R"(mode="cached")")),
       passthrough_(opens(metrics, R"(mode="passthrough")")),
       other_mode_(declined(metrics, R"(reason="other_mode")")),
       refused_(declined(metrics, R"(reason="kernel_refused")")) {}
 
-bool OpenModes::may_pass_through(vfs::Ino ino) const {
+bool InodeIoModes::may_pass_through(vfs::Ino ino) const {
   const Stripe& stripe = stripe_of(ino);
   const MutexLock lock(stripe.mutex);
   const auto found = stripe.inodes.find(ino);
@@ -33,9 +33,10 @@ bool OpenModes::may_pass_through(vfs::Ino ino) const {
   return may;
 }
 
-OpenModes::Answer OpenModes::open(vfs::Ino ino, const std::function<OpenMode()>& otherwise,
-                                  std::shared_ptr<const cache::ResidentObject> whole,
-                                  const MakeBacking& make_backing, const FillPageCache& fill) {
+InodeIoModes::Answer InodeIoModes::open(vfs::Ino ino, const std::function<OpenMode()>& otherwise,
+                                        std::shared_ptr<const cache::ResidentObject> whole,
+                                        const MakeBacking& make_backing,
+                                        const FillPageCache& fill) {
   std::shared_ptr<const cache::ResidentObject> unused;  // goes after the lock
   Stripe& stripe = stripe_of(ino);
   const MutexLock lock(stripe.mutex);
@@ -71,7 +72,7 @@ OpenModes::Answer OpenModes::open(vfs::Ino ino, const std::function<OpenMode()>&
   return {.mode = inode.mode, .backing_id = inode.backing_id};
 }
 
-int OpenModes::release(vfs::Ino ino) {
+int InodeIoModes::release(vfs::Ino ino) {
   Inode last;  // its object goes after the lock
   Stripe& stripe = stripe_of(ino);
   const MutexLock lock(stripe.mutex);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fuse/read_habits.h"
+#include "fuse/access_history.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ class ReadHabitsTest : public testing::Test {
   }
   bool next_is_cached(vfs::Ino ino = kIno) { return habits_.wants_page_cache(ino); }
 
-  ReadHabits habits_;
+  AccessHistory habits_;
 };
 
 TEST_F(ReadHabitsTest, AVersionNeverSeenIsReadDirectly) { EXPECT_FALSE(next_is_cached()); }
@@ -41,14 +41,14 @@ TEST_F(ReadHabitsTest, WhoMapsTheFileGetsThePageCacheHoweverMuchTheKernelReadsAt
 }
 
 TEST_F(ReadHabitsTest, AReadJustAboveSmallIsLarge) {
-  read_by(ReadHabits::kSmallReadBytes + 1, kMiB);
+  read_by(AccessHistory::kSmallReadBytes + 1, kMiB);
   EXPECT_FALSE(next_is_cached());
-  read_by(ReadHabits::kSmallReadBytes, 4 * kMiB);
+  read_by(AccessHistory::kSmallReadBytes, 4 * kMiB);
   EXPECT_TRUE(next_is_cached()) << "the control";
 }
 
 TEST_F(ReadHabitsTest, AHeaderLookedAtTellsNothing) {
-  read_by(4 * kKiB, ReadHabits::kEvidenceBytes - 4 * kKiB);
+  read_by(4 * kKiB, AccessHistory::kEvidenceBytes - 4 * kKiB);
   EXPECT_FALSE(next_is_cached());
 }
 
@@ -72,7 +72,7 @@ TEST_F(ReadHabitsTest, WhatTheKernelAsksForACachedVersionTeachesNothing) {
 
 TEST_F(ReadHabitsTest, AHabitIsLearnedAnewAfterSomeOpenings) {
   read_by(4 * kKiB, kMiB);
-  for (unsigned opening = 0; opening < ReadHabits::kOpeningsTrusted; ++opening) {
+  for (unsigned opening = 0; opening < AccessHistory::kOpeningsTrusted; ++opening) {
     EXPECT_TRUE(next_is_cached()) << opening;
   }
   EXPECT_FALSE(read_by(kMiB, 64 * kMiB));
@@ -81,7 +81,7 @@ TEST_F(ReadHabitsTest, AHabitIsLearnedAnewAfterSomeOpenings) {
 
 TEST_F(ReadHabitsTest, AReaderThatDidNotChangeIsDirectForOneOpeningOnly) {
   read_by(4 * kKiB, kMiB);
-  for (unsigned opening = 0; opening < ReadHabits::kOpeningsTrusted; ++opening) {
+  for (unsigned opening = 0; opening < AccessHistory::kOpeningsTrusted; ++opening) {
     read_by(4 * kKiB, kMiB);
   }
   EXPECT_FALSE(read_by(4 * kKiB, kMiB));
@@ -96,13 +96,14 @@ TEST_F(ReadHabitsTest, VersionsHaveHabitsOfTheirOwn) {
 
 TEST_F(ReadHabitsTest, AVersionWhoseOpeningWasNotAskedAboutTakesNoPlace) {
   read_by(4 * kKiB, kMiB);
-  habits_.on_read(kIno + ReadHabits::kVersionsMax, {.bytes = 64 * kMiB, .fills_page_cache = false});
+  habits_.on_read(kIno + AccessHistory::kVersionsMax,
+                  {.bytes = 64 * kMiB, .fills_page_cache = false});
   EXPECT_TRUE(next_is_cached());
 }
 
 TEST_F(ReadHabitsTest, WhoTakesThePlaceOfAnotherBeginsWithoutItsHabits) {
   read_by(4 * kKiB, kMiB);
-  EXPECT_FALSE(next_is_cached(kIno + ReadHabits::kVersionsMax));
+  EXPECT_FALSE(next_is_cached(kIno + AccessHistory::kVersionsMax));
   EXPECT_FALSE(next_is_cached()) << "it was forgotten";
 }
 

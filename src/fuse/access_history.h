@@ -14,7 +14,7 @@ namespace s3rdmafs::fuse {
 /// How each version of a large file was read when it was last open, so that the next open can be
 /// answered in the way that suits its readers. A guess: wrong, it costs time, never bytes.
 /// Thread-safe; on_read() takes no lock.
-class ReadHabits {
+class AccessHistory {
  public:
   /// What one request of the kernel tells of who reads.
   struct Read {
@@ -34,7 +34,7 @@ class ReadHabits {
   /// Versions remembered at once; 128 KiB in all.
   static constexpr std::size_t kVersionsMax = 4096;
 
-  ReadHabits();
+  AccessHistory();
 
   /// The version is about to be opened by its first handle: whether through the page cache.
   [[nodiscard]] bool wants_page_cache(vfs::Ino ino);

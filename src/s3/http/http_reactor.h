@@ -7,20 +7,20 @@
 #include <unordered_set>
 #include <vector>
 
+#include "s3/http/curl_transfer.h"
 #include "s3/http/event_loop.h"
 #include "s3/http/http_message.h"
-#include "s3/http/transfer.h"
 
 namespace s3rdmafs::s3 {
 
 /// One event loop with its share of the connections. What finds none free waits in line, its
 /// deadline running.
-class HttpLane {
+class HttpReactor {
  public:
   /// Borrows options and clock. `servers` is how many the requests go to; `number` names the
   /// thread.
-  HttpLane(const TransferOptions& options, const Clock& clock, unsigned connections_max,
-           unsigned servers, unsigned number);
+  HttpReactor(const TransferOptions& options, const Clock& clock, unsigned connections_max,
+              unsigned servers, unsigned number);
 
   /// On the loop's thread; or on any once it is stopping, when the request fails at once.
   void submit(HttpRequest request, HttpDone done);
@@ -42,8 +42,8 @@ class HttpLane {
   void keep_connections_from(const std::string& source_address);
   void start_next_waiting();
   void on_transfer_done(CURL* easy, CURLcode code);
-  void on_patience_over(Transfer& transfer);
-  [[nodiscard]] HttpDone take_out(Transfer& transfer);
+  void on_hedge_due(CurlTransfer& transfer);
+  [[nodiscard]] HttpDone take_out(CurlTransfer& transfer);
   void on_deadline_in_line(WaitingList::iterator at);
   void end(HttpDone done, HttpOutcome outcome);
   void end_all();
@@ -55,9 +55,9 @@ class HttpLane {
   std::atomic<std::size_t> load_{0};
 
   // On the loop's thread only, from here on.
-  std::vector<std::unique_ptr<Transfer>> transfers_;  // all there are, at most connections_max_
-  std::vector<Transfer*> idle_;
-  std::unordered_set<Transfer*> active_;
+  std::vector<std::unique_ptr<CurlTransfer>> transfers_;  // all there are, at most connections_max_
+  std::vector<CurlTransfer*> idle_;
+  std::unordered_set<CurlTransfer*> active_;
   WaitingList waiting_;
   std::vector<std::string> source_addresses_;  // that requests have named so far: one a rail
 

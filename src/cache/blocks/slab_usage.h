@@ -15,9 +15,9 @@ namespace s3rdmafs::cache {
 ///
 /// A user is only ever added by somebody who can find a block of the slab: under the lock of that
 /// block's object, or BlockCache's. So once its blocks were forgotten a slab gets no more users.
-class SlabUsers {
+class SlabUsage {
  public:
-  explicit SlabUsers(std::size_t slab_count) : slabs_(slab_count) {}
+  explicit SlabUsage(std::size_t slab_count) : slabs_(slab_count) {}
 
   [[nodiscard]] std::size_t slab_count() const noexcept { return slabs_.size(); }
 

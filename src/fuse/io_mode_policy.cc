@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fuse/read_modes.h"
+#include "fuse/io_mode_policy.h"
 
 namespace s3rdmafs::fuse {
 
-ReadModes::ReadModes(const config::MountConfig::Read& rules)
+IoModePolicy::IoModePolicy(const config::MountConfig::Read& rules)
     : mode_(rules.mode), buffered_(rules.buffered), direct_(rules.direct) {}
 
-OpenMode ReadModes::choose(vfs::Ino ino, const std::string& path, std::uint64_t size_bytes,
-                           bool may_be_mapped) {
+OpenMode IoModePolicy::choose(vfs::Ino ino, const std::string& path, std::uint64_t size_bytes,
+                              bool may_be_mapped) {
   // Patterns say more than the mode of all files. Who names a file in both lists did so by a wider
   // pattern in one of them; the page cache serves every program.
   if (buffered_.match(path)) return OpenMode::kCached;

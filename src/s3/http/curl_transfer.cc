@@ -5,7 +5,7 @@
 // error follows. libcurl also sends a request once more if a kept-alive connection turns out to be
 // dead; for a request whose token may by then have reached a server, on_send() refuses the second
 // time.
-#include "s3/http/transfer.h"
+#include "s3/http/curl_transfer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -83,20 +83,21 @@ std::string_view advice_for(CURLcode code) {
 
 }  // namespace
 
-Transfer::Transfer(const TransferOptions& options) : options_(options), easy_(curl_easy_init()) {
+CurlTransfer::CurlTransfer(const TransferOptions& options)
+    : options_(options), easy_(curl_easy_init()) {
   if (easy_ == nullptr) throw std::bad_alloc();
   set_options();
 }
 
-void Transfer::set_options() {
+void CurlTransfer::set_options() {
   CURL* easy = easy_.get();
   curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error_text_.data());
-  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
-  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
-  curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &Transfer::on_send);
+  curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &CurlTransfer::on_send);
   curl_easy_setopt(easy, CURLOPT_PREREQDATA, this);
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -114,14 +115,14 @@ void Transfer::set_options() {
   if (options_.ignore_proxy_environment) curl_easy_setopt(easy, CURLOPT_PROXY, "");
 }
 
-Transfer& Transfer::of(CURL* easy) {
+CurlTransfer& CurlTransfer::of(CURL* easy) {
   char* self = nullptr;
   curl_easy_getinfo(easy, CURLINFO_PRIVATE, &self);
-  return *reinterpret_cast<Transfer*>(self);
+  return *reinterpret_cast<CurlTransfer*>(self);
 }
 
-void Transfer::begin(HttpRequest request, HttpDone done,
-                     std::chrono::steady_clock::time_point now) {
+void CurlTransfer::begin(HttpRequest request, HttpDone done,
+                         std::chrono::steady_clock::time_point now) {
   request_ = std::move(request);
   done_ = std::move(done);
   response_ = {};
@@ -157,7 +158,7 @@ void Transfer::begin(HttpRequest request, HttpDone done,
 
 // PUT is sent as a POST by another name: of libcurl's ways to send a body it is the one that reads
 // straight from our memory and can begin anew by itself on a dead connection.
-void Transfer::set_method() {
+void CurlTransfer::set_method() {
   CURL* easy = easy_.get();
   const HttpMethod method = request_.method;
   const bool has_own_name = method == HttpMethod::kPut || method == HttpMethod::kDelete;
@@ -176,7 +177,7 @@ void Transfer::set_method() {
   }
 }
 
-HttpOutcome Transfer::outcome(CURLcode code, std::chrono::steady_clock::time_point now) {
+HttpOutcome CurlTransfer::outcome(CURLcode code, std::chrono::steady_clock::time_point now) {
   if (!response_.headers.unusable.empty()) return unusable_header();
   if (code == CURLE_OK || response_.body_is_too_long) return std::move(response_);
   HttpFailure failure{.error = {error_code_of(code), ""},
@@ -201,7 +202,7 @@ HttpOutcome Transfer::outcome(CURLcode code, std::chrono::steady_clock::time_poi
   return std::unexpected(std::move(failure));
 }
 
-HttpOutcome Transfer::unusable_header() const {
+HttpOutcome CurlTransfer::unusable_header() const {
   const std::string_view url = request_.url;
   return std::unexpected(HttpFailure{
       .error = {ErrorCode::kProtocol,
@@ -212,45 +213,45 @@ HttpOutcome Transfer::unusable_header() const {
       .may_have_reached_server = times_sent_ > 0});
 }
 
-HttpOutcome Transfer::cancelled() const {
+HttpOutcome CurlTransfer::cancelled() const {
   return std::unexpected(HttpFailure{.error = {ErrorCode::kCancelled, "the mount is going down"},
                                      .may_have_reached_server = times_sent_ > 0});
 }
 
-HttpOutcome Transfer::given_up() const {
+HttpOutcome CurlTransfer::given_up() const {
   return std::unexpected(
       HttpFailure{.error = {ErrorCode::kUnreachable, "the server is slow; given up for another"},
                   .may_have_reached_server = times_sent_ > 0,
-                  .was_given_up = true});
+                  .was_hedged = true});
 }
 
-HttpDone Transfer::finish() {
+HttpDone CurlTransfer::finish() {
   request_ = {};
   return std::move(done_);
 }
 
-std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
-                                void* self) noexcept {
+std::size_t CurlTransfer::on_header(char* data, std::size_t size, std::size_t count,
+                                    void* self) noexcept {
   const std::string_view line(data, size * count);
-  auto& response = static_cast<Transfer*>(self)->response_;
+  auto& response = static_cast<CurlTransfer*>(self)->response_;
   if (line.starts_with("HTTP/")) {
     response.headers = {};  // what came before was a 1xx answer
   } else {
-    response.headers.add_line(line, static_cast<Transfer*>(self)->options_.rdma_names);
+    response.headers.add_line(line, static_cast<CurlTransfer*>(self)->options_.rdma_names);
   }
   long status = 0;
-  curl_easy_getinfo(static_cast<Transfer*>(self)->easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+  curl_easy_getinfo(static_cast<CurlTransfer*>(self)->easy_.get(), CURLINFO_RESPONSE_CODE, &status);
   response.status = static_cast<int>(status);
   return line.size();
 }
 
-std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count,
-                              void* self) noexcept {
+std::size_t CurlTransfer::on_body(char* data, std::size_t size, std::size_t count,
+                                  void* self) noexcept {
   const std::string_view bytes(data, size * count);
-  return static_cast<Transfer*>(self)->take_body(bytes) ? bytes.size() : 0;
+  return static_cast<CurlTransfer*>(self)->take_body(bytes) ? bytes.size() : 0;
 }
 
-bool Transfer::take_body(std::string_view bytes) {
+bool CurlTransfer::take_body(std::string_view bytes) {
   const bool is_success = response_.status >= 200 && response_.status < 300;
   const bool goes_to_span = is_success && !request_.body_into.empty();
   const std::size_t room = goes_to_span ? request_.body_into.size() : request_.text_bytes_max;
@@ -267,8 +268,8 @@ bool Transfer::take_body(std::string_view bytes) {
   return true;
 }
 
-int Transfer::on_send(void* self, char*, char*, int, int) noexcept {
-  auto& transfer = *static_cast<Transfer*>(self);
+int CurlTransfer::on_send(void* self, char*, char*, int, int) noexcept {
+  auto& transfer = *static_cast<CurlTransfer*>(self);
   const bool is_resend = transfer.times_sent_ > 0;
   ++transfer.times_sent_;
   return is_resend && transfer.request_.send_once ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;

@@ -27,32 +27,32 @@ struct TransferOptions {
 
 /// One libcurl easy handle and the exchange it is busy with. Reused, since its handle keeps buffers
 /// and options. Thread-bound to its event loop; never moves, since libcurl holds its address.
-class Transfer {
+class CurlTransfer {
  public:
-  explicit Transfer(const TransferOptions& options);
-  Transfer(const Transfer&) = delete;
-  Transfer& operator=(const Transfer&) = delete;
+  explicit CurlTransfer(const TransferOptions& options);
+  CurlTransfer(const CurlTransfer&) = delete;
+  CurlTransfer& operator=(const CurlTransfer&) = delete;
 
-  /// The Transfer of a handle.
-  [[nodiscard]] static Transfer& of(CURL* easy);
+  /// The CurlTransfer of a handle.
+  [[nodiscard]] static CurlTransfer& of(CURL* easy);
 
   /// Sets the handle up for `request`; the caller adds it to its curl_multi.
   void begin(HttpRequest request, HttpDone done, std::chrono::steady_clock::time_point now);
 
   /// What came of it, after libcurl reported `code` and the handle was taken out.
   [[nodiscard]] HttpOutcome outcome(CURLcode code, std::chrono::steady_clock::time_point now);
-  /// The same for one that is given up half-way: the mount is going down, or may_give_up() said so.
+  /// The same for one that is given up half-way: the mount is going down, or may_hedge() said so.
   [[nodiscard]] HttpOutcome cancelled() const;
   [[nodiscard]] HttpOutcome given_up() const;
   /// Ready for the next begin(); returns whom to tell.
   [[nodiscard]] HttpDone finish();
 
   [[nodiscard]] CURL* easy() { return easy_.get(); }
-  [[nodiscard]] std::chrono::nanoseconds patience() const { return request_.patience; }
-  [[nodiscard]] bool may_give_up() { return request_.may_give_up(); }
+  [[nodiscard]] std::chrono::nanoseconds hedge_after() const { return request_.hedge_after; }
+  [[nodiscard]] bool may_hedge() { return request_.may_hedge(); }
 
-  /// The lane's, while it waits for patience() to be over.
-  std::optional<EventLoop::TimerId> patience_timer;
+  /// The lane's, while it waits for hedge_after() to be over.
+  std::optional<EventLoop::TimerId> hedge_timer;
 
  private:
   struct EasyCleanup {

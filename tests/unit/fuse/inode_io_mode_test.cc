@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fuse/open_modes.h"
+#include "fuse/inode_io_mode.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ class OpenModesTest : public testing::Test {
  protected:
   static constexpr vfs::Ino kIno = 42;
 
-  OpenModes::Answer open(const Object& whole, vfs::Ino ino = kIno) {
+  InodeIoModes::Answer open(const Object& whole, vfs::Ino ino = kIno) {
     return modes_.open(
         ino, [this] { return otherwise_; }, whole, [this](int) { return next_backing_id_++; },
         [this] { ++fills_; });
@@ -26,7 +26,7 @@ class OpenModesTest : public testing::Test {
   }
 
   metrics::Registry metrics_;
-  OpenModes modes_{metrics_};
+  InodeIoModes modes_{metrics_};
   Object object_ = std::make_shared<fakes::FakeResidentObject>(7);
   int next_backing_id_ = 1;
   OpenMode otherwise_ = OpenMode::kDirect;
