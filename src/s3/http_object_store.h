@@ -4,7 +4,7 @@
 #include "config/mount_config.h"
 #include "s3/endpoints/endpoints.h"
 #include "s3/endpoints/hedge_policy.h"
-#include "s3/exchanges/put_sequence.h"
+#include "s3/exchanges/put/put_sequence.h"
 #include "s3/exchanges/retry_runner.h"
 #include "s3/http/http_engine.h"
 #include "s3/object_writer.h"

@@ -13,9 +13,9 @@
 #include "daemon/doctor/probes/rail.h"
 #include "daemon/doctor/test_memory.h"
 #include "rdma/fabric.h"
-#include "s3/http/http_message.h"
 #include "s3/http_object_store.h"
 #include "s3/wire/credentials.h"
+#include "s3/wire/http_message.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/metrics/registry.h"
 

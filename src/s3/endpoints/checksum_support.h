@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "s3/http/http_message.h"
+#include "s3/wire/http_message.h"
 #include "s3/wire/xml_reader.h"
 
 namespace s3rdmafs::s3 {

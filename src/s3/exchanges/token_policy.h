@@ -12,8 +12,8 @@
 #include "s3/endpoints/endpoints.h"
 #include "s3/endpoints/hedge_policy.h"
 #include "s3/endpoints/verify_sampler.h"
-#include "s3/http/http_message.h"
 #include "s3/store_metrics.h"
+#include "s3/wire/http_message.h"
 
 namespace s3rdmafs::s3 {
 

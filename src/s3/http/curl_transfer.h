@@ -11,7 +11,7 @@
 #include <curl/curl.h>
 
 #include "s3/http/event_loop.h"
-#include "s3/http/http_message.h"
+#include "s3/wire/http_message.h"
 
 namespace s3rdmafs::s3 {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "s3/http/http_message.h"
 #include "s3/http/http_reactor.h"
+#include "s3/wire/http_message.h"
 #include "s3rdmafs/base/clock.h"
 
 namespace s3rdmafs::s3 {

@@ -9,7 +9,7 @@
 
 #include "s3/http/curl_transfer.h"
 #include "s3/http/event_loop.h"
-#include "s3/http/http_message.h"
+#include "s3/wire/http_message.h"
 
 namespace s3rdmafs::s3 {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "config/mount_config.h"
-#include "s3/http/http_message.h"
 #include "s3/wire/credentials.h"
+#include "s3/wire/http_message.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/s3/sigv4.h"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
-#include "s3/http/response_headers.h"
+#include "s3/wire/response_headers.h"
 
 namespace s3rdmafs::s3 {
 namespace {

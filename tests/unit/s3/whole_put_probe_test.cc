@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server that takes no parts by token (HTTP 501) but whole objects: found out with an object of
 // the probe's own, which never stays.
-#include "s3/exchanges/whole_put_probe.h"
+#include "s3/exchanges/put/whole_put_probe.h"
 
 #include <future>
 

@@ -2,7 +2,7 @@
 //
 // Three small requests: PUT by token, GET by HTTP, DELETE. The bytes are compared themselves, since
 // a checksum in the answer would be the server's word, which is what is in question.
-#include "s3/exchanges/whole_put_probe.h"
+#include "s3/exchanges/put/whole_put_probe.h"
 
 #include <algorithm>
 #include <cstdint>

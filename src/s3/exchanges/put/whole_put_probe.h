@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "s3/exchanges/put_exchange.h"
+#include "s3/exchanges/put/put_exchange.h"
 #include "s3/exchanges/retry_runner.h"
 #include "s3/exchanges/token_policy.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "s3/exchanges/put_verifier.h"
+#include "s3/exchanges/put/put_verifier.h"
 
 #include <algorithm>
 

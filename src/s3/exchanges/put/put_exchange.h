@@ -6,7 +6,7 @@
 #include <string>
 
 #include "rdma/reply_rule.h"
-#include "s3/exchanges/put_verifier.h"
+#include "s3/exchanges/put/put_verifier.h"
 #include "s3/exchanges/retry_runner.h"
 #include "s3/exchanges/token_policy.h"
 #include "s3/object_writer.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "s3/http/response_headers.h"
+#include "s3/wire/response_headers.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/error.h"
 

@@ -15,7 +15,7 @@
 // Late reads. An attempt that was not answered may be read by the server at any later time. The
 // same bytes may be sent again from the same window, so the attempt is repeated; but the window
 // must not get other bytes before it has been renewed, which the outcome says.
-#include "s3/exchanges/put_exchange.h"
+#include "s3/exchanges/put/put_exchange.h"
 
 #include "s3rdmafs/base/log.h"
 

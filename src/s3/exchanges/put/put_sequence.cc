@@ -8,8 +8,8 @@
 // writer's every Capability::kProbeInterval while the answer is no. (A GET that came by RDMA is not
 // taken for an answer: Ceph and versitygw show that a server may do one operation and not another.)
 // A server that answers the part with 501 is asked with a small object of its own next
-// (s3/exchanges/whole_put_probe.h).
-#include "s3/exchanges/put_sequence.h"
+// (s3/exchanges/put/whole_put_probe.h).
+#include "s3/exchanges/put/put_sequence.h"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "s3/endpoints/endpoints.h"
-#include "s3/http/http_message.h"
 #include "s3/object_writer.h"
+#include "s3/wire/http_message.h"
 
 namespace s3rdmafs::s3 {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "s3/http/response_headers.h"
+#include "s3/wire/response_headers.h"
 
 #include <algorithm>
 #include <charconv>
