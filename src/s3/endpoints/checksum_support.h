@@ -2,21 +2,10 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 
-#include "s3/wire/http_message.h"
-#include "s3/wire/xml_reader.h"
+#include "s3/wire/s3_error.h"
 
 namespace s3rdmafs::s3 {
-
-/// A CRC-64/NVME as S3's headers and documents spell it: base64 of its eight bytes, big-endian.
-[[nodiscard]] std::string checksum_text(std::uint64_t crc64nvme);
-/// The same for CRC-32C, of four bytes.
-[[nodiscard]] std::string checksum_text(std::uint32_t crc32c);
 
 /// Whether one endpoint takes CRC64NVME, learned from its refusals and remembered: the checksum is
 /// younger (2024) than many servers. Thread-safe.
@@ -31,14 +20,5 @@ class ChecksumSupport {
  private:
   std::atomic<bool> takes_it_{true};
 };
-
-/// Whether the object's own checksum in an answer's headers is that of `bytes`; nothing where there
-/// is none that says so: of another range than [offset, offset + size), of parts, or none at all.
-[[nodiscard]] std::optional<bool> matches_checksum(const HttpResponse& response,
-                                                   std::uint64_t offset_bytes,
-                                                   std::span<const std::byte> bytes);
-
-/// Whether the server says that the bytes it got are not those we have the checksum of.
-[[nodiscard]] bool is_checksum_mismatch(const S3Error& error);
 
 }  // namespace s3rdmafs::s3

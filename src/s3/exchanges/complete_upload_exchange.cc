@@ -13,6 +13,8 @@
 #include <span>
 
 #include "s3/wire/error_mapping.h"
+#include "s3/wire/object_checksum.h"
+#include "s3/wire/xml_reader.h"
 #include "s3/wire/xml_writer.h"
 #include "s3rdmafs/base/checksum.h"
 #include "s3rdmafs/base/log.h"
@@ -44,13 +46,6 @@ bool may_be_made_of(std::string_view object_etag, const std::vector<UploadedPart
   const std::size_t dash = text.find('-');
   return is_md5(text.substr(0, dash)) && dash != std::string_view::npos &&
          text.substr(dash + 1) == std::to_string(parts.size());
-}
-
-std::chrono::seconds assembly_time(const std::vector<UploadedPart>& parts) {
-  constexpr std::uint64_t kBytesASecond = 32ULL << 20;
-  std::uint64_t bytes = 0;
-  for (const UploadedPart& part : parts) bytes += part.size_bytes;
-  return std::chrono::seconds(bytes / kBytesASecond);
 }
 
 std::optional<std::uint64_t> crc64nvme_of(const std::vector<UploadedPart>& parts) {

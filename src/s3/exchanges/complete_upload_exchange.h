@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "s3/exchanges/retry_runner.h"
-#include "s3/exchanges/token_policy.h"
+#include "s3/exchanges/exchange.h"
+#include "s3/exchanges/transfer_shared.h"
 #include "s3/object_writer.h"
+#include "s3/wire/s3_error.h"
 
 namespace s3rdmafs::s3 {
 

@@ -6,8 +6,10 @@
 #include "s3/exchanges/create_upload_exchange.h"
 
 #include "s3/wire/error_mapping.h"
+#include "s3/wire/xml_reader.h"
 
 namespace s3rdmafs::s3 {
+
 CreateUploadExchange::CreateUploadExchange(std::string key, Done<std::string> done)
     : key_(std::move(key)),
       done_(std::move(done)),

@@ -3,8 +3,7 @@
 
 #include <string>
 
-#include "s3/exchanges/retry_runner.h"
-#include "s3/exchanges/token_policy.h"
+#include "s3/exchanges/exchange.h"
 #include "s3rdmafs/base/callback.h"
 
 namespace s3rdmafs::s3 {

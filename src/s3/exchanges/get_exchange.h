@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "rdma/reply_rule.h"
-#include "s3/exchanges/retry_runner.h"
+#include "s3/exchanges/exchange.h"
 #include "s3/exchanges/token_policy.h"
 #include "s3/object_store.h"
-#include "s3/wire/error_mapping.h"
 
 namespace s3rdmafs::s3 {
 

@@ -5,8 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "s3/exchanges/retry_runner.h"
+#include "s3/exchanges/exchange.h"
 #include "s3/wire/error_mapping.h"
+#include "s3/wire/xml_reader.h"
 
 namespace s3rdmafs::s3 {
 

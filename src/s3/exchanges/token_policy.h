@@ -6,28 +6,15 @@
 #include <string_view>
 #include <vector>
 
-#include "config/mount_config.h"
 #include "rdma/fabric.h"
 #include "rdma/reply_rule.h"
-#include "s3/endpoints/endpoints.h"
-#include "s3/endpoints/hedge_policy.h"
-#include "s3/endpoints/verify_sampler.h"
-#include "s3/store_metrics.h"
+#include "s3/endpoints/endpoint.h"
+#include "s3/endpoints/transfer_kind.h"
+#include "s3/exchanges/transfer_shared.h"
 #include "s3/wire/http_message.h"
+#include "s3/wire/s3_error.h"
 
 namespace s3rdmafs::s3 {
-
-/// What all transfers of a store share; outlives them.
-struct TransferShared {
-  Endpoints& endpoints;
-  StoreMetrics& metrics;
-  VerifySampler& verify;
-  VerifySampler& verify_puts;
-  HedgePolicy& hedges;
-  bool may_hedge = false;  ///< there are several endpoints, and nobody forbids it
-  const Clock& clock;
-  config::MountConfig::Rdma rdma;
-};
 
 /// Whether one transfer goes by RDMA token, attempt after attempt: the part that GET, PUT and
 /// UploadPart have in common. Gets the token, tells it its fate, keeps the endpoint's capability up

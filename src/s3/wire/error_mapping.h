@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "s3/wire/xml_reader.h"
+#include "s3/wire/s3_error.h"
 #include "s3rdmafs/base/error.h"
 
 namespace s3rdmafs::s3 {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "s3/object_store.h"
+#include "s3/wire/s3_error.h"
 #include "s3rdmafs/base/error.h"
 
 namespace s3rdmafs::s3 {
@@ -34,12 +35,6 @@ inline constexpr std::size_t kErrorTextBytesMax = 64UL * 1024;
 
 /// The whole object's CRC64NVME out of the same document, in base64; empty where there is none.
 [[nodiscard]] std::string parse_completed_crc64nvme(std::string_view xml);
-
-/// What an Error document says; empty where it says nothing.
-struct S3Error {
-  std::string code;
-  std::string message;
-};
 
 /// Never fails: proxies answer with HTML, HEAD with nothing.
 [[nodiscard]] S3Error parse_error(std::string_view xml);

@@ -5,7 +5,7 @@
 
 #include <pugixml.hpp>
 
-#include "s3/endpoints/checksum_support.h"
+#include "s3/wire/object_checksum.h"
 
 namespace s3rdmafs::s3 {
 

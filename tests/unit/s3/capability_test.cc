@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "s3/endpoints/capability.h"
-
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
+#include "s3/endpoints/capabilities.h"
 
 namespace s3rdmafs::s3 {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "fakes/rdma/down_region.h"
 #include "s3/exchanges/complete_upload_exchange.h"
+#include "s3/wire/object_checksum.h"
 #include "writer_fixture.h"
 
 namespace s3rdmafs::s3 {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "s3/wire/object_checksum.h"
 #include "writer_fixture.h"
 
 namespace s3rdmafs::s3 {

@@ -10,6 +10,7 @@
 #include "fakes/rdma/fake_region.h"
 #include "fakes/s3/scripted_http_server.h"
 #include "s3/http_object_store.h"
+#include "s3/wire/object_checksum.h"
 #include "s3rdmafs/base/checksum.h"
 #include "window.h"
 

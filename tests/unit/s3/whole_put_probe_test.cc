@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
-#include "s3/endpoints/capability.h"
+#include "s3/endpoints/capabilities.h"
 #include "writer_fixture.h"
 
 namespace s3rdmafs::s3 {

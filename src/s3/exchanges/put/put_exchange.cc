@@ -17,6 +17,9 @@
 // must not get other bytes before it has been renewed, which the outcome says.
 #include "s3/exchanges/put/put_exchange.h"
 
+#include "s3/wire/error_mapping.h"
+#include "s3/wire/object_checksum.h"
+#include "s3/wire/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "rdma/reply_rule.h"
+#include "s3/exchanges/exchange.h"
 #include "s3/exchanges/put/put_verifier.h"
-#include "s3/exchanges/retry_runner.h"
 #include "s3/exchanges/token_policy.h"
 #include "s3/object_writer.h"
-#include "s3/wire/error_mapping.h"
+#include "s3/wire/s3_error.h"
 
 namespace s3rdmafs::s3 {
 

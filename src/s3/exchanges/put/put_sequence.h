@@ -7,7 +7,7 @@
 #include "s3/exchanges/put/put_exchange.h"
 #include "s3/exchanges/put/whole_put_probe.h"
 #include "s3/exchanges/retry_runner.h"
-#include "s3/exchanges/token_policy.h"
+#include "s3/exchanges/transfer_shared.h"
 #include "s3/object_writer.h"
 
 namespace s3rdmafs::s3 {

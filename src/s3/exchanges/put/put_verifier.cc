@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "s3/endpoints/checksum_support.h"
+#include "s3/wire/object_checksum.h"
+#include "s3/wire/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "s3/endpoints/endpoints.h"
+#include "s3/endpoints/endpoint.h"
 #include "s3/object_writer.h"
 #include "s3/wire/http_message.h"
 

@@ -5,7 +5,7 @@
 
 #include "s3/exchanges/put/put_exchange.h"
 #include "s3/exchanges/retry_runner.h"
-#include "s3/exchanges/token_policy.h"
+#include "s3/exchanges/transfer_shared.h"
 
 namespace s3rdmafs::s3 {
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "config/mount_config.h"
+#include "s3/endpoints/endpoints.h"
+#include "s3/endpoints/hedge_policy.h"
+#include "s3/endpoints/verify_sampler.h"
+#include "s3/store_metrics.h"
+#include "s3rdmafs/base/clock.h"
+
+namespace s3rdmafs::s3 {
+
+/// What all transfers of a store share; outlives them.
+struct TransferShared {
+  Endpoints& endpoints;
+  StoreMetrics& metrics;
+  VerifySampler& verify;
+  VerifySampler& verify_puts;
+  HedgePolicy& hedges;
+  bool may_hedge = false;  ///< there are several endpoints, and nobody forbids it
+  const Clock& clock;
+  config::MountConfig::Rdma rdma;
+};
+
+}  // namespace s3rdmafs::s3

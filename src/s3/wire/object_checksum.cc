@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "s3/wire/object_checksum.h"
+
+#include <array>
+
+#include <openssl/evp.h>
+
+#include "s3rdmafs/base/checksum.h"
+
+namespace s3rdmafs::s3 {
+
+namespace {
+
+template <class Integer>
+std::string base64_big_endian(Integer value) {
+  std::array<unsigned char, sizeof(Integer)> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes.at(i) = static_cast<unsigned char>(value >> (8 * (bytes.size() - 1 - i)));
+  }
+  std::array<unsigned char, 16> text{};  // 12 characters and the NUL at most
+  const int length = EVP_EncodeBlock(text.data(), bytes.data(), static_cast<int>(bytes.size()));
+  return {reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(length)};
+}
+
+}  // namespace
+
+std::string checksum_text(std::uint64_t crc64nvme) { return base64_big_endian(crc64nvme); }
+std::string checksum_text(std::uint32_t crc32c) { return base64_big_endian(crc32c); }
+
+std::optional<bool> matches_checksum(const HttpResponse& response, std::uint64_t offset_bytes,
+                                     std::span<const std::byte> bytes) {
+  const ResponseHeaders& headers = response.headers;
+  const std::optional<ContentRange> range = parse_content_range(headers.content_range);
+  const bool is_whole = offset_bytes == 0 && range && range->total == bytes.size();
+  if (!is_whole || headers.checksum_type == "COMPOSITE") return std::nullopt;
+  if (!headers.checksum_crc64nvme.empty()) {
+    return headers.checksum_crc64nvme == checksum_text(crc64nvme(0, bytes));
+  }
+  // "-N" at its end: of N parts' checksums, whatever the type header says or leaves out.
+  const std::string& sum = headers.checksum_crc32c;
+  if (sum.empty() || sum.find('-') != std::string::npos) return std::nullopt;
+  return sum == checksum_text(crc32c(0, bytes));
+}
+
+}  // namespace s3rdmafs::s3
