@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3/endpoints/checksum_support.h"
 
-#include <algorithm>
 #include <string>
-#include <string_view>
 
+#include "s3rdmafs/base/ascii.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {
-namespace {
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return result;
-}
-
-}  // namespace
 
 bool ChecksumSupport::is_refusal(int http_status, const S3Error& error) {
   if (!takes_crc64nvme() || is_checksum_mismatch(error)) return false;
   if (http_status != 400 && http_status != 501) return false;
   // No code is common to the servers; all name what they do not know in the text.
-  const std::string text = lower(error.code + " " + error.message);
+  const std::string text = ascii_lower(error.code + " " + error.message);
   if (text.find("crc64nvme") == std::string::npos && text.find("checksum") == std::string::npos) {
     return false;
   }

@@ -7,6 +7,7 @@
 #include <curl/curl.h>
 
 #include "s3/wire/server_text.h"
+#include "s3rdmafs/base/ascii.h"
 
 namespace s3rdmafs::s3 {
 namespace {
@@ -20,12 +21,7 @@ std::string_view trim(std::string_view text) {
 }
 
 bool is_same_name(std::string_view name, std::string_view lower) {
-  if (name.size() != lower.size()) return false;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const char c = name[i];
-    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) != lower[i]) return false;
-  }
-  return true;
+  return std::ranges::equal(name, lower, {}, [](char c) { return ascii_lower(c); });
 }
 
 std::optional<std::uint64_t> parse_number(std::string_view text) {

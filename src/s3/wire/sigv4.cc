@@ -8,6 +8,7 @@
 #include <openssl/hmac.h>
 #include <openssl/sha.h>
 
+#include "s3rdmafs/base/ascii.h"
 #include "s3rdmafs/s3/uri.h"
 
 namespace s3rdmafs::s3 {
@@ -39,14 +40,6 @@ std::string hex(std::span<const unsigned char> bytes) {
   return text;
 }
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 /// White space at both ends removed, runs of it inside made one space.
 std::string tidy_value(std::string_view value) {
   std::string tidy;
@@ -66,7 +59,7 @@ std::string tidy_value(std::string_view value) {
 std::map<std::string, std::string> canonical_headers(const SignedRequest& request) {
   std::map<std::string, std::string> headers;
   for (const auto& [name, value] : request.headers) {
-    const auto [at, is_new] = headers.try_emplace(lower_case(name), tidy_value(value));
+    const auto [at, is_new] = headers.try_emplace(ascii_lower(name), tidy_value(value));
     if (!is_new) at->second += "," + tidy_value(value);
   }
   return headers;

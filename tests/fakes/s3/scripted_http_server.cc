@@ -7,10 +7,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
+
+#include "s3rdmafs/base/ascii.h"
 
 namespace s3rdmafs::fakes {
 namespace {
@@ -26,10 +27,7 @@ struct ResponseDelete {
 };
 
 MHD_Result collect_header(void* headers, MHD_ValueKind, const char* name, const char* value) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  (*static_cast<std::map<std::string, std::string>*>(headers))[lower] =
+  (*static_cast<std::map<std::string, std::string>*>(headers))[ascii_lower(name)] =
       value == nullptr ? "" : value;
   return MHD_YES;
 }
