@@ -23,7 +23,7 @@ bool is_loopback(std::string_view url) {
 }
 
 HttpEngine::Options engine_options(const HttpObjectStore::Options& options) {
-  const std::vector<std::string> urls = options.endpoint.all_urls();
+  const std::vector<std::string>& urls = options.endpoint.urls;
   return {.event_threads = options.http.event_threads,
           .connections_max = options.http.connections_max,
           .servers = static_cast<unsigned>(urls.size()),
@@ -34,12 +34,6 @@ HttpEngine::Options engine_options(const HttpObjectStore::Options& options) {
                        .rdma_names = {.reply = options.rdma.reply_header,
                                       .bytes = options.rdma.bytes_header},
                        .ignore_proxy_environment = std::ranges::all_of(urls, is_loopback)}};
-}
-
-RetryPolicy retry_policy(const config::MountConfig::Retry& retry) {
-  return {.attempts_max = retry.attempts_max,
-          .backoff_first = retry.backoff_first,
-          .backoff_max = retry.backoff_max};
 }
 
 Result<ObjectInfo> read_head(std::string key, const HttpResponse& response) {
@@ -62,7 +56,7 @@ Result<ObjectInfo> read_head(std::string key, const HttpResponse& response) {
 HttpObjectStore::HttpObjectStore(const Options& options, CredentialSource& credentials,
                                  const Clock& clock, metrics::Registry& metrics)
     : metrics_(metrics),
-      endpoints_(options.endpoint, options.bucket.name, credentials, clock, metrics),
+      endpoints_(options.endpoint, options.bucket, credentials, clock, metrics),
       verify_(options.rdma.verify),
       verify_puts_(options.rdma.verify),
       shared_{.endpoints = endpoints_,
@@ -74,7 +68,7 @@ HttpObjectStore::HttpObjectStore(const Options& options, CredentialSource& crede
               .clock = clock,
               .rdma = options.rdma},
       engine_(engine_options(options), clock),
-      runner_(engine_, endpoints_, retry_policy(options.retry), clock, metrics_),
+      runner_(engine_, endpoints_, options.retry, clock, metrics_),
       put_sequence_(shared_, runner_, clock) {}
 
 HttpObjectStore::~HttpObjectStore() { shut_down(); }

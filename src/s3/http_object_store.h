@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "config/mount_config.h"
+#include <string>
+
 #include "s3/endpoints/endpoints.h"
 #include "s3/endpoints/hedge_policy.h"
 #include "s3/exchanges/put/put_sequence.h"
+#include "s3/exchanges/retry_policy.h"
 #include "s3/exchanges/retry_runner.h"
 #include "s3/http/http_engine.h"
 #include "s3/object_writer.h"
 #include "s3/store_metrics.h"
+#include "s3/store_options.h"
 #include "s3/wire/credentials.h"
 #include "s3rdmafs/metrics/registry.h"
 
@@ -20,12 +23,11 @@ namespace s3rdmafs::s3 {
 class HttpObjectStore final : public ObjectStore, public ObjectWriter {
  public:
   struct Options {
-    config::MountConfig::Bucket bucket;
-    config::MountConfig::Endpoint endpoint;
-    config::MountConfig::Rdma rdma;
-    config::MountConfig::Http http;
-    config::MountConfig::Retry
-        retry;  ///< its `deadline` is for callers: operations bring their own
+    std::string bucket;  ///< its name
+    EndpointOptions endpoint;
+    RdmaOptions rdma;
+    HttpOptions http;
+    RetryPolicy retry;
   };
 
   /// Borrows all but the options for its lifetime.

@@ -51,7 +51,7 @@ std::string Outcome::text() const {
   return by_rdma ? "rdma" : "http";
 }
 
-Client::Client(const TargetProcess& target, const config::MountConfig::Rdma& rdma,
+Client::Client(const TargetProcess& target, const s3::RdmaOptions& rdma,
                std::chrono::milliseconds patience, Fence fence)
     : file_(::memfd_create("client", MFD_CLOEXEC)),
       fabric_(rdma::shm::make_shm_fabric(target.shm_socket())),
@@ -75,8 +75,8 @@ Client::Client(const TargetProcess& target, const config::MountConfig::Rdma& rdm
               .value();
   using std::chrono::milliseconds;
   s3::HttpObjectStore::Options options;
-  options.bucket.name = TargetProcess::kBucket;
-  options.endpoint.url = target.endpoint();
+  options.bucket = TargetProcess::kBucket;
+  options.endpoint.urls = {target.endpoint()};
   options.endpoint.region = "us-east-1";
   options.rdma = rdma;
   options.rdma.transfer_timeout = patience;

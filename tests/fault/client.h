@@ -36,7 +36,7 @@ class Client {
   enum class Fence { kReal, kLies };
 
   /// @param patience  how long one request may take, its connection included
-  Client(const TargetProcess& target, const config::MountConfig::Rdma& rdma,
+  Client(const TargetProcess& target, const s3::RdmaOptions& rdma,
          std::chrono::milliseconds patience, Fence fence);
   ~Client();
 

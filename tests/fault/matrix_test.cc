@@ -28,7 +28,7 @@
 namespace s3rdmafs::fault {
 namespace {
 
-using config::RdmaMode;
+using s3::RdmaMode;
 
 constexpr std::array kColumns =
     std::to_array<const char*>({"GET small", "GET large", "GET at the end", "GET past the end",
@@ -104,7 +104,7 @@ struct Case {
   std::string name;
   Mode mode;
   std::vector<std::string> options;  ///< of s3rdma-target
-  config::MountConfig::Rdma rdma;
+  s3::RdmaOptions rdma;
   std::chrono::milliseconds patience = kPatience;
   Client::Fence fence = Client::Fence::kReal;
 };
@@ -249,12 +249,12 @@ std::vector<Ended> run_all(const std::vector<Case>& cases) {
 }
 
 /// The client as a mount file for that server would have it.
-config::MountConfig::Rdma rdma_config(RdmaMode mode, const target::Behaviour& behaviour) {
-  config::MountConfig::Rdma rdma;
+s3::RdmaOptions rdma_config(RdmaMode mode, const target::Behaviour& behaviour) {
+  s3::RdmaOptions rdma;
   rdma.mode = mode;
   rdma.token_header = behaviour.token_header;
   rdma.bytes_header = behaviour.bytes_header;
-  if (!behaviour.has_bytes_on_get) rdma.byte_count = config::ByteCount::kOptional;
+  if (!behaviour.has_bytes_on_get) rdma.byte_count = s3::ByteCount::kOptional;
   return rdma;
 }
 
@@ -293,9 +293,9 @@ class MatrixTest : public testing::Test {
                          kind.kind == target::FaultKind::kDuplicateWrite;
     const std::string name(kind.name);
     const std::string argument = is_delay ? kLongDelay : (is_late ? kLateness : "");
-    config::MountConfig::Rdma rdma = rdma_config(mode.mode, target::behaviours().front());
+    s3::RdmaOptions rdma = rdma_config(mode.mode, target::behaviours().front());
     // Nothing else can tell.
-    if (kind.kind == target::FaultKind::kCorrupt) rdma.verify = config::Verify::kAlways;
+    if (kind.kind == target::FaultKind::kCorrupt) rdma.verify = s3::Verify::kAlways;
     return {.name = name + when,
             .mode = mode,
             .options = {"--fault", name + argument + when},
@@ -358,7 +358,7 @@ TEST_F(MatrixTest, EveryBehaviourGivesRightBytesOrAClearError) {
 TEST_F(MatrixTest, AServersOwnBytesHeaderThatIsNotConfiguredMeansHttpForGets) {
   std::vector<Case> cases;
   for (const Mode& mode : kModes) {
-    config::MountConfig::Rdma rdma;
+    s3::RdmaOptions rdma;
     rdma.mode = mode.mode;
     cases.push_back({.name = "rocm-ernic, unconfigured",
                      .mode = mode,
@@ -416,7 +416,7 @@ TEST_F(MatrixTest, SeesWrongBytesThatNobodyVerified) {
   const auto corrupt =
       std::ranges::find(kinds, target::FaultKind::kCorrupt, &target::FaultDescription::kind);
   Case unverified = fault_case(*corrupt, kPrefer);
-  unverified.rdma.verify = config::Verify::kOff;
+  unverified.rdma.verify = s3::Verify::kOff;
   EXPECT_THAT(Row(unverified).run().problems, testing::Contains(testing::HasSubstr("wrong bytes")));
 }
 

@@ -22,19 +22,17 @@ std::unique_ptr<rdma::Fabric> make_fabric(const ObjectClient::Options& options) 
 
 s3::HttpObjectStore::Options store_options(const ObjectClient::Options& options) {
   return {
-      .bucket = {.name = options.bucket, .prefix = {}},
-      .endpoint = {.url = options.url, .urls = {}, .region = "us-east-1", .ca_file = {}},
-      .rdma = {.mode = options.over_shm ? config::RdmaMode::kPrefer : config::RdmaMode::kOff,
-               .threshold_bytes = 64 * kKiB,
-               .shm_socket = {}},
+      .bucket = options.bucket,
+      .endpoint = {.urls = {options.url}, .region = "us-east-1"},
+      .rdma = {.mode = options.over_shm ? s3::RdmaMode::kPrefer : s3::RdmaMode::kOff,
+               .threshold_bytes = 64 * kKiB},
       .http = {.event_threads = options.event_threads,
                .connections_max = options.connections_max,
                .connect_timeout = kPatience,
                .request_timeout = kPatience},
       .retry = {.attempts_max = 1,
                 .backoff_first = std::chrono::milliseconds(1),
-                .backoff_max = std::chrono::milliseconds(1),
-                .deadline = kPatience},
+                .backoff_max = std::chrono::milliseconds(1)},
   };
 }
 

@@ -16,6 +16,7 @@
 #include "daemon/mount/choose_transport.h"
 #include "daemon/mount/numa_node.h"
 #include "daemon/mount/object_memory.h"
+#include "daemon/mount/store_options.h"
 #include "daemon/resident/control_socket.h"
 #include "daemon/resident/resident_keeper.h"
 #include "daemon/resident/warm_request.h"
@@ -118,13 +119,7 @@ Result<void> MountedBucket::Layers::build_store() {
   auto chosen = choose_fabric(config, clock, metrics);
   if (!chosen) return std::unexpected(chosen.error());
   fabric = std::move(*chosen);
-  store = std::make_unique<s3::HttpObjectStore>(
-      s3::HttpObjectStore::Options{.bucket = config.bucket,
-                                   .endpoint = config.endpoint,
-                                   .rdma = config.rdma,
-                                   .http = config.http,
-                                   .retry = config.retry},
-      credentials, clock, metrics);
+  store = std::make_unique<s3::HttpObjectStore>(store_options(config), credentials, clock, metrics);
   return {};
 }
 

@@ -4,33 +4,33 @@
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {
-
 namespace {
 
-std::string label(const config::MountConfig::Endpoint& config) {
-  return fmt::format("endpoint=\"{}\"", config.url);  // no quotes: config/ has checked it
+std::string endpoint_label(const BucketAddress& address) {
+  return fmt::format("endpoint=\"{}\"", address.url);  // a URL of a mount file has no quotes
 }
 
 }  // namespace
 
-Endpoint::Endpoint(std::size_t its_number, const config::MountConfig::Endpoint& config,
-                   const std::string& bucket, CredentialSource& credentials, const Clock& clock,
-                   metrics::Registry& metrics)
+Endpoint::Endpoint(std::size_t its_number, const BucketAddress& address,
+                   CredentialSource& credentials, const Clock& clock, metrics::Registry& metrics)
     : number(its_number),
-      builder(config, bucket, credentials, clock),
+      builder(address, credentials, clock),
       capabilities(clock),
       requests(metrics.counter("endpoint_requests_total", "Requests sent, by server; with retries",
-                               label(config))),
+                               endpoint_label(address))),
       failures(metrics.counter("endpoint_failures_total",
-                               "Requests a server did not answer, or with a 5xx", label(config))),
+                               "Requests a server did not answer, or with a 5xx",
+                               endpoint_label(address))),
       given_up(metrics.counter("endpoint_reads_given_up_total",
                                "Reads a server was slow with, and that went to another",
-                               label(config))),
+                               endpoint_label(address))),
       outstanding_bytes(metrics.gauge("endpoint_outstanding_bytes",
                                       "Object bytes of the requests under way, by server",
-                                      label(config))),
-      is_alive(metrics.gauge(
-          "endpoint_alive", "0: left out until a request to it is answered again", label(config))) {
+                                      endpoint_label(address))),
+      is_alive(metrics.gauge("endpoint_alive",
+                             "0: left out until a request to it is answered again",
+                             endpoint_label(address))) {
   is_alive.set(1);
 }
 

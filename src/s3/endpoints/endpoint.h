@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <string>
 
-#include "config/mount_config.h"
 #include "s3/endpoints/capabilities.h"
 #include "s3/endpoints/checksum_support.h"
 #include "s3/endpoints/path_model.h"
@@ -18,9 +17,8 @@ namespace s3rdmafs::s3 {
 /// no RDMA says nothing about the others. Thread-safe.
 struct Endpoint {
   /// Borrows credentials, clock and metrics.
-  Endpoint(std::size_t number, const config::MountConfig::Endpoint& config,
-           const std::string& bucket, CredentialSource& credentials, const Clock& clock,
-           metrics::Registry& metrics);
+  Endpoint(std::size_t number, const BucketAddress& address, CredentialSource& credentials,
+           const Clock& clock, metrics::Registry& metrics);
 
   const std::size_t number;  ///< as in endpoint.urls, from 0; the fabric's name for it too
   RequestBuilder builder;

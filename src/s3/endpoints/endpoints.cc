@@ -8,13 +8,6 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-config::MountConfig::Endpoint only(const config::MountConfig::Endpoint& config, std::string url) {
-  config::MountConfig::Endpoint one = config;
-  one.url = std::move(url);
-  one.urls.clear();
-  return one;
-}
-
 std::optional<std::size_t> number_of(const Endpoint* endpoint) {
   if (endpoint == nullptr) return std::nullopt;
   return endpoint->number;
@@ -22,12 +15,13 @@ std::optional<std::size_t> number_of(const Endpoint* endpoint) {
 
 }  // namespace
 
-Endpoints::Endpoints(const config::MountConfig::Endpoint& config, const std::string& bucket,
+Endpoints::Endpoints(const EndpointOptions& options, const std::string& bucket,
                      CredentialSource& credentials, const Clock& clock, metrics::Registry& metrics)
-    : set_(config.all_urls().size(), clock) {
-  for (const std::string& url : config.all_urls()) {
-    all_.push_back(std::make_unique<Endpoint>(all_.size(), only(config, url), bucket, credentials,
-                                              clock, metrics));
+    : set_(options.urls.size(), clock) {
+  for (const std::string& url : options.urls) {
+    const BucketAddress address{
+        .bucket = bucket, .url = url, .region = options.region, .addressing = options.addressing};
+    all_.push_back(std::make_unique<Endpoint>(all_.size(), address, credentials, clock, metrics));
   }
 }
 

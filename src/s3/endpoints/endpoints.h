@@ -8,6 +8,7 @@
 
 #include "s3/endpoints/endpoint.h"
 #include "s3/endpoints/endpoint_set.h"
+#include "s3/store_options.h"
 
 namespace s3rdmafs::s3 {
 
@@ -23,7 +24,7 @@ class Endpoints {
   };
 
   /// Borrows credentials, clock and metrics.
-  Endpoints(const config::MountConfig::Endpoint& config, const std::string& bucket,
+  Endpoints(const EndpointOptions& options, const std::string& bucket,
             CredentialSource& credentials, const Clock& clock, metrics::Registry& metrics);
 
   /// The endpoint for a request; counted as outstanding until end().

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "config/mount_config.h"
+#include "s3/store_options.h"
 
 namespace s3rdmafs::s3 {
 
@@ -17,12 +17,12 @@ class VerifySampler {
   /// And one in so many later: a second read of these costs less than half a per cent.
   static constexpr unsigned kEvery = 256;
 
-  explicit VerifySampler(config::Verify verify) : verify_(verify) {}
+  explicit VerifySampler(Verify verify) : verify_(verify) {}
 
-  [[nodiscard]] bool is_on() const { return verify_ != config::Verify::kOff; }
+  [[nodiscard]] bool is_on() const { return verify_ != Verify::kOff; }
   /// Asked once for each transfer that the server says is done.
   [[nodiscard]] bool should_verify() {
-    if (verify_ != config::Verify::kSample) return verify_ == config::Verify::kAlways;
+    if (verify_ != Verify::kSample) return verify_ == Verify::kAlways;
     const unsigned count = count_.fetch_add(1, std::memory_order_relaxed);
     return count < kFirst || count % kEvery == 0;
   }
@@ -30,7 +30,7 @@ class VerifySampler {
   void start_over() { count_.store(0, std::memory_order_relaxed); }
 
  private:
-  const config::Verify verify_;
+  const Verify verify_;
   std::atomic<unsigned> count_{0};
 };
 

@@ -123,7 +123,7 @@ Exchange::Next GetExchange::on_rdma_answer(const HttpResponse& response) {
   const bool is_error = response.status >= 300;
   const S3Error error = is_error ? parse_error(response.text) : S3Error{};
   rdma::ReplyFacts facts = reply_facts(response, error, get_.window.length);
-  facts.is_count_optional = shared_.rdma.byte_count == config::ByteCount::kOptional;
+  facts.is_count_optional = shared_.rdma.byte_count == ByteCount::kOptional;
   const rdma::Decision decision = rdma::judge_get(facts);
   policy_.on_answer(decision);
   switch (decision.verdict) {

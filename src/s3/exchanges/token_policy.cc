@@ -128,7 +128,7 @@ bool TokenPolicy::may_fail_again(const rdma::Decision& decision) {
          endpoint_->capabilities.of(kind_).state() == Capability::State::kWorks;
 }
 
-bool TokenPolicy::is_required() const { return shared_.rdma.mode == config::RdmaMode::kRequire; }
+bool TokenPolicy::is_required() const { return shared_.rdma.mode == RdmaMode::kRequire; }
 
 void TokenPolicy::on_done(Path path) {
   if (shared_.rdma.threshold_bytes) return;
@@ -146,7 +146,7 @@ bool TokenPolicy::is_worth_a_token() {
 }
 
 Result<bool> TokenPolicy::wants_token() {
-  if (shared_.rdma.mode == config::RdmaMode::kOff || !may_use_token_) return false;
+  if (shared_.rdma.mode == RdmaMode::kOff || !may_use_token_) return false;
   if (without_rdma_at_ == endpoint_) return false;
   if (window_.length == 0) return false;  // zero-length transfers: s3rdmafs-protocol(7)
   if (!is_worth_it_) is_worth_it_ = is_worth_a_token();

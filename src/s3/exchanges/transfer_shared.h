@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "config/mount_config.h"
 #include "s3/endpoints/endpoints.h"
 #include "s3/endpoints/hedge_policy.h"
 #include "s3/endpoints/verify_sampler.h"
 #include "s3/store_metrics.h"
+#include "s3/store_options.h"
 #include "s3rdmafs/base/clock.h"
 
 namespace s3rdmafs::s3 {
@@ -19,7 +19,7 @@ struct TransferShared {
   HedgePolicy& hedges;
   bool may_hedge = false;  ///< there are several endpoints, and nobody forbids it
   const Clock& clock;
-  config::MountConfig::Rdma rdma;
+  RdmaOptions rdma;
 };
 
 }  // namespace s3rdmafs::s3

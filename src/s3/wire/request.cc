@@ -45,19 +45,19 @@ std::string encode_query(const NameValues& query) {
 
 }  // namespace
 
-RequestBuilder::RequestBuilder(const config::MountConfig::Endpoint& endpoint, std::string bucket,
-                               CredentialSource& credentials, const Clock& clock)
-    : bucket_(std::move(bucket)),
-      endpoint_url_(endpoint.url),
-      region_(endpoint.region),
+RequestBuilder::RequestBuilder(const BucketAddress& address, CredentialSource& credentials,
+                               const Clock& clock)
+    : bucket_(address.bucket),
+      endpoint_url_(address.url),
+      region_(address.region),
       credentials_(credentials),
       clock_(clock) {
-  std::string_view url = endpoint.url;
+  std::string_view url = address.url;
   while (url.ends_with('/')) url.remove_suffix(1);
   const std::size_t scheme_end = url.find("://");
   const std::string_view scheme = url.substr(0, scheme_end);
   std::string authority(scheme_end == std::string_view::npos ? url : url.substr(scheme_end + 3));
-  if (endpoint.addressing == config::AddressingStyle::kVirtualHost) {
+  if (address.addressing == AddressingStyle::kVirtualHost) {
     authority = bucket_ + "." + authority;
     path_base_ = "/";
   } else {

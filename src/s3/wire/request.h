@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/mount_config.h"
+#include "s3/store_options.h"
 #include "s3/wire/credentials.h"
 #include "s3/wire/http_message.h"
 #include "s3rdmafs/base/clock.h"
@@ -24,13 +24,19 @@ struct RequestSpec {
   std::string payload_hash = {};
 };
 
+/// One bucket at one endpoint.
+struct BucketAddress {
+  std::string bucket;
+  std::string url;  ///< of the endpoint: scheme://host[:port] without a path
+  std::string region;
+  AddressingStyle addressing = AddressingStyle::kPath;
+};
+
 /// Addresses and signs requests to one bucket at one endpoint. Thread-safe.
 class RequestBuilder {
  public:
   /// Borrows source and clock.
-  /// @param endpoint  its url is scheme://host[:port], as config/ has checked
-  RequestBuilder(const config::MountConfig::Endpoint& endpoint, std::string bucket,
-                 CredentialSource& credentials, const Clock& clock);
+  RequestBuilder(const BucketAddress& address, CredentialSource& credentials, const Clock& clock);
 
   /// Fills in method, url and headers; the rest of HttpRequest is the caller's.
   /// Errors: those of the credential source; kProtocol for a header with control characters, which

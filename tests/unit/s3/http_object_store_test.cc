@@ -72,12 +72,12 @@ using GetOutcome = Outcome<std::expected<Path, GetFailure>>;
 class HttpObjectStoreTest : public ::testing::Test {
  protected:
   HttpObjectStoreTest() {
-    options_.bucket.name = "train";
-    options_.endpoint = {.url = server_.url(), .urls = {}, .region = "us-east-1", .ca_file = ""};
-    options_.rdma = {.mode = config::RdmaMode::kPrefer, .threshold_bytes = 1024, .shm_socket = ""};
+    options_.bucket = "train";
+    options_.endpoint = {.urls = {server_.url()}, .region = "us-east-1"};
+    options_.rdma = {.mode = RdmaMode::kPrefer, .threshold_bytes = 1024};
     options_.http = {
         .event_threads = 2, .connections_max = 8, .connect_timeout = 2s, .request_timeout = 5s};
-    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms, .deadline = {}};
+    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms};
   }
 
   HttpObjectStore& store() {
@@ -166,7 +166,7 @@ TEST_F(HttpObjectStoreTest, GoesByHttpAfterTheAnswersToThreeTokensWereLost) {
 }
 
 TEST_F(HttpObjectStoreTest, KeepsAskingByTokenIfRdmaIsRequired) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   for (unsigned i = 0; i < Capability::kFailuresMax; ++i) server_.then({.cut = true});
   server_.then(rdma_answer());
   for (unsigned i = 0; i < Capability::kFailuresMax; ++i) EXPECT_FALSE(get());
@@ -246,7 +246,7 @@ TEST_F(HttpObjectStoreTest, TakesNoByteFromSuccessWithABodyButAsksByHttp) {
 }
 
 TEST_F(HttpObjectStoreTest, RefusesSuccessWithABodyAsCorruptIfRdmaIsRequired) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   ScriptedAnswer answer = rdma_answer();
   answer.body = data_bytes();
   server_.then(answer);
@@ -262,7 +262,7 @@ TEST_F(HttpObjectStoreTest, SendsNoTokenBelowTheThresholdOrIfSwitchedOff) {
   EXPECT_EQ(get().value(), Path::kHttp);
   EXPECT_FALSE(has_token(0));
   store_.reset();
-  options_.rdma = {.mode = config::RdmaMode::kOff, .shm_socket = ""};
+  options_.rdma = {.mode = RdmaMode::kOff};
   EXPECT_EQ(get().value(), Path::kHttp);
   EXPECT_FALSE(has_token(1));
 }
@@ -279,7 +279,7 @@ TEST_F(HttpObjectStoreTest, GoesByHttpWhileTheFabricIsDown) {
 // --- mode "require" ---
 
 TEST_F(HttpObjectStoreTest, NeverFallsBackIfRdmaIsRequired) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   server_.then(body_answer());
   for (int i = 0; i < 2; ++i) {  // by the server's answer, then by what was learned from it
     const auto result = get();
@@ -291,7 +291,7 @@ TEST_F(HttpObjectStoreTest, NeverFallsBackIfRdmaIsRequired) {
 }
 
 TEST_F(HttpObjectStoreTest, WaitsForAFabricThatComesBackIfRdmaIsRequired) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   server_.then(rdma_answer());
   fakes::DownRegion region(64 + kWindowBytes, /*tokens_refused=*/1);
   GetOutcome outcome;
@@ -300,7 +300,7 @@ TEST_F(HttpObjectStoreTest, WaitsForAFabricThatComesBackIfRdmaIsRequired) {
 }
 
 TEST_F(HttpObjectStoreTest, GivesUpOnAFabricThatStaysDownIfRdmaIsRequired) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   fakes::DownRegion region(64 + kWindowBytes);
   GetOutcome outcome;
   start_get(outcome, std::chrono::steady_clock::now() + 10s, region);
@@ -313,8 +313,7 @@ TEST_F(HttpObjectStoreTest, GivesUpOnAFabricThatStaysDownIfRdmaIsRequired) {
 }
 
 TEST_F(HttpObjectStoreTest, UsesRdmaBelowTheThresholdIfItIsRequired) {
-  options_.rdma = {
-      .mode = config::RdmaMode::kRequire, .threshold_bytes = 1 << 20, .shm_socket = ""};
+  options_.rdma = {.mode = RdmaMode::kRequire, .threshold_bytes = 1 << 20};
   server_.then(rdma_answer());
   EXPECT_EQ(get().value(), Path::kRdma);
 }
@@ -358,7 +357,7 @@ TEST_F(HttpObjectStoreTest, NoticesAServerThatIgnoresRange) {
 // --- Bodies of a wrong length ---
 
 TEST_F(HttpObjectStoreTest, NeverWritesPastTheWindow) {
-  options_.rdma.mode = config::RdmaMode::kOff;
+  options_.rdma.mode = RdmaMode::kOff;
   ScriptedAnswer answer = body_answer();
   answer.body = data_bytes(2 * kWindowBytes);
   server_.then(answer);
@@ -379,7 +378,7 @@ TEST_F(HttpObjectStoreTest, NeverWritesPastTheWindowOfATokenEither) {
 }
 
 TEST_F(HttpObjectStoreTest, RefusesATooShortBody) {
-  options_.rdma.mode = config::RdmaMode::kOff;
+  options_.rdma.mode = RdmaMode::kOff;
   ScriptedAnswer answer = body_answer();
   answer.body.pop_back();
   server_.then(answer);
@@ -389,7 +388,7 @@ TEST_F(HttpObjectStoreTest, RefusesATooShortBody) {
 // --- Faults and retries ---
 
 TEST_F(HttpObjectStoreTest, TriesAgainAfterABodyThatBroke) {
-  options_.rdma.mode = config::RdmaMode::kOff;
+  options_.rdma.mode = RdmaMode::kOff;
   ScriptedAnswer broken = body_answer();
   broken.announced_bytes = kWindowBytes;
   broken.body.resize(kWindowBytes / 2);
@@ -482,7 +481,7 @@ TEST_F(HttpObjectStoreTest, StopsRetryingWhenTheBudgetIsSpent) {
 }
 
 TEST_F(HttpObjectStoreTest, FailsIfNobodyListens) {
-  options_.endpoint.url = "http://127.0.0.1:1";  // tcpmux: nobody has it
+  options_.endpoint.urls = {"http://127.0.0.1:1"};  // tcpmux: nobody has it
   const auto result = get();
   EXPECT_EQ(result.error().error.code, ErrorCode::kUnreachable);
   EXPECT_FALSE(result.error().late_write_possible) << "the token never left";
@@ -490,7 +489,7 @@ TEST_F(HttpObjectStoreTest, FailsIfNobodyListens) {
 }
 
 TEST_F(HttpObjectStoreTest, DropsTheSessionsOfAServerThatRefusesAConnection) {
-  options_.endpoint.url = "http://127.0.0.1:1";
+  options_.endpoint.urls = {"http://127.0.0.1:1"};
   options_.retry.attempts_max = 1;
   EXPECT_FALSE(get());
   EXPECT_EQ(region_.session_drops(), 1);
@@ -500,7 +499,7 @@ TEST_F(HttpObjectStoreTest, DropsTheSessionsOfAServerThatRefusesAConnection) {
 }
 
 TEST_F(HttpObjectStoreTest, DropsTheSessionsOfAServerThatAnotherKindOfRequestCouldNotReach) {
-  options_.endpoint.url = "http://127.0.0.1:1";
+  options_.endpoint.urls = {"http://127.0.0.1:1"};
   options_.retry.attempts_max = 1;
   EXPECT_FALSE(list());
   EXPECT_EQ(region_.session_drops(), 0) << "only a transfer knows where there are any";
@@ -534,7 +533,7 @@ TEST_F(HttpObjectStoreTest, NeverSendsATokenTwiceBehindOurBack) {
 // The control: without a token that is what happens, unseen.
 TEST_F(HttpObjectStoreTest, LetsAPlainRequestBeSentAgainOnANewConnection) {
   options_.http.event_threads = 1;
-  options_.rdma.mode = config::RdmaMode::kOff;
+  options_.rdma.mode = RdmaMode::kOff;
   server_.then(body_answer());
   server_.then({.cut = true});
   server_.then(body_answer());
@@ -554,7 +553,7 @@ TEST_F(HttpObjectStoreTest, EndsATokenGetAtItsDeadline) {
 }
 
 TEST_F(HttpObjectStoreTest, EndsAPlainGetAtItsDeadline) {
-  options_.rdma.mode = config::RdmaMode::kOff;
+  options_.rdma.mode = RdmaMode::kOff;
   server_.then({.hold = true});
   const auto result = get(200ms);
   EXPECT_EQ(result.error().error.code, ErrorCode::kTimedOut);
@@ -562,7 +561,7 @@ TEST_F(HttpObjectStoreTest, EndsAPlainGetAtItsDeadline) {
 }
 
 TEST_F(HttpObjectStoreTest, TriesAgainWhenOneAttemptTookTooLong) {
-  options_.rdma.mode = config::RdmaMode::kOff;
+  options_.rdma.mode = RdmaMode::kOff;
   options_.http.connect_timeout = 100ms;
   options_.http.request_timeout = 100ms;
   server_.then({.hold = true});
@@ -686,7 +685,7 @@ TEST_F(HttpObjectStoreTest, KeepsTheConnectionsOfEveryRailOpen) {
 
 TEST_F(HttpObjectStoreTest, HasReachedNoServerWhereNoAddressHasAWayToOne) {
   region_.set_source_address("192.0.2.1");  // not this host's
-  options_.endpoint.url = "http://127.0.0.1:1";
+  options_.endpoint.urls = {"http://127.0.0.1:1"};
   const auto outcome = get();
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().error.code, ErrorCode::kUnreachable);

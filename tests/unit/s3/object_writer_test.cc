@@ -24,7 +24,7 @@ using ::testing::Not;
 // --- By HTTP ---
 
 TEST_F(ObjectWriterTest, SendsTheWindowAndItsChecksumInOnePut) {
-  options_.rdma.mode = config::RdmaMode::kOff;
+  options_.rdma.mode = RdmaMode::kOff;
   server_.then(ok());
   const PutOutcome outcome = put();
   EXPECT_EQ(outcome.etag.value(), "\"new\"");
@@ -44,7 +44,7 @@ TEST_F(ObjectWriterTest, SendsTheWindowAndItsChecksumInOnePut) {
 }
 
 TEST_F(ObjectWriterTest, StoresAnEmptyObjectByPlainHttp) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   server_.then(ok());
   std::promise<PutOutcome> promise;
   store().put("k", {}, false, in_10s(), [&](PutOutcome o) { promise.set_value(std::move(o)); });
@@ -54,7 +54,7 @@ TEST_F(ObjectWriterTest, StoresAnEmptyObjectByPlainHttp) {
 }
 
 TEST_F(ObjectWriterTest, SendsAPutAgainThatFailed) {
-  options_.rdma.mode = config::RdmaMode::kOff;
+  options_.rdma.mode = RdmaMode::kOff;
   server_.then(error_answer(503, "SlowDown"));
   server_.then({.cut = true});
   server_.then(ok());
@@ -64,7 +64,7 @@ TEST_F(ObjectWriterTest, SendsAPutAgainThatFailed) {
 }
 
 TEST_F(ObjectWriterTest, SendsAgainBytesThatArrivedDamaged) {
-  options_.rdma.mode = config::RdmaMode::kOff;
+  options_.rdma.mode = RdmaMode::kOff;
   server_.then(error_answer(400, "BadDigest", "The CRC64NVME checksum did not match"));
   server_.then(ok());
   EXPECT_TRUE(put().etag);
@@ -73,7 +73,7 @@ TEST_F(ObjectWriterTest, SendsAgainBytesThatArrivedDamaged) {
 }
 
 TEST_F(ObjectWriterTest, GoesOnWithoutAChecksumThatTheServerRefuses) {
-  options_.rdma.mode = config::RdmaMode::kOff;
+  options_.rdma.mode = RdmaMode::kOff;
   server_.then(error_answer(501, "NotImplemented", "x-amz-checksum-crc64nvme is not implemented"));
   server_.then(ok());
   EXPECT_TRUE(put().etag);
@@ -139,7 +139,7 @@ TEST_F(ObjectWriterTest, TakesAChecksumMismatchAfterATokenForAFailedTransfer) {
 }
 
 TEST_F(ObjectWriterTest, FailsAPartThatCannotGoByRdmaIfThatIsRequired) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   server_.then(ok());
   const PutOutcome outcome = put_part();
   ASSERT_FALSE(outcome.etag);
@@ -192,7 +192,7 @@ TEST_F(ObjectWriterTest, DoesNotProbeWithoutAFabricNorBelowTheThreshold) {
 }
 
 TEST_F(ObjectWriterTest, ProbesOnceTheFabricIsBackIfRdmaIsRequired) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   server_.then(upload_created());
   server_.then(rdma_ok());
   server_.then({.status = 204});
@@ -250,7 +250,7 @@ TEST_F(ObjectWriterTest, LeavesAloneWhatOthersStoredMeanwhile) {
 }
 
 TEST_F(ObjectWriterTest, RepairsAnEmptyObjectEvenIfRdmaIsRequiredAndThenFails) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   learn_that_it_reads({ok("\"empty\""), ok()});
   EXPECT_EQ(put().etag.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(server_.seen().at(2).body, window());
@@ -259,14 +259,14 @@ TEST_F(ObjectWriterTest, RepairsAnEmptyObjectEvenIfRdmaIsRequiredAndThenFails) {
 // --- If-None-Match ---
 
 TEST_F(ObjectWriterTest, TellsThatTheKeyIsThere) {
-  options_.rdma.mode = config::RdmaMode::kOff;
+  options_.rdma.mode = RdmaMode::kOff;
   server_.then(error_answer(412, "PreconditionFailed"));
   EXPECT_EQ(put(/*only_if_absent=*/true).etag.error().code, ErrorCode::kExists);
   EXPECT_EQ(server_.seen().size(), 1U);
 }
 
 TEST_F(ObjectWriterTest, RecognisesItsOwnObjectAfterALostAnswer) {
-  options_.rdma.mode = config::RdmaMode::kOff;
+  options_.rdma.mode = RdmaMode::kOff;
   const std::string checksum =
       checksum_text(crc64nvme(0, region_.bytes().subspan(kOffset, kWindowBytes)));
   server_.then({.cut = true});
@@ -278,7 +278,7 @@ TEST_F(ObjectWriterTest, RecognisesItsOwnObjectAfterALostAnswer) {
 }
 
 TEST_F(ObjectWriterTest, DoesNotTakeAnothersObjectForItsOwnAfterALostAnswer) {
-  options_.rdma.mode = config::RdmaMode::kOff;
+  options_.rdma.mode = RdmaMode::kOff;
   server_.then({.cut = true});
   server_.then(error_answer(412, "PreconditionFailed"));
   server_.then({.headers = {{"ETag", "\"theirs\""}, {"x-amz-checksum-crc64nvme", "AAAAAAAAAAA="}},

@@ -28,13 +28,12 @@ ScriptedAnswer found() { return {.headers = {{"ETag", "\"v1\""}}, .body = "data"
 class OutageTest : public ::testing::Test {
  protected:
   OutageTest() {
-    options_.bucket.name = "train";
-    options_.endpoint = {.url = server_->url(), .urls = {}, .region = "us-east-1", .ca_file = ""};
-    options_.rdma = {.mode = config::RdmaMode::kOff, .threshold_bytes = 0, .shm_socket = ""};
+    options_.bucket = "train";
+    options_.endpoint = {.urls = {server_->url()}, .region = "us-east-1"};
+    options_.rdma = {.mode = RdmaMode::kOff, .threshold_bytes = 0};
     options_.http = {
         .event_threads = 1, .connections_max = 8, .connect_timeout = 5s, .request_timeout = 20s};
-    options_.retry = {
-        .attempts_max = kAttemptsMax, .backoff_first = 1ms, .backoff_max = 2ms, .deadline = {}};
+    options_.retry = {.attempts_max = kAttemptsMax, .backoff_first = 1ms, .backoff_max = 2ms};
   }
 
   HttpObjectStore& store() {
@@ -88,7 +87,7 @@ TEST_F(OutageTest, AConnectionThatBreaksBeforeAnyAnswerIsTriedAgainPastTheAttemp
 }
 
 TEST_F(OutageTest, AMountThatGoesDownDoesNotWaitForTheFabric) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   server_->then(found());
   ASSERT_TRUE(head());
   fakes::DownRegion region(4);

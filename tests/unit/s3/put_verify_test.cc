@@ -22,7 +22,7 @@ constexpr const char* kOtherChecksum = "AAAAAAAAAAA=";
 /// The first request of each test is a part, by which the store learns that the server reads.
 class PutVerifyTest : public ObjectWriterTest {
  protected:
-  PutVerifyTest() { options_.rdma.verify = config::Verify::kAlways; }
+  PutVerifyTest() { options_.rdma.verify = Verify::kAlways; }
 
   /// The object as the server has it.
   static ScriptedAnswer object(const std::string& bytes, const std::string& checksum = "",
@@ -97,7 +97,7 @@ TEST_F(PutVerifyTest, StoresNothingMoreByTokenWhereItWasStoredWrong) {
 }
 
 TEST_F(PutVerifyTest, RefusesLaterWritesWhereRdmaIsRequiredAndTheyWereStoredWrong) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   learn_that_it_reads(
       {rdma_ok(), object(window(), kOtherChecksum), /*undo*/ ok(), {.status = 204}});
   expect_wrong(put());
@@ -202,21 +202,21 @@ TEST_F(UploadVerifyTest, ComparesNoChecksumOfChecksumsAndNoneOfPartsOfUnknownLen
 // --- The controls: what is not compared ---
 
 TEST_F(PutVerifyTest, ComparesNothingIfSwitchedOff) {
-  options_.rdma.verify = config::Verify::kOff;
+  options_.rdma.verify = Verify::kOff;
   learn_that_it_reads({rdma_ok()});
   EXPECT_EQ(put().path, Path::kRdma);
   EXPECT_EQ(server_.seen().size(), 2U);
 }
 
 TEST_F(PutVerifyTest, ComparesNothingThatWentByHttp) {
-  options_.rdma.mode = config::RdmaMode::kOff;
+  options_.rdma.mode = RdmaMode::kOff;
   server_.then(ok());
   EXPECT_EQ(put().path, Path::kHttp);
   EXPECT_EQ(server_.seen().size(), 1U) << "TCP and the payload's checksum have";
 }
 
 TEST_F(PutVerifyTest, ComparesTheFirstObjectsAndFewAfterwardsIfSampled) {
-  options_.rdma.verify = config::Verify::kSample;
+  options_.rdma.verify = Verify::kSample;
   std::vector<ScriptedAnswer> answers;
   for (unsigned i = 0; i < VerifySampler::kFirst; ++i) {
     answers.push_back(rdma_ok());

@@ -126,13 +126,13 @@ class BlackHole {
 class RailsTest : public ::testing::Test {
  protected:
   RailsTest() {
-    options_.bucket.name = "train";
+    options_.bucket = "train";
     options_.endpoint.urls = {a_->url()};
     options_.endpoint.region = "us-east-1";
-    options_.rdma = {.mode = config::RdmaMode::kRequire, .threshold_bytes = 0, .shm_socket = ""};
+    options_.rdma = {.mode = RdmaMode::kRequire, .threshold_bytes = 0};
     options_.http = {
         .event_threads = 1, .connections_max = 8, .connect_timeout = 5s, .request_timeout = 20s};
-    options_.retry = {.attempts_max = 1, .backoff_first = 1ms, .backoff_max = 5ms, .deadline = {}};
+    options_.retry = {.attempts_max = 1, .backoff_first = 1ms, .backoff_max = 5ms};
     a_->then(rdma_answer());
     b_->then(rdma_answer());
   }

@@ -20,11 +20,11 @@ class RequestTest : public ::testing::Test {
  protected:
   Result<HttpRequest> build(const RequestSpec& spec) {
     StaticCredentials source(credentials_);
-    return RequestBuilder(endpoint_, "examplebucket", source, clock_).build(spec);
+    return RequestBuilder(address_, source, clock_).build(spec);
   }
 
-  config::MountConfig::Endpoint endpoint_{
-      .url = "http://127.0.0.1:9000", .urls = {}, .region = "us-east-1", .ca_file = ""};
+  BucketAddress address_{
+      .bucket = "examplebucket", .url = "http://127.0.0.1:9000", .region = "us-east-1"};
   Credentials credentials_{.access_key_id = "AKIAIOSFODNN7EXAMPLE",
                            .secret_access_key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
                            .session_token = ""};
@@ -38,8 +38,8 @@ TEST_F(RequestTest, PutsTheBucketIntoThePath) {
 }
 
 TEST_F(RequestTest, PutsTheBucketIntoTheHostIfAsked) {
-  endpoint_.url = "https://s3.example.com:443";
-  endpoint_.addressing = config::AddressingStyle::kVirtualHost;
+  address_.url = "https://s3.example.com:443";
+  address_.addressing = AddressingStyle::kVirtualHost;
   const auto request = build({.key = "k"});
   EXPECT_EQ(request->url, "https://examplebucket.s3.example.com:443/k");
   EXPECT_THAT(request->headers, Contains("Host: examplebucket.s3.example.com"))
@@ -65,10 +65,10 @@ TEST_F(RequestTest, SignsAsAwsDoes) {
       return std::chrono::system_clock::from_time_t(1369353600);  // 2013-05-24T00:00:00Z
     }
   } in_2013;
-  endpoint_.url = "https://s3.amazonaws.com";
-  endpoint_.addressing = config::AddressingStyle::kVirtualHost;
+  address_.url = "https://s3.amazonaws.com";
+  address_.addressing = AddressingStyle::kVirtualHost;
   StaticCredentials source(credentials_);
-  RequestBuilder builder(endpoint_, "examplebucket", source, in_2013);
+  RequestBuilder builder(address_, source, in_2013);
   const auto request = builder.build({.key = "test.txt", .headers = {{"range", "bytes=0-9"}}});
   EXPECT_THAT(
       request->headers,

@@ -83,13 +83,13 @@ class HalfRegion final : public rdma::MemoryRegion {
 class SeveralEndpointsTest : public ::testing::Test {
  protected:
   SeveralEndpointsTest() {
-    options_.bucket.name = "train";
+    options_.bucket = "train";
     options_.endpoint.urls = {a_->url(), b_->url()};
     options_.endpoint.region = "us-east-1";
-    options_.rdma = {.mode = config::RdmaMode::kOff, .threshold_bytes = 0, .shm_socket = ""};
+    options_.rdma = {.mode = RdmaMode::kOff, .threshold_bytes = 0};
     options_.http = {
         .event_threads = 1, .connections_max = 8, .connect_timeout = 5s, .request_timeout = 20s};
-    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms, .deadline = {}};
+    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms};
   }
 
   HttpObjectStore& store() {
@@ -193,7 +193,7 @@ TEST_F(SeveralEndpointsTest, TakeARetryElsewhere) {
 }
 
 TEST_F(SeveralEndpointsTest, DoRdmaWithOneWhereTheOtherDoesNone) {
-  options_.rdma.mode = config::RdmaMode::kPrefer;
+  options_.rdma.mode = RdmaMode::kPrefer;
   a_->then(rdma_answer());
   b_->then(body_answer('b'));
   read_many();
@@ -202,7 +202,7 @@ TEST_F(SeveralEndpointsTest, DoRdmaWithOneWhereTheOtherDoesNone) {
 }
 
 TEST_F(SeveralEndpointsTest, ReadByRdmaWhereItIsRequiredAndOneDoesNone) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   a_->then(rdma_answer());
   b_->then(body_answer('b'));
   read_many();
@@ -212,7 +212,7 @@ TEST_F(SeveralEndpointsTest, ReadByRdmaWhereItIsRequiredAndOneDoesNone) {
 }
 
 TEST_F(SeveralEndpointsTest, ReadByRdmaWhereItIsRequiredAndThereIsNoFabricToOne) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   a_->then({.status = 503});
   a_->then(rdma_answer());
   HalfRegion region;
@@ -222,7 +222,7 @@ TEST_F(SeveralEndpointsTest, ReadByRdmaWhereItIsRequiredAndThereIsNoFabricToOne)
 
 // The control of both.
 TEST_F(SeveralEndpointsTest, FailWhereRdmaIsRequiredAndNoneDoesIt) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   a_->then(body_answer('a'));
   b_->then(body_answer('b'));
   for (int i = 0; i < 10; ++i) {
@@ -235,7 +235,7 @@ TEST_F(SeveralEndpointsTest, FailWhereRdmaIsRequiredAndNoneDoesIt) {
 }
 
 TEST_F(SeveralEndpointsTest, StoreAnObjectOnceWhereRdmaIsRequiredAndOneDoesNone) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   a_->then(put_answer(/*by_rdma=*/true));
   b_->then(put_answer(/*by_rdma=*/false));
   for (int i = 0; i < 10; ++i) {
@@ -248,8 +248,8 @@ TEST_F(SeveralEndpointsTest, StoreAnObjectOnceWhereRdmaIsRequiredAndOneDoesNone)
 }
 
 TEST_F(SeveralEndpointsTest, NameTheOneWhoseBytesAreWrongNotTheOneTheyWereComparedWith) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
-  options_.rdma.verify = config::Verify::kAlways;
+  options_.rdma.mode = RdmaMode::kRequire;
+  options_.rdma.verify = Verify::kAlways;
   a_->then(rdma_answer());
   a_->then({.status = 503});
   b_->then(body_answer('b'));
@@ -292,7 +292,7 @@ TEST_F(SeveralEndpointsTest, WaitForASlowOneWhereHedgingIsSwitchedOff) {
 }
 
 TEST_F(SeveralEndpointsTest, NeverUseMemoryAgainThatASlowOneMayStillWriteTo) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   for (int i = 0; i < kManyReads / 2; ++i) a_->then(rdma_answer());
   a_->then(held(rdma_answer()));
   b_->then(rdma_answer());
@@ -312,7 +312,7 @@ TEST_F(SeveralEndpointsTest, NeverUseMemoryAgainThatASlowOneMayStillWriteTo) {
 }
 
 TEST_F(SeveralEndpointsTest, GiveNothingUpThatTheCallerCouldNotReadAgain) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   options_.rdma.transfer_timeout = 500ms;
   options_.http.connect_timeout = 500ms;
   for (int i = 0; i < kManyReads / 2; ++i) a_->then(rdma_answer());

@@ -23,12 +23,12 @@ using fakes::ScriptedAnswer;
 class VerifyTest : public ::testing::Test {
  protected:
   VerifyTest() {
-    options_.bucket.name = "train";
-    options_.endpoint = {.url = server_.url(), .urls = {}, .region = "us-east-1", .ca_file = ""};
-    options_.rdma = {.threshold_bytes = 1024, .shm_socket = "", .verify = config::Verify::kAlways};
+    options_.bucket = "train";
+    options_.endpoint = {.urls = {server_.url()}, .region = "us-east-1"};
+    options_.rdma = {.threshold_bytes = 1024, .verify = Verify::kAlways};
     options_.http = {
         .event_threads = 1, .connections_max = 8, .connect_timeout = 2s, .request_timeout = 5s};
-    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms, .deadline = {}};
+    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms};
     // What a server wrote by RDMA: it is there before the answer comes.
     std::ranges::fill(region_.bytes(), std::byte{'r'});
   }
@@ -123,7 +123,7 @@ TEST_F(VerifyTest, TakesTheSecondReadWhereItDiffers) {
 }
 
 TEST_F(VerifyTest, RefusesWrongBytesIfRdmaIsRequired) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   server_.then(done(9999));
   server_.then(body('h'));
   const auto result = get();
@@ -138,14 +138,14 @@ TEST_F(VerifyTest, FailsWhatCannotBeCompared) {
 }
 
 TEST_F(VerifyTest, ComparesNothingIfSwitchedOff) {
-  options_.rdma.verify = config::Verify::kOff;
+  options_.rdma.verify = Verify::kOff;
   server_.then(done(kWindowBytes, "AAAAAAAAAAA="));
   EXPECT_EQ(get().value(), Path::kRdma);
   EXPECT_FALSE(server_.seen().at(0).headers.contains("x-amz-checksum-mode"));
 }
 
 TEST(VerifySampler, TakesTheFirstOnesAndFewAfterwards) {
-  VerifySampler sampler(config::Verify::kSample);
+  VerifySampler sampler(Verify::kSample);
   unsigned verified = 0;
   for (unsigned i = 0; i < VerifySampler::kFirst; ++i) verified += sampler.should_verify() ? 1 : 0;
   EXPECT_EQ(verified, VerifySampler::kFirst);
@@ -161,7 +161,7 @@ TEST(VerifySampler, TakesTheFirstOnesAndFewAfterwards) {
 // --- A server's own headers ---
 
 TEST_F(VerifyTest, UsesTheNamesOfHeadersThatTheMountFileGives) {
-  options_.rdma.verify = config::Verify::kOff;
+  options_.rdma.verify = Verify::kOff;
   options_.rdma.token_header = "x-rdma-info";
   options_.rdma.reply_header = "x-rdma-result";
   options_.rdma.bytes_header = "x-rdma-count";
@@ -175,7 +175,7 @@ TEST_F(VerifyTest, UsesTheNamesOfHeadersThatTheMountFileGives) {
 }
 
 TEST_F(VerifyTest, ReadsAgainWhatCameWithoutACount) {
-  options_.rdma.verify = config::Verify::kOff;
+  options_.rdma.verify = Verify::kOff;
   ScriptedAnswer answer = done(9999);
   answer.headers.pop_back();
   server_.then(answer);
@@ -184,8 +184,8 @@ TEST_F(VerifyTest, ReadsAgainWhatCameWithoutACount) {
 }
 
 TEST_F(VerifyTest, TakesAnAnswerWithoutACountIfTheMountFileSaysSo) {
-  options_.rdma.verify = config::Verify::kOff;
-  options_.rdma.byte_count = config::ByteCount::kOptional;
+  options_.rdma.verify = Verify::kOff;
+  options_.rdma.byte_count = ByteCount::kOptional;
   ScriptedAnswer answer = done(9999);
   answer.headers.pop_back();
   server_.then(answer);

@@ -126,7 +126,7 @@ TEST_F(WholePutProbeTest, ProbesAtOnceWhereAPartOfAnUploadWasRefused) {
 }
 
 TEST_F(WholePutProbeTest, WritesWhereRdmaIsRequiredAndPartsAreRefused) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   refuse_a_part();
   server_.then(rdma_ok());
   server_.then(stored(window()));
@@ -137,7 +137,7 @@ TEST_F(WholePutProbeTest, WritesWhereRdmaIsRequiredAndPartsAreRefused) {
 
 // The control.
 TEST_F(WholePutProbeTest, FailsWhereRdmaIsRequiredAndWholeObjectsAreRefusedToo) {
-  options_.rdma.mode = config::RdmaMode::kRequire;
+  options_.rdma.mode = RdmaMode::kRequire;
   refuse_a_part();
   server_.then(error_answer(501, "NotImplemented"));
   server_.then({.status = 204});

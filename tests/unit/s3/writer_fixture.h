@@ -57,12 +57,12 @@ class ObjectWriterTest : public ::testing::Test {
  protected:
   ObjectWriterTest() {
     using namespace std::chrono_literals;
-    options_.bucket.name = "train";
-    options_.endpoint = {.url = server_.url(), .urls = {}, .region = "us-east-1", .ca_file = ""};
-    options_.rdma = {.mode = config::RdmaMode::kPrefer, .threshold_bytes = 1024, .shm_socket = ""};
+    options_.bucket = "train";
+    options_.endpoint = {.urls = {server_.url()}, .region = "us-east-1"};
+    options_.rdma = {.mode = RdmaMode::kPrefer, .threshold_bytes = 1024};
     options_.http = {
         .event_threads = 2, .connections_max = 8, .connect_timeout = 2s, .request_timeout = 5s};
-    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms, .deadline = {}};
+    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms};
     const auto bytes = region_.bytes();
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);
   }

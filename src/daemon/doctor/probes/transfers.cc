@@ -9,6 +9,7 @@
 
 #include "daemon/doctor/context.h"
 #include "daemon/mount/await.h"
+#include "daemon/mount/store_options.h"
 #include "s3rdmafs/base/checksum.h"
 #include "s3rdmafs/base/log.h"
 
@@ -42,18 +43,14 @@ bool come_late(const Context& context, std::span<const std::byte> bytes,
 
 std::unique_ptr<s3::HttpObjectStore> make_store(Context& context, config::RdmaMode mode,
                                                 const config::MountConfig::Endpoint& endpoint) {
-  const config::MountConfig& config = context.config();
-  s3::HttpObjectStore::Options options{.bucket = config.bucket,
-                                       .endpoint = endpoint,
-                                       .rdma = config.rdma,
-                                       .http = config.http,
-                                       .retry = config.retry};
-  options.rdma.mode = mode;
-  options.rdma.threshold_bytes = 0;
-  options.rdma.verify = config::Verify::kOff;  // the checks compare, and want to see what it hides
-  options.retry.attempts_max = 1;
-  return std::make_unique<s3::HttpObjectStore>(options, *context.credentials, context.clock,
-                                               context.metrics);
+  config::MountConfig config = context.config();
+  config.endpoint = endpoint;
+  config.rdma.mode = mode;
+  config.rdma.threshold_bytes = 0;
+  config.rdma.verify = config::Verify::kOff;  // the checks compare, and want to see what it hides
+  config.retry.attempts_max = 1;
+  return std::make_unique<s3::HttpObjectStore>(store_options(config), *context.credentials,
+                                               context.clock, context.metrics);
 }
 
 std::string random_key(const Context& context) {

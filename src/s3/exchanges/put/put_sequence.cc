@@ -57,7 +57,7 @@ void PutSequence::begin(Sequence sequence) {
 
 void PutSequence::on_probed(Sequence sequence, Probed probed) {
   sequence.late_read_possible |= probed.late_read_possible;
-  const bool is_required = shared_.rdma.mode == config::RdmaMode::kRequire;
+  const bool is_required = shared_.rdma.mode == RdmaMode::kRequire;
   // Others are left: the PUT finds one that reads, or one that nobody has probed.
   if (!probed.result && is_required && sequence.endpoints_left == 0) {
     return sequence.done({.etag = std::unexpected(std::move(probed.result.error())),
@@ -72,9 +72,9 @@ void PutSequence::on_probed(Sequence sequence, Probed probed) {
 }
 
 PutSequence::ProbeKind PutSequence::wanted_probe(Endpoint& endpoint, const PutBody& body) {
-  const config::MountConfig::Rdma& rdma = shared_.rdma;
+  const RdmaOptions& rdma = shared_.rdma;
   Capabilities& capabilities = endpoint.capabilities;
-  if (rdma.mode == config::RdmaMode::kOff || body.window.length == 0) return ProbeKind::kNone;
+  if (rdma.mode == RdmaMode::kOff || body.window.length == 0) return ProbeKind::kNone;
   if (capabilities.is_known_to_read() || capabilities.has_spoiled() ||
       capabilities.refuses_whole_puts())
     return ProbeKind::kNone;
@@ -83,7 +83,7 @@ PutSequence::ProbeKind PutSequence::wanted_probe(Endpoint& endpoint, const PutBo
       capabilities.of(TransferKind::kUploadPart).is_worth_trying(probe_bytes);
   if (!may_take_parts && !capabilities.should_probe_whole_puts()) return ProbeKind::kNone;
   const ProbeKind kind = may_take_parts ? ProbeKind::kPart : ProbeKind::kWholeObject;
-  if (rdma.mode == config::RdmaMode::kRequire) return kind;
+  if (rdma.mode == RdmaMode::kRequire) return kind;
   const bool goes_by_rdma = rdma.threshold_bytes
                                 ? body.window.length >= *rdma.threshold_bytes
                                 : endpoint.write_paths.better(body.window.length) == Path::kRdma;
@@ -95,7 +95,7 @@ void PutSequence::probe(Endpoint& endpoint, ProbeKind kind, std::string key, Put
   body.window.length = std::min(body.window.length, kProbeBytesMax);
   body.crc64nvme = crc64nvme(0, body.window.bytes());
   // Where RDMA is required the part itself waits for a fabric that is down, as every transfer does.
-  if (shared_.rdma.mode == config::RdmaMode::kRequire) {
+  if (shared_.rdma.mode == RdmaMode::kRequire) {
     return begin_probe(endpoint, kind, std::move(key), body, deadline, std::move(done));
   }
   // Without a fabric there is nothing to be learned, and no request to be made for it.

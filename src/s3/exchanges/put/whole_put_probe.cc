@@ -107,7 +107,7 @@ void WholePutProbe::conclude(Probe probe) {
   Capabilities& capabilities = probe.endpoint->capabilities;
   const std::string& url = probe.endpoint->builder.endpoint_url();
   const Result<void>& result = probe.probed.result;
-  const bool is_required = shared_.rdma.mode == config::RdmaMode::kRequire;
+  const bool is_required = shared_.rdma.mode == RdmaMode::kRequire;
   if (result) {
     capabilities.of(TransferKind::kPut).on_rdma_done(probe.body.window.length);
     spdlog::info("{} takes no parts by RDMA, but whole objects: those that fit one part go by RDMA",

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "config/mount_config.h"
+#include "s3/http_object_store.h"
+
+namespace s3rdmafs::daemon {
+
+/// What the mount file says about the object store. The only place where config meets s3.
+[[nodiscard]] s3::HttpObjectStore::Options store_options(const config::MountConfig& config);
+
+}  // namespace s3rdmafs::daemon
