@@ -25,19 +25,15 @@ Endpoints::Endpoints(const EndpointOptions& options, const std::string& bucket,
   }
 }
 
-Endpoint& Endpoints::begin(std::uint64_t bytes, const Preference& preference) {
+EndpointLease Endpoints::lease(std::uint64_t bytes, const Preference& preference) {
   Endpoint& endpoint = *all_.at(set_.begin(bytes, {.preferred = number_of(preference.preferred),
                                                    .avoided = number_of(preference.avoided),
                                                    .excluded = preference.excluded}));
   endpoint.outstanding_bytes.add(static_cast<std::int64_t>(bytes));
-  return endpoint;
+  return {*this, endpoint, bytes};
 }
 
-Endpoint& Endpoints::peek() {
-  const std::size_t number = set_.begin(0, {});
-  set_.end(number, 0, EndpointSet::Outcome::kNothing);
-  return *all_.at(number);
-}
+Endpoint& Endpoints::peek() { return lease(0, {}).endpoint(); }
 
 void Endpoints::end(Endpoint& endpoint, std::uint64_t bytes, EndpointSet::Outcome outcome) {
   using Outcome = EndpointSet::Outcome;
@@ -50,16 +46,32 @@ void Endpoints::end(Endpoint& endpoint, std::uint64_t bytes, EndpointSet::Outcom
   const auto changed = set_.end(endpoint.number, bytes, outcome);
   const bool has_died = changed == EndpointSet::State::kDead;
   if (has_died || outcome == Outcome::kNotReached) endpoint.may_have_restarted = true;
-  if (!changed) return;
-  const bool is_alive = *changed == EndpointSet::State::kAlive;
+  if (changed) on_alive_changed(endpoint, *changed == EndpointSet::State::kAlive);
+}
+
+void Endpoints::on_alive_changed(Endpoint& endpoint, bool is_alive) const {
   endpoint.is_alive.set(is_alive ? 1 : 0);
   const std::string& url = endpoint.builder.endpoint_url();
   if (is_alive) {
-    spdlog::info("{} answers again", url);
+    spdlog::info("endpoint {} answers again; it gets requests again", url);
   } else {
-    spdlog::warn("{} does not answer{}", url,
-                 all_.size() > 1 ? "; going on with the other servers" : "");
+    spdlog::warn("endpoint {} does not answer; {}", url,
+                 all_.size() > 1 ? "requests go to the other endpoints"
+                                 : "requests to it are retried until their deadlines");
   }
+}
+
+EndpointLease& EndpointLease::operator=(EndpointLease&& other) noexcept {
+  if (this == &other) return *this;
+  end(EndpointSet::Outcome::kNothing);
+  owner_ = std::exchange(other.owner_, nullptr);
+  endpoint_ = other.endpoint_;
+  bytes_ = other.bytes_;
+  return *this;
+}
+
+void EndpointLease::end(EndpointSet::Outcome outcome) {
+  if (owner_ != nullptr) std::exchange(owner_, nullptr)->end(*endpoint_, bytes_, outcome);
 }
 
 }  // namespace s3rdmafs::s3

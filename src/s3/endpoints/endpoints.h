@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "s3/endpoints/endpoint.h"
+#include "s3/endpoints/endpoint_lease.h"
 #include "s3/endpoints/endpoint_set.h"
 #include "s3/store_options.h"
 
 namespace s3rdmafs::s3 {
 
-/// The servers of one store, with the choice among them counted and logged. Thread-safe.
+/// The servers of one store. Chooses among them, counts what each has outstanding, and logs when
+/// one dies or comes back. Thread-safe.
 class Endpoints {
  public:
-  /// Where a request should go, if it may choose.
+  /// Which server a request should go to, if there is a choice.
   struct Preference {
     const Endpoint* preferred = nullptr;
     const Endpoint* avoided = nullptr;
@@ -27,11 +31,10 @@ class Endpoints {
   Endpoints(const EndpointOptions& options, const std::string& bucket,
             CredentialSource& credentials, const Clock& clock, metrics::Registry& metrics);
 
-  /// The endpoint for a request; counted as outstanding until end().
-  [[nodiscard]] Endpoint& begin(std::uint64_t bytes, const Preference& preference);
-  void end(Endpoint& endpoint, std::uint64_t bytes, EndpointSet::Outcome outcome);
+  /// Chooses the endpoint of a request. It counts as outstanding there until the lease ends.
+  [[nodiscard]] EndpointLease lease(std::uint64_t bytes, const Preference& preference);
 
-  /// Where a request would go now, for questions about it.
+  /// The endpoint that a request would go to now. Counts nothing.
   [[nodiscard]] Endpoint& peek();
 
   [[nodiscard]] bool has_other_alive(const Endpoint& endpoint,
@@ -41,6 +44,10 @@ class Endpoints {
   [[nodiscard]] std::size_t size() const { return all_.size(); }
 
  private:
+  friend class EndpointLease;
+  void end(Endpoint& endpoint, std::uint64_t bytes, EndpointSet::Outcome outcome);
+  void on_alive_changed(Endpoint& endpoint, bool is_alive) const;
+
   std::vector<std::unique_ptr<Endpoint>> all_;  // never changes: addresses are handed out
   EndpointSet set_;
 };

@@ -55,11 +55,10 @@ void RetryRunner::attempt(Job job) {
   }
   Exchange& exchange = *job.exchange;
   const Deadline deadline = job.deadline;
-  job.bytes = exchange.transfer_bytes();
   Endpoints::Preference preference = job.preference;
   preference.excluded = job.excluded;
-  Endpoint& endpoint = endpoints_.begin(job.bytes, preference);
-  job.endpoint = &endpoint;
+  job.lease = endpoints_.lease(exchange.transfer_bytes(), preference);
+  Endpoint& endpoint = job.lease.endpoint();
   exchange.next_request(endpoint, deadline,
                         [this, job = std::move(job)](Result<HttpRequest> request) mutable {
                           send(std::move(job), std::move(request));
@@ -68,7 +67,7 @@ void RetryRunner::attempt(Job job) {
 
 void RetryRunner::send(Job job, Result<HttpRequest> request) {
   if (!request) {
-    endpoints_.end(*job.endpoint, job.bytes, EndpointSet::Outcome::kNothing);
+    job.lease.end(EndpointSet::Outcome::kNothing);
     if (request.error().code == ErrorCode::kUnsupported) {
       return leave_out(std::move(job), std::move(request.error()));
     }
@@ -78,7 +77,7 @@ void RetryRunner::send(Job job, Result<HttpRequest> request) {
         {.step = Exchange::Next::Step::kFailed, .error = std::move(request.error())},
         Reach::kNowhere);
   }
-  job.endpoint->requests.add();
+  job.lease.endpoint().requests.add();
   request->deadline = job.deadline;
   engine_.send(std::move(*request), [this, job = std::move(job)](HttpOutcome outcome) mutable {
     on_outcome(std::move(job), std::move(outcome));
@@ -90,16 +89,16 @@ void RetryRunner::on_outcome(Job job, HttpOutcome outcome) {
   const bool is_answered = outcome.has_value();
   const Reach reach = reach_of(outcome);
   if (is_answered && !was_answered_.load(std::memory_order_relaxed)) was_answered_ = true;
-  endpoints_.end(*job.endpoint, job.bytes, judge(outcome));
+  job.lease.end(judge(outcome));
   Exchange::Next next = job.exchange->on_outcome(std::move(outcome));
   switch (next.step) {
     case Exchange::Next::Step::kFinished:
       return finish(std::move(job));
     case Exchange::Next::Step::kSendAgain:
-      job.preference = {.preferred = job.endpoint};
+      job.preference = {.preferred = &job.lease.endpoint()};
       return attempt(std::move(job));
     case Exchange::Next::Step::kElsewhere:
-      job.preference = {.avoided = job.endpoint};
+      job.preference = {.avoided = &job.lease.endpoint()};
       return attempt(std::move(job));
     case Exchange::Next::Step::kLeaveOut:
       return leave_out(std::move(job), std::move(next.error));
@@ -119,21 +118,21 @@ bool RetryRunner::may_move(const Job& job, const Error& error) const {
   const bool is_its_fault =
       error.code == ErrorCode::kUnreachable || error.code == ErrorCode::kConfig;
   return is_its_fault && job.moves + 1 < endpoints_.size() &&
-         endpoints_.has_other_alive(*job.endpoint, job.excluded);
+         endpoints_.has_other_alive(job.lease.endpoint(), job.excluded);
 }
 
 void RetryRunner::move(Job job) {
   ++job.moves;
-  job.preference = {.avoided = job.endpoint};
+  job.preference = {.avoided = &job.lease.endpoint()};
   attempt(std::move(job));
 }
 
 /// Ends: each time there is one endpoint less.
 void RetryRunner::leave_out(Job job, Error error) {
-  if (!endpoints_.has_other_alive(*job.endpoint, job.excluded)) {
+  if (!endpoints_.has_other_alive(job.lease.endpoint(), job.excluded)) {
     return fail(std::move(job), std::move(error));
   }
-  job.excluded.push_back(job.endpoint->number);
+  job.excluded.push_back(job.lease.endpoint().number);
   job.preference = {};
   attempt(std::move(job));
 }
@@ -149,7 +148,7 @@ bool RetryRunner::is_expected_back(Reach reach, const Error& error) const {
 }
 
 void RetryRunner::retry_or_fail(Job job, Exchange::Next next, Reach reach) {
-  job.preference = {.avoided = job.endpoint};
+  job.preference = {.avoided = &job.lease.endpoint()};
   if (!is_retryable(next.error.code)) return fail(std::move(job), std::move(next.error));
   // The engine's timers run at once from now on: an attempt that fails before it is sent, for want
   // of a token, would be made again and again until its deadline.

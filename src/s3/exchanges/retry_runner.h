@@ -35,8 +35,7 @@ class RetryRunner {
     std::unique_ptr<Exchange> exchange;
     Deadline deadline;
     Endpoints::Preference preference = {};
-    Endpoint* endpoint = nullptr;            // of the attempt under way
-    std::uint64_t bytes = 0;                 // of the attempt under way
+    EndpointLease lease = {};                // of the attempt under way, or the last one
     std::vector<std::size_t> excluded = {};  // endpoints that cannot do it
     FailedAttempts failed = {};
     std::size_t moves = 0;  // to another endpoint, because one could not be reached
