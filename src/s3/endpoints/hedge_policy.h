@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <optional>
 
+#include "s3/endpoints/recent_durations.h"
+#include "s3/endpoints/token_bucket.h"
 #include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs::s3 {
 
-/// When a read is so slow that another server should be asked, learned from the reads themselves,
-/// and how many may be. Thread-safe.
+/// When a read is slow enough to be sent to another server, learned from the reads themselves, and
+/// how many reads may be. Thread-safe.
 class HedgePolicy {
  public:
-  /// What several times the mean of its length class takes. Queues make one read in a hundred take
-  /// about five times the mean (exponential times do), and with a share of one in fifty those and
-  /// no ordinary ones should be meant.
+  /// A read is slow after this many times the mean of its size class. Queues make one read in a
+  /// hundred take about five times the mean (exponential times do). A share of one in fifty then
+  /// covers those reads, and no ordinary ones.
   static constexpr unsigned kTimesMean = 5;
-  /// Never sooner: a thread that waits its turn on a busy machine takes some milliseconds, and no
-  /// job notices what 50 ms less of one read brings.
+  /// Never sooner: a thread that waits for its turn on a busy machine takes some milliseconds, and
+  /// 50 ms less for one read make no job faster.
   static constexpr std::chrono::milliseconds kFloor{50};
   /// Reads of a class before its mean is believed.
   static constexpr unsigned kSamplesMin = 16;
-  /// What each read pays in: in the long run one in fifty is asked for twice. Each of those adds
-  /// its bytes to the servers' load, and by token sends a slab of the cache into quarantine.
+  /// The share of a hedge that each read earns: in the long run one read in fifty is sent twice.
+  /// Each hedge adds its bytes to the servers' load, and by token sends a slab of the cache into
+  /// quarantine.
   static constexpr double kPerRead = 0.02;
-  /// The most that is saved: reads that wait together for one server that hangs. Of a cache of
-  /// 1 GiB so many slabs are a sixteenth.
+  /// The most hedges that are saved up: reads that wait together for one server that hangs. With a
+  /// cache of 1 GiB this many slabs are a sixteenth of it.
   static constexpr double kCapacity = 8;
 
   /// How long a read of this length may take before try_spend() is worth asking; nothing while that
@@ -36,25 +38,21 @@ class HedgePolicy {
 
   /// A read was begun.
   void on_read();
-  /// A read has ended well, `took` after it was sent.
+  /// A read has succeeded, `took` after it was sent.
   void on_done(std::size_t length_bytes, std::chrono::nanoseconds took);
 
-  /// Takes the right to give one read up; false where too many were.
+  /// Takes the right to hedge one read; false if too many reads were.
   [[nodiscard]] bool try_spend();
 
  private:
-  /// Lengths up to 4 KiB, 8 KiB, ... 8 MiB, and longer: within a factor of two one mean will do.
+  /// Up to 4 KiB, 8 KiB, ... 8 MiB, and longer.
   static constexpr std::size_t kClasses = 13;
-  struct Mean {
-    double nanoseconds = 0;
-    unsigned samples = 0;
-  };
-
-  [[nodiscard]] static std::size_t class_of(std::size_t length_bytes);
+  /// A change of load shows within some 32 reads, and one slow read hardly moves the mean.
+  static constexpr unsigned kMemory = 32;
 
   mutable Mutex mutex_;  // leaf
-  std::array<Mean, kClasses> means_ GUARDED_BY(mutex_);
-  double saved_ GUARDED_BY(mutex_) = 0;
+  RecentDurations durations_ GUARDED_BY(mutex_){kClasses, kMemory, kSamplesMin};
+  TokenBucket saved_ GUARDED_BY(mutex_){kCapacity, 0};
 };
 
 }  // namespace s3rdmafs::s3

@@ -5,56 +5,50 @@
 #include <chrono>
 #include <cstddef>
 
+#include "s3/endpoints/recent_durations.h"
 #include "s3/object_store.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::s3 {
 
-/// Which way is faster for a transfer of some length, learned from the transfers themselves:
+/// Which path is faster for a transfer of some length, learned from the transfers themselves:
 /// rdma.threshold = "auto". One for each direction and endpoint. Thread-safe.
 class PathModel {
  public:
-  /// From here on RDMA always: no client known begins with more, and what a
-  /// wrong choice costs, here or in looking for a better one, grows with the length.
+  /// From this length on always RDMA: it is faster from less on with every server known, and the
+  /// cost of a wrong choice or of a trial grows with the length.
   static constexpr std::size_t kAlwaysRdmaBytes = kMiB;
-  /// What is done before anything is measured: below about this size the two requests differ by
+  /// The threshold before anything is measured. Below about this size the two requests differ by
   /// less than their spread, so the one without a session is the better guess.
   static constexpr std::size_t kGuessBytes = 64 * kKiB;
-  /// One transfer of each size class in so many goes the other way. Each may be slower by a few
-  /// hundred microseconds, so this costs a millionth of the time and, of the bytes that should go
-  /// by RDMA, less than half a per cent.
+  /// One in this many transfers of each size class goes by the other path. Each may be slower by a
+  /// few hundred microseconds. That costs a millionth of the time and less than half a per cent of
+  /// the bytes that should go by RDMA.
   static constexpr unsigned kExploreEvery = 256;
-  /// So many on each path make a mean that one slow transfer does not turn around.
+  /// Samples of each path that make a mean which one slow transfer does not reverse.
   static constexpr unsigned kSamplesMin = 8;
 
-  /// The way for the next transfer of this length.
+  /// The path for the next transfer of this length; now and then the worse one, as a trial.
   [[nodiscard]] Path choose(std::size_t length_bytes);
-  /// What is known to be better; takes nobody's turn.
+  /// The path that is known to be better. Does not count as a transfer.
   [[nodiscard]] Path better(std::size_t length_bytes) const;
-  /// A transfer has ended well, `took` after it began.
+  /// A transfer has succeeded, `took` after it began.
   void on_done(std::size_t length_bytes, Path path, std::chrono::nanoseconds took);
 
  private:
-  struct Mean {
-    double nanoseconds = 0;
-    unsigned samples = 0;
-    void add(double value);
-  };
-  /// Lengths within a factor of two are one class: latency and bandwidth both show in its mean.
-  struct SizeClass {
-    Mean rdma;
-    Mean http;
-    unsigned chosen = 0;
-  };
   /// Up to 4 KiB, 8 KiB, ... 1 MiB.
   static constexpr std::size_t kClasses = 9;
+  /// Transfers longer than some 16 ago are forgotten, so that a change of load shows within a
+  /// second of a busy mount.
+  static constexpr unsigned kMemory = 16;
 
-  [[nodiscard]] static std::size_t class_of(std::size_t length_bytes);
   [[nodiscard]] Path better_locked(std::size_t length_bytes) const REQUIRES(mutex_);
 
   mutable Mutex mutex_;  // leaf
-  std::array<SizeClass, kClasses> classes_ GUARDED_BY(mutex_);
+  RecentDurations by_rdma_ GUARDED_BY(mutex_){kClasses, kMemory, kSamplesMin};
+  RecentDurations by_http_ GUARDED_BY(mutex_){kClasses, kMemory, kSamplesMin};
+  std::array<unsigned, kClasses> chosen_ GUARDED_BY(mutex_){};  // by size class
 };
 
 }  // namespace s3rdmafs::s3
