@@ -4,13 +4,11 @@
 #include <array>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include <curl/curl.h>
 
-#include "s3/http/event_loop.h"
 #include "s3/wire/http_message.h"
 
 namespace s3rdmafs::s3 {
@@ -50,9 +48,6 @@ class CurlTransfer {
   [[nodiscard]] CURL* easy() { return easy_.get(); }
   [[nodiscard]] std::chrono::nanoseconds hedge_after() const { return request_.hedge_after; }
   [[nodiscard]] bool may_hedge() { return request_.may_hedge(); }
-
-  /// The lane's, while it waits for hedge_after() to be over.
-  std::optional<EventLoop::TimerId> hedge_timer;
 
  private:
   struct EasyCleanup {

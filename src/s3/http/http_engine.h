@@ -53,12 +53,12 @@ class HttpEngine {
     CurlGlobal& operator=(const CurlGlobal&) = delete;
   };
 
-  [[nodiscard]] HttpReactor* current_lane();
-  [[nodiscard]] HttpReactor& choose_lane();
+  [[nodiscard]] HttpReactor* current_reactor();
+  [[nodiscard]] HttpReactor& choose_reactor();
 
   const CurlGlobal curl_;
   const TransferOptions transfer_options_;
-  std::vector<std::unique_ptr<HttpReactor>> lanes_;
+  std::vector<std::unique_ptr<HttpReactor>> reactors_;
 };
 
 }  // namespace s3rdmafs::s3

@@ -38,12 +38,12 @@ void HttpReactor::start(HttpRequest request, HttpDone done) {
   }
   CurlTransfer* transfer = idle_.back();
   idle_.pop_back();
-  active_.insert(transfer);
+  auto& hedge_timer = active_[transfer];
   keep_connections_from(request.source_address);
   const auto now = clock_.now();
   transfer->begin(std::move(request), std::move(done), now);
   if (const auto hedge_after = transfer->hedge_after(); hedge_after > hedge_after.zero()) {
-    transfer->hedge_timer =
+    hedge_timer =
         loop_.call_at(now + std::chrono::ceil<std::chrono::steady_clock::duration>(hedge_after),
                       [this, transfer] { on_hedge_due(*transfer); });
   }
@@ -81,7 +81,7 @@ void HttpReactor::on_transfer_done(CURL* easy, CURLcode code) {
 
 // Also called early, when the loop stops: on_stop then ends the transfer.
 void HttpReactor::on_hedge_due(CurlTransfer& transfer) {
-  transfer.hedge_timer.reset();
+  active_.at(&transfer).reset();
   if (loop_.is_stopping() || !transfer.may_hedge()) return;
   curl_multi_remove_handle(loop_.multi(), transfer.easy());
   HttpOutcome outcome = transfer.given_up();
@@ -91,9 +91,8 @@ void HttpReactor::on_hedge_due(CurlTransfer& transfer) {
 }
 
 HttpDone HttpReactor::take_out(CurlTransfer& transfer) {
-  if (transfer.hedge_timer) loop_.cancel(*transfer.hedge_timer);
-  transfer.hedge_timer.reset();
-  active_.erase(&transfer);
+  const auto active = active_.extract(&transfer);
+  if (active.mapped()) loop_.cancel(*active.mapped());
   idle_.push_back(&transfer);
   return transfer.finish();
 }
@@ -119,7 +118,7 @@ void HttpReactor::end(HttpDone done, HttpOutcome outcome) {
 void HttpReactor::end_all() {
   // Those in line end by their timers, which the loop runs before it calls this.
   while (!active_.empty()) {
-    CurlTransfer* transfer = *active_.begin();
+    CurlTransfer* transfer = active_.begin()->first;
     curl_multi_remove_handle(loop_.multi(), transfer->easy());
     HttpOutcome outcome = transfer->cancelled();
     end(take_out(*transfer), std::move(outcome));

@@ -4,7 +4,8 @@
 #include <atomic>
 #include <list>
 #include <memory>
-#include <unordered_set>
+#include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "s3/http/curl_transfer.h"
@@ -26,7 +27,7 @@ class HttpReactor {
   void submit(HttpRequest request, HttpDone done);
 
   [[nodiscard]] EventLoop& loop() { return loop_; }
-  /// Requests handed to this lane and not ended, for balancing. Any thread.
+  /// Requests handed to this reactor and not ended, for balancing. Any thread.
   [[nodiscard]] std::atomic<std::size_t>& load() { return load_; }
   [[nodiscard]] bool has_room() const { return load_.load() < connections_max_; }
 
@@ -57,7 +58,8 @@ class HttpReactor {
   // On the loop's thread only, from here on.
   std::vector<std::unique_ptr<CurlTransfer>> transfers_;  // all there are, at most connections_max_
   std::vector<CurlTransfer*> idle_;
-  std::unordered_set<CurlTransfer*> active_;
+  /// Transfers under way; each with the timer that asks whether to hedge it, while that is set.
+  std::unordered_map<CurlTransfer*, std::optional<EventLoop::TimerId>> active_;
   WaitingList waiting_;
   std::vector<std::string> source_addresses_;  // that requests have named so far: one a rail
 
