@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <span>
 
-#include "s3/wire/error_mapping.h"
 #include "s3/wire/object_checksum.h"
 #include "s3/wire/xml_reader.h"
 #include "s3/wire/xml_writer.h"
@@ -21,8 +20,6 @@
 
 namespace s3rdmafs::s3 {
 namespace {
-
-using Step = Exchange::Next::Step;
 
 std::string_view without_quotes(std::string_view etag) {
   if (etag.starts_with('"')) etag.remove_prefix(1);
@@ -98,13 +95,13 @@ Exchange::Next CompleteUploadExchange::on_outcome(HttpOutcome outcome) {
   if (!wrong_etag_.empty()) return on_removal(std::move(outcome));
   if (outcome) return is_asking_ ? on_head(*outcome) : on_answer(*outcome);
   if (!is_asking_ && outcome.error().may_have_reached_server) may_have_taken_effect_ = true;
-  return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
+  return failed(std::move(outcome.error().error));
 }
 
 Exchange::Next CompleteUploadExchange::on_answer(const HttpResponse& response) {
   // AWS sends the 200 before it knows: the document may still be an error.
   const S3Error error = parse_error(response.text);
-  if (response.status < 200 || response.status >= 300 || !error.code.empty()) {
+  if (!response.is_success() || !error.code.empty()) {
     return on_error(response, error);
   }
   Result<std::string> etag = parse_completed_etag(response.text);
@@ -112,7 +109,7 @@ Exchange::Next CompleteUploadExchange::on_answer(const HttpResponse& response) {
     // Some kind of success, or half an answer: the object says which.
     may_have_taken_effect_ = true;
     is_asking_ = true;
-    return {.step = Step::kSendAgain};
+    return send_again();
   }
   const std::string stored = parse_completed_crc64nvme(response.text);
   const std::optional<std::uint64_t> sent = crc64nvme_of(parts_);
@@ -120,7 +117,7 @@ Exchange::Next CompleteUploadExchange::on_answer(const HttpResponse& response) {
     return on_wrong_bytes(std::move(*etag));
   }
   etag_ = std::move(etag);
-  return {.step = Step::kFinished};
+  return finished();
 }
 
 // The parts' checksums went with them, and this server did not compare them.
@@ -138,54 +135,39 @@ Exchange::Next CompleteUploadExchange::on_wrong_bytes(std::string etag) {
       capabilities.of(TransferKind::kUploadPart).state() == Capability::State::kWorks;
   if (is_by_rdma && shared_.endpoints.size() == 1) capabilities.on_stored_wrong();
   wrong_etag_ = std::move(etag);
-  return {.step = Step::kSendAgain};
+  return send_again();
 }
 
 // An error it is, whatever becomes of the wrong object; 412 says that another one is there by now.
 Exchange::Next CompleteUploadExchange::on_removal(HttpOutcome outcome) {
-  if (!outcome) return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
+  if (!outcome) return failed(std::move(outcome.error().error));
   const bool is_gone = outcome->status < 300 || outcome->status == 404 || outcome->status == 412;
-  if (is_gone) return {.step = Step::kFinished};
-  return {.step = Step::kFailed,
-          .error = map_s3_error({.verb = "DELETE",
-                                 .key = key_,
-                                 .bucket = endpoint_->builder.bucket(),
-                                 .endpoint = endpoint_->builder.endpoint_url()},
-                                outcome->status, parse_error(outcome->text)),
-          .retry_after = outcome->headers.retry_after};
+  if (is_gone) return finished();
+  return refused(*endpoint_, "DELETE", key_, *outcome, parse_error(outcome->text));
 }
 
 Exchange::Next CompleteUploadExchange::on_error(const HttpResponse& response,
                                                 const S3Error& error) {
   if (has_checksums_ && endpoint_->checksums.is_refusal(response.status, error)) {
-    return {.step = Step::kSendAgain};
+    return send_again();
   }
-  const bool is_gone = response.status == 404 && error.code != "NoSuchBucket";
-  if (is_gone && may_have_taken_effect_) {
+  if (is_missing_in_bucket(response.status, error) && may_have_taken_effect_) {
     is_asking_ = true;
-    return {.step = Step::kSendAgain};
+    return send_again();
   }
-  return {.step = Step::kFailed,
-          .error = map_s3_error({.verb = "COMPLETE UPLOAD",
-                                 .key = key_,
-                                 .bucket = endpoint_->builder.bucket(),
-                                 .endpoint = endpoint_->builder.endpoint_url()},
-                                response.status, error),
-          .retry_after = response.headers.retry_after};
+  return refused(*endpoint_, "COMPLETE UPLOAD", key_, response, error);
 }
 
 Exchange::Next CompleteUploadExchange::on_head(const HttpResponse& response) {
-  const bool is_there = response.status >= 200 && response.status < 300;
-  if (is_there && may_be_made_of(response.headers.etag, parts_)) {
+  if (response.is_success() && may_be_made_of(response.headers.etag, parts_)) {
     etag_ = response.headers.etag;
-    return {.step = Step::kFinished};
+    return finished();
   }
-  if (!is_there && response.status != 404) return on_error(response, {});
-  return {.step = Step::kFailed,
-          .error = {ErrorCode::kNotFound,
-                    fmt::format("COMPLETE UPLOAD '{}': the upload is gone, and its object is not "
-                                "there: aborted by another client or a life-cycle rule",
-                                key_)}};
+  if (!response.is_success() && response.status != 404) return on_error(response, {});
+  return failed(ErrorCode::kNotFound,
+                fmt::format("COMPLETE UPLOAD '{}': the upload is gone, and its object does not "
+                            "exist: aborted by another client or a life-cycle rule",
+                            key_));
 }
 
 void CompleteUploadExchange::fail(Error error) {

@@ -5,7 +5,6 @@
 // life-cycle rule ends.
 #include "s3/exchanges/create_upload_exchange.h"
 
-#include "s3/wire/error_mapping.h"
 #include "s3/wire/xml_reader.h"
 
 namespace s3rdmafs::s3 {
@@ -30,21 +29,14 @@ void CreateUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<HttpR
 }
 
 Exchange::Next CreateUploadExchange::on_outcome(HttpOutcome outcome) {
-  using Step = Next::Step;
-  if (!outcome) return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
-  if (outcome->status < 200 || outcome->status >= 300) {
+  if (!outcome) return failed(std::move(outcome.error().error));
+  if (!outcome->is_success()) {
     const S3Error error = parse_error(outcome->text);
-    if (endpoint_->checksums.is_refusal(outcome->status, error)) return {.step = Step::kSendAgain};
-    return {.step = Step::kFailed,
-            .error = map_s3_error({.verb = "CREATE UPLOAD",
-                                   .key = key_,
-                                   .bucket = endpoint_->builder.bucket(),
-                                   .endpoint = endpoint_->builder.endpoint_url()},
-                                  outcome->status, error),
-            .retry_after = outcome->headers.retry_after};
+    if (endpoint_->checksums.is_refusal(outcome->status, error)) return send_again();
+    return refused(*endpoint_, "CREATE UPLOAD", key_, *outcome, error);
   }
   upload_id_ = parse_upload_id(outcome->text);
-  return {.step = Step::kFinished};
+  return finished();
 }
 
 void CreateUploadExchange::fail(Error error) { upload_id_ = std::unexpected(std::move(error)); }

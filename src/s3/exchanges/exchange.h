@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "s3/endpoints/endpoint.h"
 #include "s3/wire/http_message.h"
+#include "s3/wire/s3_error.h"
 #include "s3rdmafs/base/callback.h"
 
 namespace s3rdmafs::s3 {
@@ -19,20 +21,20 @@ class Exchange {
   /// Bytes of objects that an attempt moves.
   [[nodiscard]] virtual std::uint64_t transfer_bytes() const { return 0; }
 
-  /// Makes the next attempt, for `endpoint`, and hands it to `ready`, as its last deed: the
-  /// exchange may be gone when that returns. May wait for an RDMA session, until `deadline` at
-  /// most. Where no attempt can be made it counts as one that failed: it is made again if the
-  /// error's code says so. kUnsupported means that this endpoint cannot do it: another is asked.
+  /// Makes the request of the next attempt, for `endpoint`, and calls `ready` with it as its last
+  /// action: the exchange may be gone when that returns. May wait for an RDMA session, until
+  /// `deadline` at most. An error counts as an attempt that failed; its code decides whether there
+  /// is another one. kUnsupported means that this endpoint cannot do it: another is asked.
   virtual void next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) = 0;
 
-  /// What is left to do after an attempt.
+  /// What to do after an attempt.
   struct Next {
     enum class Step {
       kFinished,   ///< the exchange keeps the result for finish()
       kSendAgain,  ///< at once: another request, not a retry of the same; to the same endpoint
       kElsewhere,  ///< at once: the same, to another endpoint
       kLeaveOut,   ///< at once: the same, and never to this endpoint again; `error` if none is left
-      kFailed,     ///< `error`; made again if its code says so
+      kFailed,     ///< `error`; its code decides whether there is another attempt
     };
     Step step = Step::kFinished;
     Error error = {};
@@ -40,11 +42,25 @@ class Exchange {
   };
   [[nodiscard]] virtual Next on_outcome(HttpOutcome outcome) = 0;
 
-  /// No attempt is left: keep `error` for finish().
+  /// There are no more attempts: keep `error` for finish().
   virtual void fail(Error error) = 0;
 
   /// Calls the operation's Done. Called once, last.
   virtual void finish() = 0;
+
+ protected:
+  [[nodiscard]] static Next finished() { return {.step = Next::Step::kFinished}; }
+  [[nodiscard]] static Next send_again() { return {.step = Next::Step::kSendAgain}; }
+  [[nodiscard]] static Next failed(Error error) {
+    return {.step = Next::Step::kFailed, .error = std::move(error)};
+  }
+  [[nodiscard]] static Next failed(ErrorCode code, std::string detail) {
+    return failed(Error{code, std::move(detail)});
+  }
+  /// `endpoint` answered `verb` for `subject` (a key, or a listing's prefix) with an S3 error.
+  [[nodiscard]] static Next refused(const Endpoint& endpoint, std::string_view verb,
+                                    std::string_view subject, const HttpResponse& response,
+                                    const S3Error& error);
 };
 
 }  // namespace s3rdmafs::s3

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 
-#include "s3/wire/error_mapping.h"
 #include "s3/wire/object_checksum.h"
 #include "s3/wire/xml_reader.h"
 #include "s3rdmafs/base/log.h"
@@ -82,29 +81,28 @@ Exchange::Next GetExchange::on_outcome(HttpOutcome outcome) {
 }
 
 Exchange::Next GetExchange::on_no_answer(HttpFailure failure) {
-  if (policy_.goes_another_way(failure)) return {.step = Step::kSendAgain};
+  if (policy_.goes_another_way(failure)) return send_again();
   policy_.on_no_answer(failure);
   if (has_token_ && failure.may_have_reached_server) {
     result_ = std::unexpected(GetFailure{.error = std::move(failure.error),
                                          .late_write_possible = true,
                                          .was_hedged = failure.was_hedged});
-    return {.step = Step::kFinished};
+    return finished();
   }
   if (failure.was_hedged) {
     was_given_up_ = true;
     return {.step = Step::kElsewhere};
   }
-  return {.step = Step::kFailed, .error = std::move(failure.error)};
+  return failed(std::move(failure.error));
 }
 
 Exchange::Next GetExchange::on_http_answer(const HttpResponse& response) {
-  if (response.status < 200 || response.status >= 300) return s3_error(response);
+  if (!response.is_success()) return s3_error(response);
   if (response.body_is_too_long || response.body_bytes != get_.window.length) {
-    return {.step = Step::kFailed,
-            .error = {ErrorCode::kProtocol,
-                      fmt::format("{}: the body has {} {} bytes, not {}", policy_.what(),
-                                  response.body_is_too_long ? "more than" : "only",
-                                  response.body_bytes, get_.window.length)}};
+    return failed(ErrorCode::kProtocol,
+                  fmt::format("{}: the body has {} {} bytes, not {}", policy_.what(),
+                              response.body_is_too_long ? "more than" : "only", response.body_bytes,
+                              get_.window.length));
   }
   return take_body(response);
 }
@@ -118,7 +116,7 @@ Exchange::Next GetExchange::on_rdma_answer(const HttpResponse& response) {
                              fmt::format("{}: the body is longer than the {} bytes asked for",
                                          policy_.what(), get_.window.length)},
                    .late_write_possible = true});
-    return {.step = Step::kFinished};
+    return finished();
   }
   const bool is_error = response.status >= 300;
   const S3Error error = is_error ? parse_error(response.text) : S3Error{};
@@ -129,17 +127,16 @@ Exchange::Next GetExchange::on_rdma_answer(const HttpResponse& response) {
   switch (decision.verdict) {
     case rdma::Verdict::kDoneByRdma:
       if (std::optional<Error> wrong = check_version_and_range(response)) {
-        return {.step = Step::kFailed, .error = std::move(*wrong)};
+        return failed(std::move(*wrong));
       }
       return verify(response);
     case rdma::Verdict::kS3Error:
       return s3_error(response);
     case rdma::Verdict::kCorrupt:
       if (!policy_.is_required()) return fall_back(decision, response);
-      return {.step = Step::kFailed,
-              .error = {ErrorCode::kCorrupt,
-                        fmt::format("{}: the answer about RDMA contradicts itself: {}",
-                                    policy_.what(), decision.reason)}};
+      return failed(ErrorCode::kCorrupt,
+                    fmt::format("{}: the answer about RDMA contradicts itself: {}", policy_.what(),
+                                decision.reason));
     default:
       return fall_back(decision, response);
   }
@@ -153,12 +150,12 @@ Exchange::Next GetExchange::fall_back(const rdma::Decision& decision,
   if (decision.verdict == rdma::Verdict::kBodyCarriesData) return take_body(response);
   // The server may be in trouble: no faster than any other retry.
   if (decision.verdict == rdma::Verdict::kTransferFailed) return s3_error(response);
-  return {.step = Step::kSendAgain};
+  return send_again();
 }
 
 Exchange::Next GetExchange::take_body(const HttpResponse& response) {
   if (std::optional<Error> wrong = check_version_and_range(response)) {
-    return {.step = Step::kFailed, .error = std::move(*wrong)};
+    return failed(std::move(*wrong));
   }
   if (!comparison_.empty()) return compare();
   policy_.on_done(Path::kHttp);
@@ -175,7 +172,7 @@ Exchange::Next GetExchange::verify(const HttpResponse& response) {
       matches_checksum(response, get_.offset_bytes, get_.window.bytes());
   if (!is_right) {
     comparison_.resize(get_.window.length);
-    return {.step = Step::kSendAgain};
+    return send_again();
   }
   return *is_right ? finish_with(Path::kRdma) : on_wrong_bytes();
 }
@@ -200,14 +197,13 @@ Exchange::Next GetExchange::on_wrong_bytes() {
   shared_.verify.start_over();
   policy_.give_up_endpoint();
   if (policy_.is_required()) {
-    return {.step = Step::kFailed,
-            .error = {ErrorCode::kCorrupt,
-                      fmt::format("{}: the bytes that came by RDMA from {} are wrong",
-                                  policy_.what(), endpoint)}};
+    return failed(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: the bytes that came by RDMA from {} are wrong", policy_.what(), endpoint));
   }
   shared_.metrics.on_fallback("verify_failed", endpoint, policy_.what());
   policy_.use_http();
-  return {.step = Step::kSendAgain};
+  return send_again();
 }
 
 Exchange::Next GetExchange::finish_with(Path path) {
@@ -217,22 +213,18 @@ Exchange::Next GetExchange::finish_with(Path path) {
   auto& bytes = path == Path::kRdma ? shared_.metrics.bytes_by_rdma : shared_.metrics.bytes_by_http;
   bytes.add(get_.window.length);
   result_ = path;
-  return {.step = Step::kFinished};
+  return finished();
 }
 
 Exchange::Next GetExchange::s3_error(const HttpResponse& response) const {
   const S3Error document = parse_error(response.text);
-  const OperationName name{.verb = "GET",
-                           .key = get_.key,
-                           .bucket = endpoint_->builder.bucket(),
-                           .endpoint = endpoint_->builder.endpoint_url()};
-  Error error = map_s3_error(name, response.status, document);
+  Next next = refused(*endpoint_, "GET", get_.key, response, document);
   // The version that was opened is gone: replaced, deleted, or shorter than its range (416).
-  const bool is_gone = response.status == 404 && document.code != "NoSuchBucket";
-  if (is_gone || response.status == 412 || response.status == 416) error.code = ErrorCode::kStale;
-  return {.step = Step::kFailed,
-          .error = std::move(error),
-          .retry_after = response.headers.retry_after};
+  if (is_missing_in_bucket(response.status, document) || response.status == 412 ||
+      response.status == 416) {
+    next.error.code = ErrorCode::kStale;
+  }
+  return next;
 }
 
 std::optional<Error> GetExchange::check_version_and_range(const HttpResponse& response) const {

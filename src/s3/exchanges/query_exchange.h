@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "s3/exchanges/exchange.h"
-#include "s3/wire/error_mapping.h"
 #include "s3/wire/xml_reader.h"
 
 namespace s3rdmafs::s3 {
@@ -33,46 +32,40 @@ class QueryExchange final : public Exchange {
       : query_(std::move(query)), read_(std::move(read)), done_(std::move(done)) {}
 
   void next_request(Endpoint& endpoint, Deadline, Done<HttpRequest> ready) override {
-    builder_ = &endpoint.builder;
-    Result<HttpRequest> request = builder_->build({.method = query_.method,
-                                                   .key = query_.key,
-                                                   .query = query_.parameters,
-                                                   .headers = query_.headers});
+    endpoint_ = &endpoint;
+    Result<HttpRequest> request = endpoint.builder.build({.method = query_.method,
+                                                          .key = query_.key,
+                                                          .query = query_.parameters,
+                                                          .headers = query_.headers});
     if (request) request->text_bytes_max = query_.text_bytes_max;
     ready(std::move(request));
   }
 
   Next on_outcome(HttpOutcome outcome) override {
-    if (!outcome) return {.step = Next::Step::kFailed, .error = std::move(outcome.error().error)};
-    const OperationName name{.verb = query_.verb,
-                             .key = query_.subject,
-                             .bucket = builder_->bucket(),
-                             .endpoint = builder_->endpoint_url()};
-    if (outcome->status < 200 || outcome->status >= 300) {
+    if (!outcome) return failed(std::move(outcome.error().error));
+    if (!outcome->is_success()) {
       const S3Error error = parse_error(outcome->text);
-      const bool is_gone = outcome->status == 404 && error.code != "NoSuchBucket";
-      if (is_gone && query_.is_gone_fine) return finished(std::move(*outcome));
-      return {.step = Next::Step::kFailed,
-              .error = map_s3_error(name, outcome->status, error),
-              .retry_after = outcome->headers.retry_after};
+      if (query_.is_gone_fine && is_missing_in_bucket(outcome->status, error)) {
+        return take(std::move(*outcome));
+      }
+      return refused(*endpoint_, query_.verb, query_.subject, *outcome, error);
     }
     if (outcome->body_is_too_long) {
-      return {.step = Next::Step::kFailed,
-              .error = {ErrorCode::kProtocol, "the answer is longer than any can be"}};
+      return failed(ErrorCode::kProtocol, "the answer is longer than any can be");
     }
-    return finished(std::move(*outcome));
+    return take(std::move(*outcome));
   }
 
   void fail(Error error) override { result_ = std::unexpected(std::move(error)); }
   void finish() override { done_(std::move(result_)); }
 
  private:
-  Next finished(HttpResponse response) {
+  Next take(HttpResponse response) {
     result_ = read_(std::move(response));
-    return {.step = Next::Step::kFinished};
+    return finished();
   }
 
-  RequestBuilder* builder_ = nullptr;  // of the attempt under way
+  Endpoint* endpoint_ = nullptr;  // of the attempt under way
   const Query query_;
   Read read_;
   Done<T> done_;

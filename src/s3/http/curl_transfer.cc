@@ -252,8 +252,7 @@ std::size_t CurlTransfer::on_body(char* data, std::size_t size, std::size_t coun
 }
 
 bool CurlTransfer::take_body(std::string_view bytes) {
-  const bool is_success = response_.status >= 200 && response_.status < 300;
-  const bool goes_to_span = is_success && !request_.body_into.empty();
+  const bool goes_to_span = response_.is_success() && !request_.body_into.empty();
   const std::size_t room = goes_to_span ? request_.body_into.size() : request_.text_bytes_max;
   if (bytes.size() > room - response_.body_bytes) {
     response_.body_is_too_long = true;

@@ -67,6 +67,8 @@ struct HttpResponse {
   std::string text;
   std::uint64_t body_bytes = 0;   ///< received and kept
   bool body_is_too_long = false;  ///< there was more than fitted; the rest was not read
+
+  [[nodiscard]] bool is_success() const { return status >= 200 && status < 300; }
 };
 
 /// No complete answer.

@@ -17,7 +17,6 @@
 // must not get other bytes before it has been renewed, which the outcome says.
 #include "s3/exchanges/put/put_exchange.h"
 
-#include "s3/wire/error_mapping.h"
 #include "s3/wire/object_checksum.h"
 #include "s3/wire/xml_reader.h"
 #include "s3rdmafs/base/log.h"
@@ -34,8 +33,6 @@ std::string describe(const PutExchange::Put& put) {
   return fmt::format("PUT '{}', part {}, {} bytes", put.key, put.part_number,
                      put.body.window.length);
 }
-
-bool is_success(int status) { return status >= 200 && status < 300; }
 
 }  // namespace
 
@@ -127,24 +124,24 @@ Exchange::Next PutExchange::on_outcome(HttpOutcome outcome) {
     return is_checking_owner_ ? on_head(*outcome) : on_answer(*outcome);
   }
   HttpFailure failure = std::move(outcome.error());
-  if (policy_.goes_another_way(failure)) return {.step = Step::kSendAgain};
+  if (policy_.goes_another_way(failure)) return send_again();
   policy_.on_no_answer(failure);
   if (failure.may_have_reached_server && !is_checking_owner_) {
     may_have_taken_effect_ = true;
     unanswered_path_ = has_token_ ? Path::kRdma : Path::kHttp;
     if (has_token_) ended_.outcome.late_read_possible = true;
   }
-  return {.step = Step::kFailed, .error = std::move(failure.error)};
+  return failed(std::move(failure.error));
 }
 
 Exchange::Next PutExchange::on_answer(const HttpResponse& response) {
-  const S3Error error = is_success(response.status) ? S3Error{} : parse_error(response.text);
+  const S3Error error = response.is_success() ? S3Error{} : parse_error(response.text);
   if (has_checksum_ && endpoint_->checksums.is_refusal(response.status, error)) {
     policy_.on_answer({rdma::Verdict::kS3Error, "s3_error"});  // of no meaning for RDMA
-    return {.step = Step::kSendAgain};
+    return send_again();
   }
   if (has_token_) return on_rdma_answer(response, error);
-  if (!is_success(response.status)) return s3_error(response, error);
+  if (!response.is_success()) return s3_error(response, error);
   return finish_with(response, Path::kHttp);
 }
 
@@ -163,13 +160,12 @@ Exchange::Next PutExchange::on_rdma_answer(const HttpResponse& response, const S
 Exchange::Next PutExchange::fall_back(const rdma::Decision& decision, const HttpResponse& response,
                                       const S3Error& error) {
   if (put_.is_probe) {
-    return {.step = Step::kFailed,
-            .error = {ErrorCode::kUnsupported, fmt::format("{}: HTTP {}, {}", policy_.what(),
-                                                           response.status, decision.reason)}};
+    return failed(ErrorCode::kUnsupported,
+                  fmt::format("{}: HTTP {}, {}", policy_.what(), response.status, decision.reason));
   }
   // "declined" is a promise that nothing was stored; every other success may have stored anything.
   const bool is_spoiled =
-      put_.upload_id.empty() && is_success(response.status) && decision.reason != "declined";
+      put_.upload_id.empty() && response.is_success() && decision.reason != "declined";
   Result<void> can = policy_.fall_back(decision, response.status);
   if (is_spoiled) {
     spdlog::error(
@@ -181,12 +177,12 @@ Exchange::Next PutExchange::fall_back(const rdma::Decision& decision, const Http
     ended_.spoiled_etag = response.headers.etag;
     if (!can) require_failed_ = std::move(can.error());
     policy_.use_http();
-    return {.step = Step::kSendAgain};
+    return send_again();
   }
   if (!can) return {.step = Step::kLeaveOut, .error = std::move(can.error())};
   // The server may be in trouble: no faster than any other retry.
   if (decision.verdict == rdma::Verdict::kTransferFailed) return s3_error(response, error);
-  return {.step = Step::kSendAgain};
+  return send_again();
 }
 
 Exchange::Next PutExchange::on_head(const HttpResponse& response) {
@@ -195,26 +191,23 @@ Exchange::Next PutExchange::on_head(const HttpResponse& response) {
   const std::string& checksum = headers.checksum_crc64nvme;
   // The checksum decides where there is one; elsewhere the length must do: an attempt of ours may
   // have taken effect, and the key was absent shortly before.
-  const bool is_ours = is_success(response.status) &&
-                       headers.content_length == put_.body.window.length &&
+  const bool is_ours = response.is_success() && headers.content_length == put_.body.window.length &&
                        (checksum.empty() || checksum == checksum_text(put_.body.crc64nvme));
   if (is_ours) return finish_with(response, unanswered_path_);
-  if (!is_success(response.status) && response.status != 404) {
+  if (!response.is_success() && response.status != 404) {
     return s3_error(response, parse_error(response.text));
   }
-  return {.step = Step::kFailed,
-          .error = {ErrorCode::kExists, policy_.what() + ": the key is there already"}};
+  return failed(ErrorCode::kExists, policy_.what() + ": the key exists already");
 }
 
 Exchange::Next PutExchange::finish_with(const HttpResponse& response, Path path) {
   if (response.headers.etag.empty()) {
-    return {.step = Step::kFailed,
-            .error = {ErrorCode::kProtocol, policy_.what() + ": the answer has no ETag"}};
+    return failed(ErrorCode::kProtocol, policy_.what() + ": the answer has no ETag");
   }
   ended_.spoiled_etag.reset();
   if (require_failed_) {
     fail(std::move(*require_failed_));
-    return {.step = Step::kFinished};
+    return finished();
   }
   if (!put_.is_probe) {  // whose bytes nobody stored
     StoreMetrics& metrics = shared_.metrics;
@@ -229,20 +222,20 @@ Exchange::Next PutExchange::finish_with(const HttpResponse& response, Path path)
     shared_.metrics.verified_puts.add();
     stored_at_ = endpoint_;
     verifier_.emplace(put_.key, put_.body, response.headers.etag);
-    return {.step = Step::kSendAgain};
+    return send_again();
   }
-  return {.step = Step::kFinished};
+  return finished();
 }
 
 // The object is stored: only bytes that are known to be wrong make that an error.
 Exchange::Next PutExchange::on_compared(HttpOutcome outcome) {
-  if (!outcome) return {.step = Step::kFailed, .error = std::move(outcome.error().error)};
+  if (!outcome) return failed(std::move(outcome.error().error));
   if (outcome->status >= 500 || outcome->status == 429) {
     return s3_error(*outcome, parse_error(outcome->text));
   }
   switch (verifier_->on_answer(*outcome)) {
     case PutVerifier::Finding::kUndecided:
-      return {.step = Step::kSendAgain};
+      return send_again();
     case PutVerifier::Finding::kDiffers:
       return on_wrong_bytes();
     case PutVerifier::Finding::kUnknown:
@@ -252,7 +245,7 @@ Exchange::Next PutExchange::on_compared(HttpOutcome outcome) {
     case PutVerifier::Finding::kSame:
       break;
   }
-  return {.step = Step::kFinished};
+  return finished();
 }
 
 Exchange::Next PutExchange::on_wrong_bytes() {
@@ -265,32 +258,23 @@ Exchange::Next PutExchange::on_wrong_bytes() {
   stored_at_->capabilities.on_stored_wrong();
   verifier_.reset();
   ended_.spoiled_etag = *ended_.outcome.etag;
-  return {
-      .step = Step::kFailed,
-      .error = {ErrorCode::kCorrupt, fmt::format("{}: the bytes that {} stored by RDMA are wrong",
-                                                 policy_.what(), url)}};
+  return failed(ErrorCode::kCorrupt,
+                fmt::format("{}: the bytes that {} stored by RDMA are wrong", policy_.what(), url));
 }
 
 Exchange::Next PutExchange::s3_error(const HttpResponse& response, const S3Error& error) {
   if (put_.only_if_absent && response.status == 412) {
     if (may_have_taken_effect_) {
       is_checking_owner_ = true;
-      return {.step = Step::kSendAgain};
+      return send_again();
     }
-    return {.step = Step::kFailed,
-            .error = {ErrorCode::kExists, policy_.what() + ": the key is there already"}};
+    return failed(ErrorCode::kExists, policy_.what() + ": the key exists already");
   }
-  Error mapped = map_s3_error({.verb = "PUT",
-                               .key = put_.key,
-                               .bucket = endpoint_->builder.bucket(),
-                               .endpoint = endpoint_->builder.endpoint_url()},
-                              response.status, error);
+  Next next = refused(*endpoint_, "PUT", put_.key, response, error);
   // With a body it is the network or the memory that is at fault: worth another attempt. The same
   // after a token, where it counts as a failed transfer.
-  if (is_checksum_mismatch(error)) mapped.code = ErrorCode::kServerError;
-  return {.step = Step::kFailed,
-          .error = std::move(mapped),
-          .retry_after = response.headers.retry_after};
+  if (is_checksum_mismatch(error)) next.error.code = ErrorCode::kServerError;
+  return next;
 }
 
 void PutExchange::fail(Error error) {

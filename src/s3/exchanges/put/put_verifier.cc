@@ -33,7 +33,7 @@ Result<HttpRequest> PutVerifier::build_head(Endpoint& endpoint) const {
 }
 
 PutVerifier::Finding PutVerifier::on_answer(const HttpResponse& response) {
-  if (response.status < 200 || response.status >= 300) return Finding::kUnknown;
+  if (!response.is_success()) return Finding::kUnknown;
   if (!response.headers.etag.empty() && !is_same_etag(response.headers.etag, etag_)) {
     return Finding::kUnknown;  // somebody else's by now
   }
