@@ -24,7 +24,7 @@ StoreMetrics::StoreMetrics(metrics::Registry& registry)
       bytes_by_http(registry.counter(kBytesName, kBytesHelp, R"(path="http")")),
       put_bytes_by_rdma(registry.counter(kPutBytesName, kPutBytesHelp, R"(path="rdma")")),
       put_bytes_by_http(registry.counter(kPutBytesName, kPutBytesHelp, R"(path="http")")),
-      put_spoiled(registry.counter(
+      puts_stored_wrong(registry.counter(
           "rdma_puts_stored_wrong_total",
           "Objects a server stored wrong because it ignored a token; stored again by HTTP")),
       verified(registry.counter("rdma_verifications_total",

@@ -47,7 +47,7 @@ class StoreMetrics {
   metrics::Counter& bytes_by_http;
   metrics::Counter& put_bytes_by_rdma;
   metrics::Counter& put_bytes_by_http;
-  metrics::Counter& put_spoiled;
+  metrics::Counter& puts_stored_wrong;
   metrics::Counter& verified;
   metrics::Counter& verify_failures;
   metrics::Counter& verified_puts;

@@ -14,7 +14,7 @@ void Capabilities::on_whole_puts_refused(std::chrono::seconds how_long) {
 }
 
 bool Capabilities::should_probe_whole_puts() const {
-  if (is_known_to_read() || has_spoiled() || refuses_whole_puts()) return false;
+  if (is_known_to_read() || has_unconfirmed_put() || refuses_whole_puts()) return false;
   const MutexLock lock(mutex_);
   return refuses_parts_;
 }

@@ -12,13 +12,14 @@
 
 namespace s3rdmafs::s3 {
 
-/// What one endpoint can do, learned for each kind.
+/// What one endpoint can do by RDMA, learned for each kind of transfer. Thread-safe.
 class Capabilities {
  public:
-  /// How long a server that takes neither parts nor whole objects by token is not asked again: that
-  /// is how it was built, and a probe stores an object.
+  /// How long a server that takes neither parts nor whole objects by token is not asked again: a
+  /// server is built that way, and a probe stores an object.
   static constexpr std::chrono::seconds kRefusalTime{15 * 60};
 
+  /// Borrows the clock.
   explicit Capabilities(const Clock& clock)
       : clock_(clock), get_(clock), put_(clock), upload_part_(clock) {}
 
@@ -28,39 +29,44 @@ class Capabilities {
   }
 
   /// Whether the endpoint is known to read our memory. Only then may a whole object go by token: a
-  /// server that ignores tokens takes that for an empty object and destroys what was there.
+  /// server that ignores tokens takes the PUT for one of an empty object and destroys what was
+  /// there.
   [[nodiscard]] bool is_known_to_read() const {
-    return !has_spoiled() && (put_.state() == Capability::State::kWorks ||
-                              upload_part_.state() == Capability::State::kWorks);
+    return !has_unconfirmed_put() && (put_.state() == Capability::State::kWorks ||
+                                      upload_part_.state() == Capability::State::kWorks);
   }
 
   /// HTTP 501 for a part with a token: this server may still take whole objects (versitygw).
   void on_parts_refused();
-  /// A probe of a whole object ended without a yes, which is believed for so long.
+  /// A probe of a whole object did not succeed; none is made for `how_long`.
   void on_whole_puts_refused(std::chrono::seconds how_long);
   [[nodiscard]] bool should_probe_whole_puts() const;
   [[nodiscard]] bool refuses_whole_puts() const;
 
-  /// A whole object was stored wrong. That is once too often: none goes by token any more, for as
-  /// long as this lives.
-  void on_spoiled() { has_spoiled_.store(true, std::memory_order_relaxed); }
-  [[nodiscard]] bool has_spoiled() const { return has_spoiled_.load(std::memory_order_relaxed); }
-
-  /// A whole object was stored with other bytes than those it was to be read from, and the server
-  /// said that all was well: nothing is stored by token any more, parts included.
-  void on_stored_wrong() {
-    on_spoiled();
-    stores_wrong_.store(true, std::memory_order_relaxed);
+  /// The server reported that a whole object was stored, but not that it had read the bytes. Once
+  /// is enough: no whole object goes by token any more, as long as this lives.
+  void on_unconfirmed_put() { has_unconfirmed_put_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool has_unconfirmed_put() const {
+    return has_unconfirmed_put_.load(std::memory_order_relaxed);
   }
-  [[nodiscard]] bool stores_wrong() const { return stores_wrong_.load(std::memory_order_relaxed); }
+
+  /// The server reported success for an object whose bytes turned out to be others: nothing is
+  /// stored by token any more, parts included.
+  void on_wrong_bytes() {
+    on_unconfirmed_put();
+    stores_wrong_bytes_.store(true, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool stores_wrong_bytes() const {
+    return stores_wrong_bytes_.load(std::memory_order_relaxed);
+  }
 
  private:
   const Clock& clock_;
   Capability get_;
   Capability put_;
   Capability upload_part_;
-  std::atomic<bool> has_spoiled_{false};
-  std::atomic<bool> stores_wrong_{false};
+  std::atomic<bool> has_unconfirmed_put_{false};
+  std::atomic<bool> stores_wrong_bytes_{false};
 
   mutable Mutex mutex_;  // leaf
   bool refuses_parts_ GUARDED_BY(mutex_) = false;

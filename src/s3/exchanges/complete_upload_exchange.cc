@@ -133,7 +133,7 @@ Exchange::Next CompleteUploadExchange::on_wrong_bytes(std::string etag) {
   // Of several servers nobody knows which one it was.
   const bool is_by_rdma =
       capabilities.of(TransferKind::kUploadPart).state() == Capability::State::kWorks;
-  if (is_by_rdma && shared_.endpoints.size() == 1) capabilities.on_stored_wrong();
+  if (is_by_rdma && shared_.endpoints.size() == 1) capabilities.on_wrong_bytes();
   wrong_etag_ = std::move(etag);
   return send_again();
 }

@@ -158,12 +158,12 @@ Result<bool> TokenPolicy::wants_token() {
   if (window_.length > kRdmaTransferBytesMax) {
     reason = "too_long";
     why = "the transfer is longer than servers do in one";
-  } else if (kind_ != TransferKind::kGet && endpoint_->capabilities.stores_wrong()) {
+  } else if (kind_ != TransferKind::kGet && endpoint_->capabilities.stores_wrong_bytes()) {
     reason = "stored_wrong";
     why = "the endpoint has stored other bytes than those it was to read by RDMA";
   } else if (kind_ == TransferKind::kPut && !endpoint_->capabilities.is_known_to_read()) {
     reason = "not_known_to_read";
-    why = endpoint_->capabilities.has_spoiled()
+    why = endpoint_->capabilities.has_unconfirmed_put()
               ? "the endpoint has stored an object wrong that was to go by RDMA"
               : "the endpoint has not been seen to store a part by RDMA";
   } else if (!capability.should_try(window_.length)) {

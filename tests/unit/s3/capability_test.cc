@@ -26,7 +26,7 @@ TEST(Capabilities, NeverTrustAnEndpointAgainThatStoredAnObjectWrong) {
   const fakes::FakeClock clock;
   Capabilities capabilities(clock);
   capabilities.of(TransferKind::kPut).on_rdma_done(kBytes);
-  capabilities.on_spoiled();
+  capabilities.on_unconfirmed_put();
   EXPECT_FALSE(capabilities.is_known_to_read());
   capabilities.of(TransferKind::kUploadPart).on_rdma_done(kBytes);
   EXPECT_FALSE(capabilities.is_known_to_read());

@@ -42,7 +42,7 @@ PutExchange::PutExchange(TransferShared& shared, Put put, EndedDone done)
       policy_(shared, put_.upload_id.empty() ? TransferKind::kPut : TransferKind::kUploadPart,
               put_.body.window, describe(put_)),
       done_(std::move(done)),
-      ended_{.outcome = {.etag = s3rdmafs::fail(ErrorCode::kCancelled, "")}, .spoiled_etag = {}} {
+      ended_{.outcome = {.etag = s3rdmafs::fail(ErrorCode::kCancelled, "")}, .wrong_object = {}} {
   if (put_.is_probe) policy_.ignore_threshold();
   if (put_.is_probe && put_.upload_id.empty()) policy_.probe_whole_put();
   if (put_.is_by_http) policy_.use_http();
@@ -101,10 +101,10 @@ Result<HttpRequest> PutExchange::build() {
 
 void PutExchange::add_condition(NameValues& headers) const {
   if (!put_.only_if_absent) return;
-  if (!ended_.spoiled_etag) {
+  if (!ended_.wrong_object) {
     headers.emplace_back("if-none-match", "*");
-  } else if (!ended_.spoiled_etag->empty()) {
-    headers.emplace_back("if-match", *ended_.spoiled_etag);  // what our own first attempt left
+  } else if (!ended_.wrong_object->etag.empty()) {
+    headers.emplace_back("if-match", ended_.wrong_object->etag);  // our own first attempt left it
   }
 }
 
@@ -164,17 +164,17 @@ Exchange::Next PutExchange::fall_back(const rdma::Decision& decision, const Http
                   fmt::format("{}: HTTP {}, {}", policy_.what(), response.status, decision.reason));
   }
   // "declined" is a promise that nothing was stored; every other success may have stored anything.
-  const bool is_spoiled =
+  const bool is_unconfirmed =
       put_.upload_id.empty() && response.is_success() && decision.reason != "declined";
   Result<void> can = policy_.fall_back(decision, response.status);
-  if (is_spoiled) {
+  if (is_unconfirmed) {
     spdlog::error(
-        "{}: the server answered success, but not that it read the bytes ({}): the "
-        "object is stored again by HTTP",
+        "{}: the server reported success without confirming the RDMA read ({}); the object is "
+        "stored again by HTTP",
         policy_.what(), decision.reason);
-    shared_.metrics.put_spoiled.add();
-    endpoint_->capabilities.on_spoiled();
-    ended_.spoiled_etag = response.headers.etag;
+    shared_.metrics.puts_stored_wrong.add();
+    endpoint_->capabilities.on_unconfirmed_put();
+    ended_.wrong_object = WrongObject{response.headers.etag};
     if (!can) require_failed_ = std::move(can.error());
     policy_.use_http();
     return send_again();
@@ -204,7 +204,7 @@ Exchange::Next PutExchange::finish_with(const HttpResponse& response, Path path)
   if (response.headers.etag.empty()) {
     return failed(ErrorCode::kProtocol, policy_.what() + ": the answer has no ETag");
   }
-  ended_.spoiled_etag.reset();
+  ended_.wrong_object.reset();
   if (require_failed_) {
     fail(std::move(*require_failed_));
     return finished();
@@ -255,9 +255,9 @@ Exchange::Next PutExchange::on_wrong_bytes() {
       "well: the write fails, and nothing more is stored there by RDMA",
       policy_.what(), url);
   shared_.metrics.put_verify_failures.add();
-  stored_at_->capabilities.on_stored_wrong();
+  stored_at_->capabilities.on_wrong_bytes();
   verifier_.reset();
-  ended_.spoiled_etag = *ended_.outcome.etag;
+  ended_.wrong_object = WrongObject{*ended_.outcome.etag};
   return failed(ErrorCode::kCorrupt,
                 fmt::format("{}: the bytes that {} stored by RDMA are wrong", policy_.what(), url));
 }

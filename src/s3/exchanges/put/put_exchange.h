@@ -8,6 +8,7 @@
 #include "rdma/reply_rule.h"
 #include "s3/exchanges/exchange.h"
 #include "s3/exchanges/put/put_verifier.h"
+#include "s3/exchanges/put/wrong_object.h"
 #include "s3/exchanges/token_policy.h"
 #include "s3/object_writer.h"
 #include "s3/wire/s3_error.h"
@@ -35,9 +36,8 @@ class PutExchange final : public Exchange {
   /// What is known at the end, beyond what a caller of ObjectWriter needs.
   struct Ended {
     PutOutcome outcome;
-    /// The ETag of what a server has stored in the object's place, since it ignored the token or
-    /// read other bytes, and what no later attempt has replaced.
-    std::optional<std::string> spoiled_etag;
+    /// What a server has stored in the object's place and no later attempt has replaced.
+    std::optional<WrongObject> wrong_object;
     /// With rdma.mode "require": where the last attempt could not be sent, because it is not known
     /// to read.
     Endpoint* unknown_endpoint = nullptr;

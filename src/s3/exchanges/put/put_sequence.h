@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
+#include <cstddef>
 #include <string>
 
+#include "s3/exchanges/put/part_probe.h"
+#include "s3/exchanges/put/probe.h"
 #include "s3/exchanges/put/put_exchange.h"
 #include "s3/exchanges/put/whole_put_probe.h"
 #include "s3/exchanges/retry_runner.h"
@@ -12,14 +14,18 @@
 
 namespace s3rdmafs::s3 {
 
-/// What PutObject takes besides its own request, so that no empty object is ever left behind: a
-/// probe before it while the endpoint is not known to read by RDMA, and an undo after it where a
-/// server stored the wrong thing and could not be given the right one. Thread-safe.
+/// Everything that a PutObject takes so that it never leaves an empty object: a probe before it
+/// while the endpoint is not known to read by RDMA, and the removal of a wrong object after it.
+/// Thread-safe.
 class PutSequence {
  public:
   /// Borrows all for its lifetime.
   PutSequence(TransferShared& shared, RetryRunner& runner, const Clock& clock)
-      : shared_(shared), runner_(runner), clock_(clock), whole_put_probe_(shared, runner, clock) {}
+      : shared_(shared),
+        runner_(runner),
+        clock_(clock),
+        part_probe_(shared, runner),
+        whole_put_probe_(shared, runner, clock) {}
 
   void run(std::string key, PutBody body, bool only_if_absent, Deadline deadline, PutDone done);
 
@@ -29,8 +35,8 @@ class PutSequence {
     PutExchange::Put put;
     Deadline deadline;
     PutDone done;
-    Endpoint* endpoint = nullptr;    ///< where probe and PUT go if it is alive
-    std::size_t endpoints_left = 0;  ///< to be asked first, this one included
+    Endpoint* endpoint = nullptr;    ///< probe and PUT go there if it is alive
+    std::size_t endpoints_left = 0;  ///< to be probed, this one included
     bool late_read_possible = false;
   };
 
@@ -38,21 +44,17 @@ class PutSequence {
 
   void begin(Sequence sequence);
   void on_probed(Sequence sequence, Probed probed);
-  [[nodiscard]] ProbeKind wanted_probe(Endpoint& endpoint, const PutBody& body);
-  void probe(Endpoint& endpoint, ProbeKind kind, std::string key, PutBody body, Deadline deadline,
-             ProbedDone done);
-  void begin_probe(Endpoint& endpoint, ProbeKind kind, std::string key, PutBody body,
-                   Deadline deadline, ProbedDone done);
-  void create_probe(Endpoint& endpoint, std::string key, PutBody body, Deadline deadline,
-                    ProbedDone done);
-  void send_probe(Endpoint& endpoint, std::string key, std::string upload_id, PutBody body,
-                  Deadline deadline, ProbedDone done);
+  [[nodiscard]] ProbeKind wanted_probe(Endpoint& endpoint, std::size_t length_bytes);
+  [[nodiscard]] bool goes_by_rdma(Endpoint& endpoint, std::size_t length_bytes) const;
+  void probe(ProbeKind kind, ProbeRequest request, ProbedDone done);
+  void send_probe(ProbeKind kind, ProbeRequest request, ProbedDone done);
   void store(Sequence sequence);
-  void undo(std::string key, const std::string& spoiled_etag, Done<void> done);
+  void on_stored(Sequence sequence, PutExchange::Ended ended);
 
   TransferShared& shared_;
   RetryRunner& runner_;
   const Clock& clock_;
+  PartProbe part_probe_;
   WholePutProbe whole_put_probe_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Three small requests: PUT by token, GET by HTTP, DELETE. The bytes are compared themselves, since
-// a checksum in the answer would be the server's word, which is what is in question.
+// Three small requests: PUT by token, GET by HTTP, DELETE. The bytes themselves are compared, since
+// a checksum in the answer would only repeat what the server claims.
 #include "s3/exchanges/put/whole_put_probe.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-/// Beyond the operation's own deadline, which may be over when the probe is to be removed.
-constexpr std::chrono::seconds kRemoveTime{10};
+/// The operation's own deadline may be over by the time that the probe has to be removed.
+constexpr std::chrono::seconds kProbeRemovalTime{10};
 
 /// Whether an error says more about the moment than about the server.
 bool is_passing(ErrorCode code) {
@@ -28,9 +28,7 @@ Result<void> compare_bytes(const std::string& what, const HttpResponse& response
   const auto stored = std::as_bytes(std::span(response.text));
   if (std::ranges::equal(stored, sent)) return {};
   return fail(ErrorCode::kCorrupt,
-              fmt::format("{}: the server says that it read the object by RDMA, but stored other "
-                          "bytes",
-                          what));
+              fmt::format("{}: the server reported a read by RDMA but stored other bytes", what));
 }
 
 }  // namespace
@@ -43,20 +41,18 @@ std::string probe_key(const std::string& key) {
   return fmt::format("{}.s3rdmafs-probe-{:016x}", folder, number);
 }
 
-void WholePutProbe::run(Endpoint& endpoint, const std::string& key, PutBody body, Deadline deadline,
-                        ProbedDone done) {
-  PutExchange::Put put{.key = probe_key(key), .body = body, .is_probe = true, .only_at = &endpoint};
-  Probe probe{.endpoint = &endpoint,
-              .key = put.key,
-              .body = body,
-              .deadline = deadline,
-              .done = std::move(done)};
-  runner_.run(std::make_unique<PutExchange>(
-                  shared_, std::move(put),
-                  [this, probe = std::move(probe)](PutExchange::Ended ended) mutable {
-                    on_put(std::move(probe), std::move(ended));
-                  }),
-              deadline, &endpoint);
+void WholePutProbe::run(ProbeRequest request, ProbedDone done) {
+  request.key = probe_key(request.key);
+  PutExchange::Put put{
+      .key = request.key, .body = request.body, .is_probe = true, .only_at = request.endpoint};
+  const Deadline deadline = request.deadline;
+  const Endpoint* const endpoint = request.endpoint;
+  auto on_ended = [this, probe = Probe{.request = std::move(request), .done = std::move(done)}](
+                      PutExchange::Ended ended) mutable {
+    on_put(std::move(probe), std::move(ended));
+  };
+  runner_.run(std::make_unique<PutExchange>(shared_, std::move(put), std::move(on_ended)), deadline,
+              endpoint);
 }
 
 void WholePutProbe::on_put(Probe probe, PutExchange::Ended put) {
@@ -65,63 +61,70 @@ void WholePutProbe::on_put(Probe probe, PutExchange::Ended put) {
   if (put.outcome.etag) return compare(std::move(probe));
   probe.probed.result = std::unexpected(std::move(put.outcome.etag.error()));
   if (!probe.was_sent) return conclude(std::move(probe));
-  remove(std::move(probe));  // an error is no proof that nothing was stored
+  remove(std::move(probe));  // an error does not prove that nothing was stored
 }
 
 void WholePutProbe::compare(Probe probe) {
+  const ProbeRequest& request = probe.request;
   QueryExchange<void>::Query query{.method = HttpMethod::kGet,
                                    .verb = "GET",
-                                   .key = probe.key,
-                                   .subject = probe.key,
+                                   .key = request.key,
+                                   .subject = request.key,
                                    .parameters = {},
-                                   .text_bytes_max = probe.body.window.length};
-  auto read = [what = fmt::format("PUT '{}'", probe.key), sent = probe.body.window.bytes()](
+                                   .text_bytes_max = request.body.window.length};
+  auto read = [what = fmt::format("PUT '{}'", request.key), sent = request.body.window.bytes()](
                   const HttpResponse& response) { return compare_bytes(what, response, sent); };
-  const Deadline deadline = probe.deadline;
-  const Endpoint* const endpoint = probe.endpoint;
-  runner_.run(std::make_unique<QueryExchange<void>>(
-                  std::move(query), std::move(read),
-                  [this, probe = std::move(probe)](Result<void> same) mutable {
-                    probe.probed.result = std::move(same);
-                    remove(std::move(probe));
-                  }),
+  const Deadline deadline = request.deadline;
+  const Endpoint* const endpoint = request.endpoint;
+  auto on_compared = [this, probe = std::move(probe)](Result<void> same) mutable {
+    probe.probed.result = std::move(same);
+    remove(std::move(probe));
+  };
+  runner_.run(std::make_unique<QueryExchange<void>>(std::move(query), std::move(read),
+                                                    std::move(on_compared)),
               deadline, endpoint);
 }
 
 void WholePutProbe::remove(Probe probe) {
-  const Endpoint* const endpoint = probe.endpoint;
-  Removal removal{.verb = "DELETE", .key = probe.key};
-  runner_.run(make_removal(std::move(removal),
-                           [this, probe = std::move(probe)](Result<void> removed) mutable {
-                             if (!removed) {
-                               spdlog::warn(
-                                   "'{}', a test object, could not be removed: remove it ({})",
-                                   probe.key, removed.error().detail);
-                             }
-                             conclude(std::move(probe));
-                           }),
-              clock_.now() + kRemoveTime, endpoint);
+  const Endpoint* const endpoint = probe.request.endpoint;
+  Removal removal{.verb = "DELETE", .key = probe.request.key};
+  auto on_removed = [this, probe = std::move(probe)](Result<void> removed) mutable {
+    if (!removed) {
+      spdlog::warn("test object '{}' could not be removed: {}; remove it by hand",
+                   probe.request.key, removed.error().detail);
+    }
+    conclude(std::move(probe));
+  };
+  runner_.run(make_removal(std::move(removal), std::move(on_removed)),
+              clock_.now() + kProbeRemovalTime, endpoint);
 }
 
 void WholePutProbe::conclude(Probe probe) {
-  Capabilities& capabilities = probe.endpoint->capabilities;
-  const std::string& url = probe.endpoint->builder.endpoint_url();
+  Endpoint& endpoint = *probe.request.endpoint;
   const Result<void>& result = probe.probed.result;
-  const bool is_required = shared_.rdma.mode == RdmaMode::kRequire;
   if (result) {
-    capabilities.of(TransferKind::kPut).on_rdma_done(probe.body.window.length);
-    spdlog::info("{} takes no parts by RDMA, but whole objects: those that fit one part go by RDMA",
-                 url);
+    endpoint.capabilities.of(TransferKind::kPut).on_rdma_done(probe.request.body.window.length);
+    spdlog::info(
+        "endpoint {} takes whole objects by RDMA, but no parts; objects that fit one part "
+        "go by RDMA",
+        endpoint.builder.endpoint_url());
   } else if (probe.was_sent && !is_passing(result.error().code)) {
-    // Where RDMA is required every write fails until the server does it: that should be seen soon.
-    const auto how_long = is_required ? Capability::kProbeInterval : Capabilities::kRefusalTime;
-    capabilities.on_whole_puts_refused(how_long);
-    spdlog::info("{} takes neither parts nor whole objects by RDMA: {}; not asked for {} s", url,
-                 result.error().detail, how_long.count());
-  } else if (!is_required) {
-    capabilities.on_whole_puts_refused(Capability::kProbeInterval);
+    on_refused(endpoint, result.error());
+  } else if (shared_.rdma.mode != RdmaMode::kRequire) {
+    endpoint.capabilities.on_whole_puts_refused(Capability::kProbeInterval);
   }
   probe.done(std::move(probe.probed));
+}
+
+// Where RDMA is required every write fails until the server does it, so that is looked for soon.
+void WholePutProbe::on_refused(Endpoint& endpoint, const Error& error) {
+  const bool is_required = shared_.rdma.mode == RdmaMode::kRequire;
+  const auto how_long = is_required ? Capability::kProbeInterval : Capabilities::kRefusalTime;
+  endpoint.capabilities.on_whole_puts_refused(how_long);
+  spdlog::info(
+      "endpoint {} takes neither parts nor whole objects by RDMA: {}; asked again after "
+      "{} s",
+      endpoint.builder.endpoint_url(), error.detail, how_long.count());
 }
 
 }  // namespace s3rdmafs::s3
