@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client's write side against a server that does as it is told.
-#include <future>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,9 +44,9 @@ TEST_F(ObjectWriterTest, SendsTheWindowAndItsChecksumInOnePut) {
 TEST_F(ObjectWriterTest, StoresAnEmptyObjectByPlainHttp) {
   options_.rdma.mode = RdmaMode::kRequire;
   server_.then(ok());
-  std::promise<PutOutcome> promise;
-  store().put("k", {}, false, in_10s(), [&](PutOutcome o) { promise.set_value(std::move(o)); });
-  EXPECT_TRUE(promise.get_future().get().etag);
+  Outcome<PutOutcome> outcome;
+  store().put("k", {}, false, soon(), outcome.done());
+  EXPECT_TRUE(outcome.get().etag);
   EXPECT_THAT(summaries(), ElementsAre("PUT /train/k"));
   EXPECT_EQ(server_.seen().at(0).headers.at("content-length"), "0");
 }
@@ -135,7 +133,7 @@ TEST_F(ObjectWriterTest, TakesAChecksumMismatchAfterATokenForAFailedTransfer) {
   server_.then(ok());
   EXPECT_EQ(put_part().path, Path::kHttp);
   EXPECT_EQ(region_.last_fate(), rdma::TokenFate::kTransferFailed);
-  EXPECT_EQ(counted("rdma_fallbacks_total", R"(reason="checksum_mismatch")"), 1U);
+  EXPECT_EQ(fallbacks("checksum_mismatch"), 1U);
 }
 
 TEST_F(ObjectWriterTest, FailsAPartThatCannotGoByRdmaIfThatIsRequired) {
@@ -179,12 +177,11 @@ TEST_F(ObjectWriterTest, NeverSendsAWholeObjectByTokenToAServerThatIgnoresThem) 
 TEST_F(ObjectWriterTest, DoesNotProbeWithoutAFabricNorBelowTheThreshold) {
   server_.then(ok());
   fakes::DownRegion region(kOffset + kWindowBytes);
-  std::promise<PutOutcome> promise;
-  store().put("k", body(region), false, in_10s(),
-              [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
-  EXPECT_TRUE(promise.get_future().get().etag);
-  EXPECT_EQ(counted("rdma_fallbacks_total", R"(reason="fabric_down")"), 1U);
-  EXPECT_EQ(counted("rdma_fallbacks_total", R"(reason="not_known_to_read")"), 0U);
+  Outcome<PutOutcome> outcome;
+  store().put("k", body(region), false, soon(), outcome.done());
+  EXPECT_TRUE(outcome.get().etag);
+  EXPECT_EQ(fallbacks("fabric_down"), 1U);
+  EXPECT_EQ(fallbacks("not_known_to_read"), 0U);
   store_.reset();
   options_.rdma.threshold_bytes = kWindowBytes + 1;
   EXPECT_TRUE(put().etag);
@@ -198,10 +195,9 @@ TEST_F(ObjectWriterTest, ProbesOnceTheFabricIsBackIfRdmaIsRequired) {
   server_.then({.status = 204});
   server_.then(rdma_ok());
   fakes::DownRegion region(kOffset + kWindowBytes, /*tokens_refused=*/1);
-  std::promise<PutOutcome> promise;
-  store().put("k", body(region), false, in_10s(),
-              [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
-  EXPECT_EQ(promise.get_future().get().path, Path::kRdma);
+  Outcome<PutOutcome> outcome;
+  store().put("k", body(region), false, soon(), outcome.done());
+  EXPECT_EQ(outcome.get().path, Path::kRdma);
 }
 
 TEST_F(ObjectWriterTest, StoresAgainWithABodyWhatAServerStoredEmpty) {
@@ -290,9 +286,9 @@ TEST_F(ObjectWriterTest, DoesNotTakeAnothersObjectForItsOwnAfterALostAnswer) {
 
 TEST_F(ObjectWriterTest, BeginsAnUploadWithItsChecksum) {
   server_.then(upload_created());
-  std::promise<Result<std::string>> promise;
-  store().create_upload("k", in_10s(), [&](auto id) { promise.set_value(std::move(id)); });
-  EXPECT_EQ(promise.get_future().get().value(), "up/1");
+  Outcome<Result<std::string>> outcome;
+  store().create_upload("k", soon(), outcome.done());
+  EXPECT_EQ(outcome.get().value(), "up/1");
   EXPECT_THAT(summaries(), ElementsAre("POST /train/k?uploads"));
   EXPECT_EQ(server_.seen().at(0).headers.at("x-amz-checksum-algorithm"), "CRC64NVME");
 }
@@ -300,9 +296,9 @@ TEST_F(ObjectWriterTest, BeginsAnUploadWithItsChecksum) {
 TEST_F(ObjectWriterTest, BeginsAnUploadWithoutAChecksumThatIsRefused) {
   server_.then(error_answer(400, "InvalidRequest", "Checksum algorithm provided is unsupported"));
   server_.then(upload_created());
-  std::promise<Result<std::string>> promise;
-  store().create_upload("k", in_10s(), [&](auto id) { promise.set_value(std::move(id)); });
-  EXPECT_TRUE(promise.get_future().get());
+  Outcome<Result<std::string>> outcome;
+  store().create_upload("k", soon(), outcome.done());
+  EXPECT_TRUE(outcome.get());
   EXPECT_FALSE(server_.seen().at(1).headers.contains("x-amz-checksum-algorithm"));
 }
 
@@ -367,30 +363,29 @@ TEST(CompletedUpload, IsToldFromAnotherObjectByTheFormOfItsEtag) {
 
 TEST_F(ObjectWriterTest, TakesWhatIsGoneForRemoved) {
   server_.then(error_answer(404, "NoSuchUpload"));
-  std::promise<Result<void>> aborted;
-  store().abort_upload("k", "up/1", in_10s(), [&](auto r) { aborted.set_value(std::move(r)); });
-  EXPECT_TRUE(aborted.get_future().get());
-  std::promise<Result<void>> removed;
-  store().remove("k", in_10s(), [&](auto r) { removed.set_value(std::move(r)); });
-  EXPECT_TRUE(removed.get_future().get());
+  Outcome<Result<void>> aborted;
+  store().abort_upload("k", "up/1", soon(), aborted.done());
+  EXPECT_TRUE(aborted.get());
+  Outcome<Result<void>> removed;
+  store().remove("k", soon(), removed.done());
+  EXPECT_TRUE(removed.get());
   EXPECT_THAT(summaries(), ElementsAre("DELETE /train/k?uploadId=up%2F1", "DELETE /train/k"));
 }
 
 TEST_F(ObjectWriterTest, TellsThatTheBucketIsGoneWhereThereIsNothingToRemove) {
   server_.then(error_answer(404, "NoSuchBucket"));
-  std::promise<Result<void>> removed;
-  store().remove("k", in_10s(), [&](auto r) { removed.set_value(std::move(r)); });
-  EXPECT_EQ(removed.get_future().get().error().code, ErrorCode::kNotFound);
+  Outcome<Result<void>> removed;
+  store().remove("k", soon(), removed.done());
+  EXPECT_EQ(removed.get().error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(ObjectWriterTest, EndsWritesUnderWayWhenShutDown) {
   server_.then({.hold = true});
-  std::promise<PutOutcome> promise;
-  store().upload_part("k", "up/1", 7, body(region_), in_10s(),
-                      [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
+  Outcome<PutOutcome> ended;
+  store().upload_part("k", "up/1", 7, body(region_), soon(), ended.done());
   ASSERT_TRUE(server_.wait_for_requests(1));
   store().shut_down();
-  const PutOutcome outcome = promise.get_future().get();
+  const PutOutcome outcome = ended.get();
   EXPECT_EQ(outcome.etag.error().code, ErrorCode::kCancelled);
   EXPECT_TRUE(outcome.late_read_possible);
 }

@@ -93,7 +93,7 @@ TEST_F(PutVerifyTest, StoresNothingMoreByTokenWhereItWasStoredWrong) {
   expect_wrong(put());
   EXPECT_EQ(put().path, Path::kHttp);
   EXPECT_EQ(put_part().path, Path::kHttp);
-  EXPECT_EQ(counted("rdma_fallbacks_total", R"(reason="stored_wrong")"), 2U);
+  EXPECT_EQ(fallbacks("stored_wrong"), 2U);
 }
 
 TEST_F(PutVerifyTest, RefusesLaterWritesWhereRdmaIsRequiredAndTheyWereStoredWrong) {

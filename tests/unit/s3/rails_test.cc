@@ -6,8 +6,6 @@
 
 #include <array>
 #include <deque>
-#include <future>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -16,18 +14,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fakes/s3/scripted_http_server.h"
-#include "s3/http_object_store.h"
 #include "s3rdmafs/base/checksum.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/unique_fd.h"
-#include "window.h"
+#include "store_fixture.h"
 
 namespace s3rdmafs::s3 {
 namespace {
 
 using namespace std::chrono_literals;
-using fakes::ScriptedAnswer;
 using fakes::ScriptedHttpServer;
 using rdma::TokenFate;
 using testing::AllOf;
@@ -36,22 +31,12 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 using testing::Pair;
-using Ended = std::expected<Path, GetFailure>;
 
-constexpr const char* kEtag = "\"v1\"";
 constexpr const char* kGoodRail = "127.0.0.2";
 constexpr const char* kOtherGoodRail = "127.0.0.3";
 // No host's (reserved, RFC 1112), so that no connection comes about.
 constexpr const char* kBadRail = "240.0.0.1";
 constexpr const char* kOtherBadRail = "240.0.0.2";
-
-ScriptedAnswer rdma_answer() {
-  return {.status = 206,
-          .headers = {{"ETag", kEtag},
-                      {"Content-Range", "bytes 0-4095/100000"},
-                      {"x-amz-rdma-reply", "206"},
-                      {"x-amz-rdma-bytes-transferred", "4096"}}};
-}
 
 /// Its tokens name one rail after the other.
 class RegionOnRails final : public rdma::MemoryRegion {
@@ -123,37 +108,22 @@ class BlackHole {
   std::array<UniqueFd, 3> callers_{make_socket(), make_socket(), make_socket()};
 };
 
-class RailsTest : public ::testing::Test {
+class RailsTest : public TwoServersTest {
  protected:
   RailsTest() {
-    options_.bucket = "train";
-    options_.endpoint.urls = {a_->url()};
-    options_.endpoint.region = "us-east-1";
-    options_.rdma = {.mode = RdmaMode::kRequire, .threshold_bytes = 0};
-    options_.http = {
-        .event_threads = 1, .connections_max = 8, .connect_timeout = 5s, .request_timeout = 20s};
-    options_.retry = {.attempts_max = 1, .backoff_first = 1ms, .backoff_max = 5ms};
-    a_->then(rdma_answer());
-    b_->then(rdma_answer());
+    options_.endpoint.urls = {a_url_};
+    options_.rdma.mode = RdmaMode::kRequire;
+    options_.retry.attempts_max = 1;
+    a_->then(sent_by_rdma());
+    b_->then(sent_by_rdma());
   }
 
-  HttpObjectStore& store() {
-    if (!store_) store_.emplace(options_, credentials_, clock_, metrics_);
-    return *store_;
-  }
-  rdma::Window window() { return {.region = &region_, .offset = 0, .length = kWindowBytes}; }
-  Ended get() {
-    std::promise<Ended> promise;
-    store().get({.key = "key", .etag = kEtag, .window = window()}, clock_.now() + 20s,
-                [&promise](Ended ended) { promise.set_value(std::move(ended)); });
-    return promise.get_future().get();  // bounded by the deadline
-  }
+  Got get() { return get_into(window_of(region_)); }
   PutOutcome put_part() {
-    std::promise<PutOutcome> promise;
-    const PutBody body{.window = window(), .crc64nvme = crc64nvme(0, region_.bytes())};
-    store().upload_part("key", "upload", 1, body, clock_.now() + 20s,
-                        [&promise](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
-    return promise.get_future().get();  // bounded by the deadline
+    const PutBody body{.window = window_of(region_), .crc64nvme = crc64nvme(0, region_.bytes())};
+    Outcome<PutOutcome> outcome;
+    store().upload_part("key", "upload", 1, body, soon(), outcome.done());
+    return outcome.get();
   }
   static std::vector<std::string> clients_of(const ScriptedHttpServer& server) {
     std::vector<std::string> addresses;
@@ -161,21 +131,10 @@ class RailsTest : public ::testing::Test {
     return addresses;
   }
   std::uint64_t failures_of(const std::string& url) {
-    return metrics_.counter("endpoint_failures_total", "", "endpoint=\"" + url + "\"").value();
-  }
-  std::int64_t is_alive(const std::string& url) {
-    return metrics_.gauge("endpoint_alive", "", "endpoint=\"" + url + "\"").value();
+    return counted("endpoint_failures_total", of_endpoint(url));
   }
 
-  std::optional<ScriptedHttpServer> a_{std::in_place}, b_{std::in_place};
-  const std::string a_url_ = a_->url(), b_url_ = b_->url();
-  const SystemClock clock_;
-  metrics::Registry metrics_;
-  StaticCredentials credentials_{
-      {.access_key_id = "key", .secret_access_key = "secret", .session_token = ""}};
-  HttpObjectStore::Options options_;
   RegionOnRails region_;
-  std::optional<HttpObjectStore> store_;  // last: gone before what it borrows
 };
 
 TEST_F(RailsTest, AReadComesFromAnyAddressWhereItsRailHasNoWayToTheServer) {
@@ -233,8 +192,8 @@ TEST_F(RailsTest, NoServerIsBlamedForARailWithoutAWay) {
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(get());
   EXPECT_EQ(failures_of(a_url_), 0U);
   EXPECT_EQ(failures_of(b_url_), 0U);
-  EXPECT_EQ(is_alive(a_url_), 1);
-  EXPECT_EQ(is_alive(b_url_), 1);
+  EXPECT_TRUE(is_alive(a_url_));
+  EXPECT_TRUE(is_alive(b_url_));
   EXPECT_EQ(a_->seen().size(), 10U) << "both are used";
   EXPECT_EQ(b_->seen().size(), 10U);
 }
@@ -244,7 +203,7 @@ TEST_F(RailsTest, NoRailIsBlamedForAServerThatIsDead) {
   a_.reset();
   region_.set_rails({kGoodRail, kOtherGoodRail});
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(get());
-  EXPECT_EQ(is_alive(a_url_), 0);
+  EXPECT_FALSE(is_alive(a_url_));
   EXPECT_EQ(b_->seen().size(), 10U);
   const auto fates = region_.take_fates();
   EXPECT_THAT(fates, AllOf(Contains(Pair(kGoodRail, TokenFate::kUnsent)),
@@ -267,7 +226,7 @@ TEST_F(RailsTest, AReadComesFromAnyAddressAtOnceAfterATimeOut) {
 TEST_F(RailsTest, NoTokenIsHeldWhereNothingIsReachedAtAll) {
   a_.reset();
   region_.set_rails({kBadRail, kGoodRail});
-  const Ended ended = get();
+  const Got ended = get();
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().error.code, ErrorCode::kUnreachable);
   EXPECT_FALSE(ended.error().late_write_possible);

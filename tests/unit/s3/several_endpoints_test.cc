@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole client against two servers of one store, of which one is dead, slow or without RDMA.
-#include <future>
-#include <optional>
+#include <algorithm>
+#include <memory>
 
 #include <gtest/gtest.h>
 
 #include "fakes/rdma/fake_region.h"
-#include "fakes/s3/scripted_http_server.h"
 #include "rdma/null_fabric.h"
-#include "s3/http_object_store.h"
 #include "s3rdmafs/base/checksum.h"
-#include "window.h"
+#include "store_fixture.h"
 
 namespace s3rdmafs::s3 {
 namespace {
@@ -18,30 +16,11 @@ namespace {
 using namespace std::chrono_literals;
 using fakes::ScriptedAnswer;
 using fakes::ScriptedHttpServer;
-using Ended = std::expected<Path, GetFailure>;
 
-constexpr const char* kEtag = "\"v1\"";
 // Enough to learn a bound from, and to have saved up a share for one read.
 constexpr int kManyReads = 100;
 
-ScriptedAnswer body_answer(char letter) {
-  return {.status = 206,
-          .headers = {{"ETag", kEtag}, {"Content-Range", "bytes 0-4095/100000"}},
-          .body = std::string(kWindowBytes, letter)};
-}
-
-ScriptedAnswer rdma_answer() {
-  return {.status = 206,
-          .headers = {{"ETag", kEtag},
-                      {"Content-Range", "bytes 0-4095/100000"},
-                      {"x-amz-rdma-reply", "206"},
-                      {"x-amz-rdma-bytes-transferred", "4096"}}};
-}
-
-ScriptedAnswer held(ScriptedAnswer answer) {
-  answer.hold = true;
-  return answer;
-}
+ScriptedAnswer letters(char letter) { return sent_by_http(std::string(kWindowBytes, letter)); }
 
 /// Good for each request of a PUT, the probe before it included: nobody says which server is asked
 /// to remove the probe.
@@ -80,101 +59,61 @@ class HalfRegion final : public rdma::MemoryRegion {
           .value();
 };
 
-class SeveralEndpointsTest : public ::testing::Test {
+class SeveralEndpointsTest : public TwoServersTest {
  protected:
-  SeveralEndpointsTest() {
-    options_.bucket = "train";
-    options_.endpoint.urls = {a_->url(), b_->url()};
-    options_.endpoint.region = "us-east-1";
-    options_.rdma = {.mode = RdmaMode::kOff, .threshold_bytes = 0};
-    options_.http = {
-        .event_threads = 1, .connections_max = 8, .connect_timeout = 5s, .request_timeout = 20s};
-    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms};
-  }
+  SeveralEndpointsTest() { options_.rdma.mode = RdmaMode::kOff; }
 
-  HttpObjectStore& store() {
-    if (!store_) store_.emplace(options_, credentials_, clock_, metrics_);
-    return *store_;
-  }
-
-  Ended get(bool can_restart = false) { return get_into(region_, can_restart); }
-  Ended get_into(rdma::MemoryRegion& region, bool can_restart = false) {
-    std::promise<Ended> promise;
-    auto future = promise.get_future();
-    store().get({.key = "key",
-                 .etag = kEtag,
-                 .window = {.region = &region, .offset = 0, .length = kWindowBytes},
-                 .can_restart = can_restart},
-                clock_.now() + 20s,
-                [&promise](Ended ended) { promise.set_value(std::move(ended)); });
-    return future.get();  // bounded by the deadline
-  }
-
+  Got get(bool can_restart = false) { return get_into(window_of(region_), can_restart); }
   PutOutcome put() {
-    std::promise<PutOutcome> promise;
-    const PutBody body{.window = {.region = &region_, .offset = 0, .length = kWindowBytes},
-                       .crc64nvme = crc64nvme(0, region_.bytes())};
-    store().put("key", body, false, clock_.now() + 20s,
-                [&promise](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
-    return promise.get_future().get();  // bounded by the deadline
+    const PutBody body{.window = window_of(region_), .crc64nvme = crc64nvme(0, region_.bytes())};
+    Outcome<PutOutcome> outcome;
+    store().put("key", body, false, soon(), outcome.done());
+    return outcome.get();
   }
 
   void read_many() {
     for (int i = 0; i < kManyReads; ++i) ASSERT_TRUE(get());
   }
 
-  std::uint64_t counted(const std::string& name, const std::string& url) {
-    return metrics_.counter(name, "", "endpoint=\"" + url + "\"").value();
+  std::uint64_t requests_to(const std::string& url) {
+    return counted("endpoint_requests_total", of_endpoint(url));
   }
-  std::uint64_t given_up() {
-    return counted("endpoint_reads_given_up_total", a_url_) +
-           counted("endpoint_reads_given_up_total", b_url_);
+  std::uint64_t given_up_by(const std::string& url) {
+    return counted("endpoint_reads_given_up_total", of_endpoint(url));
   }
+  std::uint64_t given_up() { return given_up_by(a_url_) + given_up_by(b_url_); }
   static std::size_t tokens_at(const ScriptedHttpServer& server) {
-    std::size_t tokens = 0;
-    for (const auto& request : server.seen()) {
-      tokens += request.headers.contains("x-amz-rdma-token") ? 1 : 0;
-    }
-    return tokens;
+    const auto seen = server.seen();
+    return static_cast<std::size_t>(std::ranges::count_if(seen, has_token));
   }
-
   static std::size_t whole_puts_at(const ScriptedHttpServer& server) {
-    std::size_t puts = 0;
-    for (const auto& request : server.seen()) {
-      puts += request.method == "PUT" && request.query.empty() ? 1 : 0;
-    }
-    return puts;
+    const auto seen = server.seen();
+    return static_cast<std::size_t>(std::ranges::count_if(seen, [](const auto& request) {
+      return request.method == "PUT" && request.query.empty();
+    }));
   }
 
-  std::optional<ScriptedHttpServer> a_{std::in_place}, b_{std::in_place};
-  const std::string a_url_ = a_->url(), b_url_ = b_->url();
-  const SystemClock clock_;
-  metrics::Registry metrics_;
-  StaticCredentials credentials_{
-      {.access_key_id = "key", .secret_access_key = "secret", .session_token = ""}};
-  HttpObjectStore::Options options_;
   fakes::FakeRegion region_{kWindowBytes};
-  std::optional<HttpObjectStore> store_;  // last: gone before what it borrows
 };
 
 TEST_F(SeveralEndpointsTest, ShareTheRequests) {
-  a_->then(body_answer('a'));
-  b_->then(body_answer('b'));
+  a_->then(letters('a'));
+  b_->then(letters('b'));
   read_many();
   EXPECT_EQ(a_->seen().size(), kManyReads / 2U);
   EXPECT_EQ(b_->seen().size(), kManyReads / 2U);
-  EXPECT_EQ(counted("endpoint_requests_total", a_url_), kManyReads / 2U);
+  EXPECT_EQ(requests_to(a_url_), kManyReads / 2U);
 }
 
 TEST_F(SeveralEndpointsTest, GoOnWithoutAnErrorOrARetryWhereOneIsDead) {
-  a_->then(body_answer('a'));
+  a_->then(letters('a'));
   b_.reset();
   options_.retry.attempts_max = 1;
   read_many();
   EXPECT_EQ(a_->seen().size(), static_cast<std::size_t>(kManyReads));
-  EXPECT_EQ(metrics_.gauge("endpoint_alive", "", "endpoint=\"" + b_url_ + "\"").value(), 0);
-  EXPECT_EQ(metrics_.counter("s3_retries_total", "").value(), 0U);
-  EXPECT_LT(counted("endpoint_requests_total", b_url_), 10U) << "asked now and then only";
+  EXPECT_FALSE(is_alive(b_url_));
+  EXPECT_EQ(counted("s3_retries_total"), 0U);
+  EXPECT_LT(requests_to(b_url_), 10U) << "asked now and then only";
 }
 
 // The control: with one attempt and one endpoint a dead server is an error.
@@ -187,15 +126,15 @@ TEST_F(SeveralEndpointsTest, FailWhereThereIsNoOther) {
 
 TEST_F(SeveralEndpointsTest, TakeARetryElsewhere) {
   a_->then({.status = 500});
-  b_->then(body_answer('b'));
+  b_->then(letters('b'));
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(get());
   EXPECT_LE(a_->seen().size(), EndpointSet::kFailuresMax) << "then it is left out";
 }
 
 TEST_F(SeveralEndpointsTest, DoRdmaWithOneWhereTheOtherDoesNone) {
   options_.rdma.mode = RdmaMode::kPrefer;
-  a_->then(rdma_answer());
-  b_->then(body_answer('b'));
+  a_->then(sent_by_rdma());
+  b_->then(letters('b'));
   read_many();
   EXPECT_EQ(tokens_at(*a_), kManyReads / 2U);
   EXPECT_EQ(tokens_at(*b_), 1U) << "it was asked once";
@@ -203,30 +142,30 @@ TEST_F(SeveralEndpointsTest, DoRdmaWithOneWhereTheOtherDoesNone) {
 
 TEST_F(SeveralEndpointsTest, ReadByRdmaWhereItIsRequiredAndOneDoesNone) {
   options_.rdma.mode = RdmaMode::kRequire;
-  a_->then(rdma_answer());
-  b_->then(body_answer('b'));
+  a_->then(sent_by_rdma());
+  b_->then(letters('b'));
   read_many();
   EXPECT_EQ(tokens_at(*a_), static_cast<std::size_t>(kManyReads));
   EXPECT_EQ(b_->seen().size(), 1U) << "it was asked once";
-  EXPECT_EQ(counted("endpoint_requests_total", b_url_), 1U);
+  EXPECT_EQ(requests_to(b_url_), 1U);
 }
 
 TEST_F(SeveralEndpointsTest, ReadByRdmaWhereItIsRequiredAndThereIsNoFabricToOne) {
   options_.rdma.mode = RdmaMode::kRequire;
   a_->then({.status = 503});
-  a_->then(rdma_answer());
+  a_->then(sent_by_rdma());
   HalfRegion region;
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(get_into(region).value(), Path::kRdma);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(get_into(window_of(region)).value(), Path::kRdma);
   EXPECT_EQ(b_->seen().size(), 0U);
 }
 
 // The control of both.
 TEST_F(SeveralEndpointsTest, FailWhereRdmaIsRequiredAndNoneDoesIt) {
   options_.rdma.mode = RdmaMode::kRequire;
-  a_->then(body_answer('a'));
-  b_->then(body_answer('b'));
+  a_->then(letters('a'));
+  b_->then(letters('b'));
   for (int i = 0; i < 10; ++i) {
-    const Ended ended = get();
+    const Got ended = get();
     ASSERT_FALSE(ended);
     EXPECT_EQ(ended.error().error.code, ErrorCode::kUnsupported);
   }
@@ -250,10 +189,10 @@ TEST_F(SeveralEndpointsTest, StoreAnObjectOnceWhereRdmaIsRequiredAndOneDoesNone)
 TEST_F(SeveralEndpointsTest, NameTheOneWhoseBytesAreWrongNotTheOneTheyWereComparedWith) {
   options_.rdma.mode = RdmaMode::kRequire;
   options_.rdma.verify = Verify::kAlways;
-  a_->then(rdma_answer());
+  a_->then(sent_by_rdma());
   a_->then({.status = 503});
-  b_->then(body_answer('b'));
-  const Ended ended = get();
+  b_->then(letters('b'));
+  const Got ended = get();
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().error.code, ErrorCode::kCorrupt);
   EXPECT_NE(ended.error().error.detail.find(a_url_), std::string::npos);
@@ -261,9 +200,9 @@ TEST_F(SeveralEndpointsTest, NameTheOneWhoseBytesAreWrongNotTheOneTheyWereCompar
 }
 
 TEST_F(SeveralEndpointsTest, GiveAReadUpThatOneIsSlowWithAndTakeTheOthersBytes) {
-  for (int i = 0; i < kManyReads / 2; ++i) a_->then(body_answer('a'));
-  a_->then(held(body_answer('a')));
-  b_->then(body_answer('b'));
+  for (int i = 0; i < kManyReads / 2; ++i) a_->then(letters('a'));
+  a_->then(held(letters('a')));
+  b_->then(letters('b'));
   read_many();
   ASSERT_EQ(given_up(), 0U);
   for (int i = 0; i < 2; ++i) {  // one of the two goes to the slow one
@@ -271,7 +210,7 @@ TEST_F(SeveralEndpointsTest, GiveAReadUpThatOneIsSlowWithAndTakeTheOthersBytes) 
     EXPECT_EQ(region_.bytes().front(), std::byte{'b'});
   }
   EXPECT_EQ(given_up(), 1U);
-  EXPECT_EQ(counted("endpoint_reads_given_up_total", a_url_), 1U);
+  EXPECT_EQ(given_up_by(a_url_), 1U);
   a_->release();
 }
 
@@ -281,9 +220,9 @@ TEST_F(SeveralEndpointsTest, WaitForASlowOneWhereHedgingIsSwitchedOff) {
   options_.http.request_timeout = 500ms;
   options_.http.connect_timeout = 500ms;
   options_.retry.attempts_max = 1;
-  for (int i = 0; i < kManyReads / 2; ++i) a_->then(body_answer('a'));
-  a_->then(held(body_answer('a')));
-  b_->then(body_answer('b'));
+  for (int i = 0; i < kManyReads / 2; ++i) a_->then(letters('a'));
+  a_->then(held(letters('a')));
+  b_->then(letters('b'));
   read_many();
   const bool both = get().has_value() && get().has_value();
   EXPECT_FALSE(both);
@@ -293,13 +232,13 @@ TEST_F(SeveralEndpointsTest, WaitForASlowOneWhereHedgingIsSwitchedOff) {
 
 TEST_F(SeveralEndpointsTest, NeverUseMemoryAgainThatASlowOneMayStillWriteTo) {
   options_.rdma.mode = RdmaMode::kRequire;
-  for (int i = 0; i < kManyReads / 2; ++i) a_->then(rdma_answer());
-  a_->then(held(rdma_answer()));
-  b_->then(rdma_answer());
+  for (int i = 0; i < kManyReads / 2; ++i) a_->then(sent_by_rdma());
+  a_->then(held(sent_by_rdma()));
+  b_->then(sent_by_rdma());
   read_many();
   int slow = 0;
   for (int i = 0; i < 2; ++i) {
-    const Ended ended = get(/*can_restart=*/true);
+    const Got ended = get(/*can_restart=*/true);
     if (ended) continue;
     ++slow;
     EXPECT_TRUE(ended.error().late_write_possible);
@@ -315,9 +254,9 @@ TEST_F(SeveralEndpointsTest, GiveNothingUpThatTheCallerCouldNotReadAgain) {
   options_.rdma.mode = RdmaMode::kRequire;
   options_.rdma.transfer_timeout = 500ms;
   options_.http.connect_timeout = 500ms;
-  for (int i = 0; i < kManyReads / 2; ++i) a_->then(rdma_answer());
-  a_->then(held(rdma_answer()));
-  b_->then(rdma_answer());
+  for (int i = 0; i < kManyReads / 2; ++i) a_->then(sent_by_rdma());
+  a_->then(held(sent_by_rdma()));
+  b_->then(sent_by_rdma());
   read_many();
   const bool both = get().has_value() && get().has_value();
   EXPECT_FALSE(both);

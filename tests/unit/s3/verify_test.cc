@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdma.verify, and what a mount file can say about a server's headers.
 #include <algorithm>
-#include <cstring>
-#include <future>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fakes/rdma/fake_region.h"
-#include "fakes/s3/scripted_http_server.h"
-#include "s3/http_object_store.h"
 #include "s3/wire/object_checksum.h"
 #include "s3rdmafs/base/checksum.h"
-#include "window.h"
+#include "store_fixture.h"
 
 namespace s3rdmafs::s3 {
 namespace {
@@ -20,66 +16,32 @@ namespace {
 using namespace std::chrono_literals;
 using fakes::ScriptedAnswer;
 
-class VerifyTest : public ::testing::Test {
+class VerifyTest : public StoreTest {
  protected:
   VerifyTest() {
-    options_.bucket = "train";
-    options_.endpoint = {.urls = {server_.url()}, .region = "us-east-1"};
+    options_.endpoint.urls = {server_.url()};
     options_.rdma = {.threshold_bytes = 1024, .verify = Verify::kAlways};
-    options_.http = {
-        .event_threads = 1, .connections_max = 8, .connect_timeout = 2s, .request_timeout = 5s};
-    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms};
     // What a server wrote by RDMA: it is there before the answer comes.
     std::ranges::fill(region_.bytes(), std::byte{'r'});
   }
 
-  std::expected<Path, GetFailure> get(std::uint64_t offset = 0) {
-    if (!store_) store_.emplace(options_, credentials_, clock_, metrics_);
-    std::promise<std::expected<Path, GetFailure>> promise;
-    store_->get({.key = "k",
-                 .etag = "\"v1\"",
-                 .offset_bytes = offset,
-                 .window = {.region = &region_, .offset = 0, .length = kWindowBytes}},
-                std::chrono::steady_clock::now() + 10s,
-                [&](auto result) { promise.set_value(std::move(result)); });
-    return promise.get_future().get();
-  }
+  Got get() { return get_into(window_of(region_)); }
 
   /// Done by RDMA, of an object of `total_bytes`.
   static ScriptedAnswer done(std::size_t total_bytes, const std::string& checksum = "") {
-    ScriptedAnswer answer{
-        .status = 206,
-        .headers = {{"ETag", "\"v1\""},
-                    {"Content-Range", "bytes 0-4095/" + std::to_string(total_bytes)},
-                    {"x-amz-rdma-reply", "206"},
-                    {"x-amz-rdma-bytes-transferred", "4096"}}};
+    ScriptedAnswer answer = sent_by_rdma(0, total_bytes);
     if (!checksum.empty()) answer.headers.emplace_back("x-amz-checksum-crc64nvme", checksum);
     return answer;
   }
-  static ScriptedAnswer body(char fill) {
-    return {.status = 206,
-            .headers = {{"ETag", "\"v1\""}, {"Content-Range", "bytes 0-4095/9999"}},
-            .body = std::string(kWindowBytes, fill)};
-  }
+  static ScriptedAnswer body(char fill) { return sent_by_http(std::string(kWindowBytes, fill)); }
   bool window_is(char fill) const {
     return std::ranges::all_of(region_.bytes(),
                                [&](std::byte b) { return b == static_cast<std::byte>(fill); });
   }
-  bool has_token(std::size_t request) {
-    return server_.seen().at(request).headers.contains("x-amz-rdma-token");
-  }
-  std::uint64_t counted(const std::string& name, const std::string& labels = {}) {
-    return metrics_.counter(name, "", labels).value();
-  }
+  bool has_token(std::size_t request) { return s3::has_token(server_.seen().at(request)); }
 
   fakes::ScriptedHttpServer server_;
-  const SystemClock clock_;
-  metrics::Registry metrics_;
-  StaticCredentials credentials_{
-      {.access_key_id = "key", .secret_access_key = "secret", .session_token = ""}};
-  HttpObjectStore::Options options_;
   fakes::FakeRegion region_{kWindowBytes};
-  std::optional<HttpObjectStore> store_;  // last: gone before what it borrows
 };
 
 TEST_F(VerifyTest, ComparesAWholeObjectWithItsOwnChecksum) {
@@ -98,7 +60,7 @@ TEST_F(VerifyTest, ReadsAWholeObjectAgainWhoseChecksumIsAnother) {
   EXPECT_TRUE(window_is('h'));
   EXPECT_FALSE(has_token(1));
   EXPECT_EQ(counted("rdma_verify_failures_total"), 1U);
-  EXPECT_EQ(counted("rdma_fallbacks_total", R"(reason="verify_failed")"), 1U);
+  EXPECT_EQ(fallbacks("verify_failed"), 1U);
   EXPECT_TRUE(get());
   EXPECT_FALSE(has_token(2)) << "the endpoint is not trusted for a while";
 }

@@ -3,18 +3,12 @@
 // one window of bytes to be stored.
 #pragma once
 
-#include <future>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include "fakes/rdma/fake_region.h"
-#include "fakes/s3/scripted_http_server.h"
-#include "s3/http_object_store.h"
 #include "s3rdmafs/base/checksum.h"
-#include "window.h"
+#include "store_fixture.h"
 
 namespace s3rdmafs::s3 {
 
@@ -47,29 +41,20 @@ inline fakes::ScriptedAnswer upload_completed(const std::string& etag = "\"whole
 inline std::string summary(const fakes::SeenRequest& request) {
   std::string text = request.method + " " + request.url;
   if (!request.query.empty()) text += "?" + request.query;
-  if (request.headers.contains("x-amz-rdma-token")) text += " token";
+  if (has_token(request)) text += " token";
   if (!request.body.empty()) text += " body";
   return text;
 }
 
 /// Requests are made one after the other, and each waits for its end.
-class ObjectWriterTest : public ::testing::Test {
+class ObjectWriterTest : public StoreTest {
  protected:
   ObjectWriterTest() {
-    using namespace std::chrono_literals;
-    options_.bucket = "train";
-    options_.endpoint = {.urls = {server_.url()}, .region = "us-east-1"};
+    options_.endpoint.urls = {server_.url()};
     options_.rdma = {.mode = RdmaMode::kPrefer, .threshold_bytes = 1024};
-    options_.http = {
-        .event_threads = 2, .connections_max = 8, .connect_timeout = 2s, .request_timeout = 5s};
-    options_.retry = {.attempts_max = 4, .backoff_first = 1ms, .backoff_max = 5ms};
+    options_.http.event_threads = 2;
     const auto bytes = region_.bytes();
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);
-  }
-
-  HttpObjectStore& store() {
-    if (!store_) store_.emplace(options_, credentials_, clock_, metrics_);
-    return *store_;
   }
 
   PutBody body(rdma::MemoryRegion& region, std::size_t length = kWindowBytes) {
@@ -78,22 +63,19 @@ class ObjectWriterTest : public ::testing::Test {
   }
 
   PutOutcome put(bool only_if_absent = false) {
-    std::promise<PutOutcome> promise;
-    store().put("k", body(region_), only_if_absent, in_10s(),
-                [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
-    return promise.get_future().get();
+    Outcome<PutOutcome> outcome;
+    store().put("k", body(region_), only_if_absent, soon(), outcome.done());
+    return outcome.get();
   }
   PutOutcome put_part(std::size_t length = kWindowBytes) {
-    std::promise<PutOutcome> promise;
-    store().upload_part("k", "up/1", 7, body(region_, length), in_10s(),
-                        [&](PutOutcome outcome) { promise.set_value(std::move(outcome)); });
-    return promise.get_future().get();
+    Outcome<PutOutcome> outcome;
+    store().upload_part("k", "up/1", 7, body(region_, length), soon(), outcome.done());
+    return outcome.get();
   }
   Result<std::string> complete(std::vector<UploadedPart> parts = {{1, kPartEtag, 0}}) {
-    std::promise<Result<std::string>> promise;
-    store().complete_upload("k", "up/1", std::move(parts), in_10s(),
-                            [&](Result<std::string> etag) { promise.set_value(std::move(etag)); });
-    return promise.get_future().get();
+    Outcome<Result<std::string>> outcome;
+    store().complete_upload("k", "up/1", std::move(parts), soon(), outcome.done());
+    return outcome.get();
   }
 
   /// Lets the store learn that the endpoint reads parts by RDMA, with one request; what comes then
@@ -113,19 +95,9 @@ class ObjectWriterTest : public ::testing::Test {
     const auto bytes = region_.bytes().subspan(kOffset, kWindowBytes);
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  static Deadline in_10s() { return std::chrono::steady_clock::now() + std::chrono::seconds(10); }
-  std::uint64_t counted(const std::string& name, const std::string& labels = {}) {
-    return metrics_.counter(name, "", labels).value();
-  }
 
   fakes::ScriptedHttpServer server_;
-  const SystemClock clock_;
-  metrics::Registry metrics_;
-  StaticCredentials credentials_{
-      {.access_key_id = "key", .secret_access_key = "secret", .session_token = ""}};
-  HttpObjectStore::Options options_;
   fakes::FakeRegion region_{kOffset + kWindowBytes + 64};
-  std::optional<HttpObjectStore> store_;  // last: gone before what it borrows
 };
 
 }  // namespace s3rdmafs::s3
