@@ -7,9 +7,9 @@
 
 namespace s3rdmafs::s3 {
 
-/// Whether the bucket is there and may be read below `prefix`: what a mount asks before it mounts.
-/// One listing of one key proves the endpoint, the bucket, the credentials and the right to list.
-/// Errors: as ObjectStore::list; their detail is fit to be shown as it stands.
+/// Checks that the bucket exists and may be listed below `prefix`; a mount asks this first. A
+/// listing of one key proves the endpoint, the bucket, the credentials and the right to list.
+/// Errors: those of ObjectStore::list; their detail can be shown to a user.
 void check_bucket(ObjectStore& store, std::string prefix, Deadline deadline, Done<void> done);
 
 }  // namespace s3rdmafs::s3

@@ -15,7 +15,7 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-/// A request to this very host never belongs to a proxy, whatever the environment says.
+/// Requests to this host never go through a proxy, whatever the environment says.
 bool is_loopback(std::string_view url) {
   const std::size_t scheme_end = url.find("://");
   if (scheme_end != std::string_view::npos) url.remove_prefix(scheme_end + 3);
@@ -38,7 +38,7 @@ HttpEngine::Options engine_options(const HttpObjectStore::Options& options) {
 
 Result<ObjectInfo> read_head(std::string key, const HttpResponse& response) {
   const ResponseHeaders& headers = response.headers;
-  // Without these two no version could be told from another.
+  // Versions cannot be told apart without these two.
   if (headers.etag.empty() || !headers.content_length) {
     return fail(ErrorCode::kProtocol,
                 fmt::format("HEAD '{}': the answer has no {}", key,

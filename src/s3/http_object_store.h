@@ -17,9 +17,8 @@
 
 namespace s3rdmafs::s3 {
 
-/// The bucket of one mount file, on all its endpoints, over HTTP with RDMA tokens. Its threads are
-/// the engine's event threads: they run the `done`s, which therefore must not block, nor call
-/// shut_down().
+/// One bucket on all its endpoints, over HTTP with RDMA tokens. Its threads are the engine's event
+/// threads. They run the `done`s, which therefore must not block, nor call shut_down().
 class HttpObjectStore final : public ObjectStore, public ObjectWriter {
  public:
   struct Options {

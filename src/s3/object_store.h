@@ -15,7 +15,7 @@
 
 namespace s3rdmafs::s3 {
 
-/// One version of one object, as HEAD or a listing tells it.
+/// One version of one object, as HEAD or a listing describes it.
 struct ObjectInfo {
   std::string key;   ///< whole key, mount prefix included; any bytes but NUL
   std::string etag;  ///< as received, quotes included; names the version
@@ -43,34 +43,34 @@ struct GetRequest {
   std::string etag;  ///< sent as If-Match (RFC 9110 section 13.1.1); never empty
   std::uint64_t offset_bytes = 0;
   rdma::Window window;  ///< where the bytes go; its length is the range's length, >= 1
-  /// The caller reads again into other memory after late_write_possible. Then a slow server may be
-  /// given up in favour of another.
+  /// After late_write_possible the caller reads again into other memory. Then a read by token that
+  /// is slow may be given up and sent to another server.
   bool can_restart = false;
 };
 
-/// By which path the bytes of a GET came: kDisk where disk/ had them.
+/// The path by which the bytes of a GET came; kDisk: from the local disk tier (disk/).
 enum class Path { kRdma, kHttp, kDisk };
 
 /// A GET that failed.
 struct GetFailure {
   Error error;
-  /// The server may still write into the window: nothing may be put there until the window's region
-  /// has been renewed (rdma::MemoryRegion::fence). See s3rdmafs-protocol(7), LATE TRANSFERS.
+  /// The server may still write into the window. It must not be used until its region was fenced
+  /// (rdma::MemoryRegion::fence). See s3rdmafs-protocol(7), LATE TRANSFERS.
   bool late_write_possible = false;
-  /// Only because the server was slow (GetRequest::can_restart): another one should do better.
+  /// It failed only because the server was slow (GetRequest::can_restart): another is faster.
   bool was_hedged = false;
 };
 
 using GetDone = std::move_only_function<void(std::expected<Path, GetFailure>)>;
 
-/// One bucket, seen as the operations a reader needs; writes are ObjectWriter's. The real one is
-/// HttpObjectStore; tests use tests/fakes/s3/fake_object_store.h.
+/// The operations of one bucket that a reader needs; ObjectWriter has those of a writer. The real
+/// one is HttpObjectStore; tests use tests/fakes/s3/fake_object_store.h.
 ///
 /// All operations are asynchronous, retry what is worth retrying, and end by `deadline` at the
-/// latest (a retry never begins that could not end by then). Thread-safe.
+/// latest (no retry begins that could not end by then). Thread-safe.
 ///
 /// Errors of all: kAccessDenied, kThrottled, kServerError, kUnreachable, kTimedOut, kCancelled,
-/// kProtocol; kNotFound also where the bucket is gone.
+/// kProtocol; kNotFound also if the bucket does not exist.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
@@ -81,14 +81,14 @@ class ObjectStore {
   /// One page of ListObjectsV2, keys decoded (encoding-type=url on the wire).
   virtual void list(ListRequest request, Deadline deadline, Done<ListPage> done) = 0;
 
-  /// Fills the whole window with the object's bytes from offset_bytes on, or fails. By RDMA token
-  /// where the rule of s3rdmafs-protocol(7) allows, by the HTTP body elsewhere.
+  /// Fills the whole window with the object's bytes from offset_bytes on, or fails. The bytes come
+  /// by RDMA token if the rule of s3rdmafs-protocol(7) allows it, otherwise in the HTTP body.
   /// The caller keeps the window's memory alive and untouched until `done`.
   /// Errors: kStale (the version is gone, HTTP 412 or 404), kCorrupt.
   virtual void get(GetRequest request, Deadline deadline, GetDone done) = 0;
 
-  /// Ends every operation in flight with kCancelled, and every later one at once. Returns when no
-  /// `done` is left to be called.
+  /// Ends every operation in flight with kCancelled, and every later one at once. Returns after the
+  /// last `done` was called.
   virtual void shut_down() = 0;
 };
 

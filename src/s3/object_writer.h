@@ -12,8 +12,8 @@
 namespace s3rdmafs::s3 {
 
 /// Bytes to store: exactly one window of registered memory. The caller computes the checksum while
-/// it fills the window, and keeps the window alive and unchanged until `done` *and*, where
-/// PutOutcome says so, until its region has been renewed.
+/// it fills the window, and keeps the window alive and unchanged until `done` *and*, if PutOutcome
+/// says so, until its region was fenced.
 struct PutBody {
   rdma::Window window;          ///< region nullptr, length 0: an empty body
   std::uint64_t crc64nvme = 0;  ///< of the window's bytes; sent, and checked by the server
@@ -22,9 +22,9 @@ struct PutBody {
 /// How a PUT or a part ended.
 struct PutOutcome {
   Result<std::string> etag;  ///< as received, quotes included
-  Path path = Path::kHttp;   ///< by which way the bytes went; of no meaning after an error
-  /// The server may still read the window: what is put there next could end up in this object.
-  /// Also possible after success, if an earlier attempt was never answered.
+  Path path = Path::kHttp;   ///< how the bytes went; meaningless after an error
+  /// The server may still read the window: bytes put there next could end up in this object. Also
+  /// possible after success, if an earlier attempt was never answered.
   bool late_read_possible = false;
 };
 
@@ -35,29 +35,29 @@ struct UploadedPart {
   unsigned number = 0;  ///< 1..10000
   std::string etag;
   std::uint64_t crc64nvme = 0;
-  std::uint64_t size_bytes = 0;  ///< 0: not known, and the object's checksum is not compared
+  std::uint64_t size_bytes = 0;  ///< 0: not known; then the object's checksum is not compared
 };
 
-/// How long a server may need, beyond the time of any request, to put `parts` together: a second
-/// for each 32 MiB, which is a server that copies them on a slow disk. A request that is given up
+/// How long a server may need to assemble `parts`, beyond the time of any request: a second for
+/// each 32 MiB, the speed of a server that copies them on a slow disk. A request that is given up
 /// before that is repeated, and then finds neither the upload nor the object.
 [[nodiscard]] std::chrono::seconds assembly_time(const std::vector<UploadedPart>& parts);
 
-/// One bucket, seen as the operations a writer needs. The real one is HttpObjectStore; tests use
+/// The operations of one bucket that a writer needs. The real one is HttpObjectStore; tests use
 /// tests/fakes/s3/fake_object_store.h. Asynchronous, retried, bounded and thread-safe as
 /// ObjectStore is, with its errors; ObjectStore::shut_down ends these operations too.
 class ObjectWriter {
  public:
   virtual ~ObjectWriter() = default;
 
-  /// PutObject: the whole object, visible at once and complete or not at all. Never leaves an empty
-  /// object where `body` is not empty: an RDMA PUT is sent only to a server known to read by RDMA,
-  /// anything else goes by HTTP or through a part first (s3rdmafs-protocol(7)).
-  /// @param only_if_absent  If-None-Match: *; error kExists if the key is there
+  /// PutObject: the whole object becomes visible at once, or not at all. If `body` is not empty it
+  /// never leaves an empty object: a PUT with a token goes only to a server known to read by RDMA,
+  /// all others go by HTTP or probe the server first (s3rdmafs-protocol(7)).
+  /// @param only_if_absent  If-None-Match: *; error kExists if the key exists
   virtual void put(std::string key, PutBody body, bool only_if_absent, Deadline deadline,
                    PutDone done) = 0;
 
-  /// CreateMultipartUpload, with CRC64NVME as its checksum where the server takes one.
+  /// CreateMultipartUpload, with CRC64NVME as its checksum if the server takes one.
   /// @return the upload's id
   virtual void create_upload(std::string key, Deadline deadline, Done<std::string> done) = 0;
 
@@ -65,20 +65,21 @@ class ObjectWriter {
   virtual void upload_part(std::string key, std::string upload_id, unsigned number, PutBody body,
                            Deadline deadline, PutDone done) = 0;
 
-  /// CompleteMultipartUpload: the object becomes visible, whole. Reads the answer's body: a 200 may
-  /// carry an error. After a lost answer finds out by HEAD whether it took effect. Where the answer
-  /// has the whole object's CRC64NVME and that is not the parts', the object is removed: kCorrupt.
+  /// CompleteMultipartUpload: the whole object becomes visible. Reads the answer's body, since a
+  /// 200 may carry an error. After a lost answer a HEAD tells whether the request took effect. If
+  /// the answer has a CRC64NVME of the whole object that differs from the parts', the object is
+  /// removed and the error is kCorrupt.
   /// @param parts  ascending, at least one
   /// @return the object's ETag
   virtual void complete_upload(std::string key, std::string upload_id,
                                std::vector<UploadedPart> parts, Deadline deadline,
                                Done<std::string> done) = 0;
 
-  /// AbortMultipartUpload. Success also where the upload is gone already.
+  /// AbortMultipartUpload. Also succeeds if the upload does not exist.
   virtual void abort_upload(std::string key, std::string upload_id, Deadline deadline,
                             Done<void> done) = 0;
 
-  /// DeleteObject. Success also where there is no such object, as S3 has it.
+  /// DeleteObject. Also succeeds if the object does not exist, as S3 defines it.
   virtual void remove(std::string key, Deadline deadline, Done<void> done) = 0;
 };
 

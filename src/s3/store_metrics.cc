@@ -7,11 +7,11 @@ namespace s3rdmafs::s3 {
 namespace {
 
 constexpr std::string_view kBytesName = "get_bytes_total";
-constexpr std::string_view kBytesHelp = "Object bytes received, by the path they came";
+constexpr std::string_view kBytesHelp = "Object bytes received, by path";
 constexpr std::string_view kPutBytesName = "put_bytes_total";
-constexpr std::string_view kPutBytesHelp = "Object bytes stored, by the path they went";
+constexpr std::string_view kPutBytesHelp = "Object bytes stored, by path";
 constexpr std::string_view kRequestsName = "s3_requests_total";
-constexpr std::string_view kRequestsHelp = "S3 operations begun, retries not counted";
+constexpr std::string_view kRequestsHelp = "S3 operations begun; retries are not counted";
 /// In the order of StoreMetrics::Operation.
 constexpr std::string_view kOperationNames[] = {
     "head",         "list",  "get", "put", "create_upload", "upload_part", "complete_upload",
@@ -26,20 +26,23 @@ StoreMetrics::StoreMetrics(metrics::Registry& registry)
       put_bytes_by_http(registry.counter(kPutBytesName, kPutBytesHelp, R"(path="http")")),
       puts_stored_wrong(registry.counter(
           "rdma_puts_stored_wrong_total",
-          "Objects a server stored wrong because it ignored a token; stored again by HTTP")),
+          "Objects that a server stored wrong because it ignored a token; stored again by HTTP")),
       verified(registry.counter("rdma_verifications_total",
                                 "Reads by RDMA compared with what the server has")),
-      verify_failures(registry.counter("rdma_verify_failures_total",
-                                       "Reads by RDMA that brought wrong bytes; not used")),
+      verify_failures(
+          registry.counter("rdma_verify_failures_total",
+                           "Reads by RDMA that delivered wrong bytes; the bytes were not used")),
       verified_puts(registry.counter("rdma_put_verifications_total",
                                      "Objects stored by RDMA compared with what the server has")),
       put_verify_failures(registry.counter(
           "rdma_put_verify_failures_total",
-          "Objects stored by RDMA with wrong bytes; removed, and their writes failed")),
+          "Objects stored by RDMA with wrong bytes; their writes failed and they were removed")),
       retries(registry.counter("s3_retries_total", "S3 requests sent again after a failure")),
-      retries_refused(registry.counter("s3_retries_refused_total",
-                                       "Retries not made because the retry budget was spent")),
-      in_flight(registry.gauge("s3_operations_in_flight", "S3 operations begun and not ended")),
+      retries_refused(
+          registry.counter("s3_retries_refused_total",
+                           "Retries that were not made because the retry budget was spent")),
+      in_flight(
+          registry.gauge("s3_operations_in_flight", "S3 operations that have begun and not ended")),
       registry_(registry) {
   for (const std::string_view name : kOperationNames) {
     requests_.push_back(
@@ -49,7 +52,7 @@ StoreMetrics::StoreMetrics(metrics::Registry& registry)
 
 void StoreMetrics::on_attempt_failed(ErrorCode code) {
   registry_
-      .counter("s3_attempts_failed_total", "S3 attempts that failed and may be made again",
+      .counter("s3_attempts_failed_total", "S3 attempts that failed and may be retried",
                fmt::format("kind=\"{}\"", error_code_name(code)))
       .add();
 }
@@ -65,8 +68,9 @@ void StoreMetrics::on_fallback(std::string_view reason, std::string_view endpoin
     if (!logged_.emplace(reason, endpoint).second) return;
   }
   spdlog::warn(
-      "a transfer with {} did not go by RDMA: {} ({}); counted in rdma_fallbacks_total, not logged "
-      "again",
+      "transfer with {} did not go by RDMA: {} ({}); later ones are counted in "
+      "rdma_fallbacks_total "
+      "and not logged",
       endpoint, detail, reason);
 }
 

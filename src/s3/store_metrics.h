@@ -13,7 +13,7 @@
 
 namespace s3rdmafs::s3 {
 
-/// The object client's numbers, asked for once. Thread-safe.
+/// The object client's counters, looked up once. Thread-safe.
 class StoreMetrics {
  public:
   enum class Operation {
@@ -34,13 +34,13 @@ class StoreMetrics {
     return *requests_.at(static_cast<std::size_t>(operation));
   }
 
-  /// An attempt without an answer, or with one that failed for the server's reasons.
+  /// An attempt was not answered, or the server answered with an error that may pass.
   void on_attempt_failed(ErrorCode code);
 
-  /// A transfer that could not go by RDMA although the mount file asks for it. Logged the first
-  /// time for each reason and endpoint, so that a fallback is seen, and a million of them do not
-  /// fill the log.
-  /// @param reason  a fixed word; `detail` is for the log
+  /// A transfer could not go by RDMA although the mount file asks for it. Only the first one for
+  /// each reason and endpoint is logged, so that a million of them do not fill the log.
+  /// @param reason  a fixed word, the label of the counter
+  /// @param detail  for the log
   void on_fallback(std::string_view reason, std::string_view endpoint, std::string_view detail);
 
   metrics::Counter& bytes_by_rdma;

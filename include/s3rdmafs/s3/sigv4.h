@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// AWS Signature Version 4, the arithmetic only: what is signed and with which key. The client signs
-// with it (src/s3), the embedded target checks with it (tools/target).
+// AWS Signature Version 4: which text is signed and with which key. The client signs with it
+// (src/s3), and the embedded target verifies with it (tools/target).
 //
 // Source: AWS "Signature Version 4 signing process" (canonical request, string to sign, signing
 // key); checked against AWS's published test vectors in tests/unit/s3/sigv4_test.cc.
 //
-// Everything here is reentrant and never fails on well-formed text.
+// All functions are reentrant and never fail on well-formed text.
 #pragma once
 
 #include <array>
@@ -17,14 +17,14 @@
 
 namespace s3rdmafs::s3 {
 
-/// Name and value, in the order they stand on the wire.
+/// Names and values in the order in which they are sent.
 using NameValues = std::vector<std::pair<std::string, std::string>>;
 
-/// The payload hash that says "the body is not covered". Every RDMA request signs exactly this
+/// The payload hash for a body that the signature does not cover. Every RDMA request signs this
 /// (s3rdmafs-protocol(7)).
 inline constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
 
-/// What one signature is valid for: one day, one region, one service.
+/// Where a signature is valid: one day, one region, one service.
 struct SigningScope {
   std::string date;  ///< YYYYMMDD, UTC
   std::string region;
@@ -37,14 +37,14 @@ struct SigningScope {
 /// The parts of a request that a signature covers.
 struct SignedRequest {
   std::string method;  ///< upper case
-  std::string
-      encoded_path;    ///< as sent, "/" included; S3 signs the path once-encoded, not normalised
-  NameValues query;    ///< decoded names and values, without X-Amz-Signature; any order
-  NameValues headers;  ///< every signed header; any order and case; values as sent
+  /// As sent, with its "/". S3 signs the path encoded once and not normalised.
+  std::string encoded_path;
+  NameValues query;          ///< decoded names and values, without X-Amz-Signature; any order
+  NameValues headers;        ///< every signed header; any order and case; values as sent
   std::string payload_hash;  ///< lower-case hex SHA-256, kUnsignedPayload or STREAMING-...
 };
 
-/// "host;range;x-amz-date": the signed headers' names as they stand in Authorization.
+/// "host;range;x-amz-date": the signed headers' names as Authorization lists them.
 [[nodiscard]] std::string signed_header_names(const SignedRequest& request);
 
 [[nodiscard]] std::string canonical_request(const SignedRequest& request);
@@ -55,10 +55,10 @@ struct SignedRequest {
 
 using SigningKey = std::array<std::byte, 32>;
 
-/// Good for a whole day and scope: callers keep it.
+/// Valid for a whole day and scope, so callers may keep it.
 [[nodiscard]] SigningKey signing_key(std::string_view secret_access_key, const SigningScope& scope);
 
-/// Lower-case hex HMAC-SHA256 of any string to sign, chunk signatures included.
+/// Lower-case hex HMAC-SHA256 of any string to sign, also of chunk signatures.
 [[nodiscard]] std::string signature(const SigningKey& key, std::string_view string_to_sign);
 
 /// Lower-case hex SHA-256.

@@ -10,7 +10,7 @@ bool Capability::should_try(std::uint64_t bytes) {
   if (is_believed(bytes)) return true;
   const auto now = clock_.now();
   if (now < probe_at_) return false;
-  probe_at_ = now + kProbeInterval;  // this one asks; the others wait for its answer
+  probe_at_ = now + kProbeInterval;  // this request asks for all
   return true;
 }
 

@@ -11,14 +11,15 @@ namespace s3rdmafs::s3 {
 bool ChecksumSupport::is_refusal(int http_status, const S3Error& error) {
   if (!takes_crc64nvme() || is_checksum_mismatch(error)) return false;
   if (http_status != 400 && http_status != 501) return false;
-  // No code is common to the servers; all name what they do not know in the text.
+  // The servers' codes differ, but all name the unknown header in the text.
   const std::string text = ascii_lower(error.code + " " + error.message);
   if (text.find("crc64nvme") == std::string::npos && text.find("checksum") == std::string::npos) {
     return false;
   }
   takes_it_.store(false, std::memory_order_relaxed);
   spdlog::warn(
-      "the server takes no CRC64NVME checksum ({}): uploads go on without, so it cannot check them",
+      "server refused the CRC64NVME checksum: {}; uploads go on without it, and the server cannot "
+      "verify them",
       error.message.empty() ? error.code : error.message);
   return true;
 }

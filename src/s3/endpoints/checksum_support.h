@@ -7,14 +7,14 @@
 
 namespace s3rdmafs::s3 {
 
-/// Whether one endpoint takes CRC64NVME, learned from its refusals and remembered: the checksum is
-/// younger (2024) than many servers. Thread-safe.
+/// Whether one endpoint takes CRC64NVME, learned from its refusals: the checksum (2024) is younger
+/// than many servers. Thread-safe.
 class ChecksumSupport {
  public:
   [[nodiscard]] bool takes_crc64nvme() const { return takes_it_.load(std::memory_order_relaxed); }
 
-  /// Whether this answer refuses the checksum as such, so that the request is worth sending again
-  /// without; if so it is remembered.
+  /// Whether this answer refuses the checksum as such, so that the request should be sent again
+  /// without it. Remembers that.
   [[nodiscard]] bool is_refusal(int http_status, const S3Error& error);
 
  private:

@@ -13,20 +13,20 @@
 
 namespace s3rdmafs::s3 {
 
-/// One server of the store: how it is addressed, and what was learned about it. A server that does
-/// no RDMA says nothing about the others. Thread-safe.
+/// One server of the store: its address, and what was learned about it. Each server is judged
+/// alone. Thread-safe.
 struct Endpoint {
   /// Borrows credentials, clock and metrics.
   Endpoint(std::size_t number, const BucketAddress& address, CredentialSource& credentials,
            const Clock& clock, metrics::Registry& metrics);
 
-  const std::size_t number;  ///< as in endpoint.urls, from 0; the fabric's name for it too
+  const std::size_t number;  ///< its index in endpoint.urls, which fabrics know it by too
   RequestBuilder builder;
   Capabilities capabilities;
   ChecksumSupport checksums;
   PathModel read_paths;
   PathModel write_paths;
-  /// It could not be reached since an RDMA transfer last asked: its sessions may be gone.
+  /// It could not be reached since the last RDMA transfer looked: its sessions may be gone.
   std::atomic<bool> may_have_restarted{false};
 
   metrics::Counter& requests;

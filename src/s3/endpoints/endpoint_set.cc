@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why outstanding bytes. They grow where a server is slow, whatever the reason, and nobody has to
-// know how fast it should be. Counting requests would send a listing and 8 MiB to be the same.
+// Why outstanding bytes. They grow if a server is slow, whatever the reason, so its speed need not
+// be known. A count of requests would make a listing equal to 8 MiB.
 //
-// Why real requests as probes. A server that answers a question made for the purpose may still fail
-// what is wanted of it. The request that finds it dead goes elsewhere at once (RetryRunner).
+// Why real requests as probes. A server that answers a special probe may still fail real requests.
+// The request that finds it dead goes to another server at once (RetryRunner).
 //
-// Cost. A look at every server under one lock, of which there are a few; none with one server.
+// Cost. A loop over the few servers under one lock; no lock with one server.
 #include "s3/endpoints/endpoint_set.h"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ std::optional<EndpointSet::State> EndpointSet::end(std::size_t endpoint, std::ui
     server.failures = 0;
     server.pause = kPauseFirst;
   } else if (before == State::kProbing) {
-    server.state = State::kDead;  // it told nothing: the next request asks
+    server.state = State::kDead;  // this request told nothing: the next one probes
   }
   if (outcome == Outcome::kGivenUp) {
     server.given_up_bytes += kRequestBytes + bytes;
@@ -110,8 +110,8 @@ bool EndpointSet::is_failure(Outcome outcome) {
          outcome == Outcome::kNotReached;
 }
 
-// Requests that were under way when the server died fail after it, and tell nothing new: only the
-// one that was sent to find out makes the next pause longer.
+// Requests that were in flight when the server died fail after that and tell nothing new. Only the
+// probe makes the next pause longer.
 void EndpointSet::note_failure(Server& server, Outcome outcome) {
   const auto now = clock_.now();
   server.failed_at = now;

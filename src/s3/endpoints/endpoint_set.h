@@ -14,56 +14,57 @@
 
 namespace s3rdmafs::s3 {
 
-/// Which of the servers of one store the next request goes to: of those alive the one with the
-/// fewest bytes outstanding. One that is dead is left out, but for one request now and then that
-/// finds out whether it still is. Policy alone: servers are numbers here. Thread-safe.
+/// Which server of a store the next request goes to: of those alive the one with the fewest bytes
+/// outstanding. A dead server gets only one request now and then, as a probe. This is the policy
+/// alone, and servers are numbers here. Thread-safe.
 class EndpointSet {
  public:
-  /// What a request counts besides its bytes: so many travel over a 100 Gb/s rail in the 50 us that
-  /// a small request takes.
+  /// What a request counts besides its bytes: what a 100 Gb/s rail carries in the 50 us that a
+  /// small request takes.
   static constexpr std::uint64_t kRequestBytes = 512ULL * 1024;
-  /// So many requests in a row that were not answered, or with a 5xx, mean a server in trouble; one
-  /// or two are a connection that broke or a request it did not like.
+  /// A server is dead after this many requests in a row without an answer, or with a 5xx. One or
+  /// two may be a broken connection or a request that it cannot serve.
   static constexpr unsigned kFailuresMax = 3;
-  /// The first pause before a dead one is tried again: about what a restart takes.
+  /// The first pause before a dead server is tried again: about the time of a restart.
   static constexpr std::chrono::milliseconds kPauseFirst{500};
-  /// The longest. Each try may cost one request a connect time-out, and one in 15 s is not noticed;
-  /// whoever repairs a server still watches when it is used again.
+  /// The longest pause. A try may cost one request a connect time-out, which does not matter once
+  /// in 15 s. An administrator who repairs a server still sees it being used again.
   static constexpr std::chrono::milliseconds kPauseMax{15'000};
-  /// A request that was given up as slow is still the server's work: so long its bytes go on
-  /// counting. Ten times what hedging takes for slow at the least (HedgePolicy::kFloor).
+  /// How long the bytes of a request that was given up as slow still count, since the server still
+  /// works on it. Ten times the shortest time that counts as slow (HedgePolicy::kFloor).
   static constexpr std::chrono::milliseconds kGivenUpTime{500};
 
   enum class State {
     kAlive,
     kDead,
-    kProbing,  ///< dead, and one request is finding out
+    kProbing,  ///< dead, and one request tests it
   };
 
-  /// What became of a request, as far as it tells something about the server.
+  /// How a request ended, as far as that tells something about the server.
   enum class Outcome {
     kAnswered,
     kServerError,  ///< 5xx
     kNoAnswer,     ///< it was sent, and the connection broke or the time ran out
-    kNotReached,   ///< refused, unreachable, no connection in time, no trust
-    kGivenUp,      ///< slow: asked for elsewhere
+    kNotReached,   ///< refused, unreachable, not connected in time, or not trusted
+    kGivenUp,      ///< slow: sent to another server
     kNothing,      ///< it was never sent, or cancelled
   };
 
   struct Preference {
     std::optional<std::size_t> preferred = {};  ///< taken if it is alive
     std::optional<std::size_t> avoided = {};    ///< taken only if no other is alive
-    /// Never taken: they cannot do it. Borrowed for the call; never all of them.
+    /// Never taken, since they cannot do it. Borrowed for the call; never all servers.
     std::span<const std::size_t> excluded = {};
   };
 
-  /// Borrows the clock. @param count  at least 1
+  /// Borrows the clock.
+  /// @param count  of servers, at least 1
   EndpointSet(std::size_t count, const Clock& clock);
 
   /// Chooses, and counts the request as outstanding until end(). With one server it takes no lock.
   [[nodiscard]] std::size_t begin(std::uint64_t bytes, const Preference& preference);
 
-  /// Returns the new state where it has changed between alive and dead.
+  /// Returns the new state if it has changed between alive and dead.
   std::optional<State> end(std::size_t endpoint, std::uint64_t bytes, Outcome outcome);
 
   [[nodiscard]] bool has_other_alive(std::size_t endpoint,
@@ -93,8 +94,8 @@ class EndpointSet {
 
   const Clock& clock_;
   const std::size_t count_;
-  /// Whether every server was alive and without failures at last sight: the one thing that a mount
-  /// with one server asks for.
+  /// Whether the server that a request last ended at was alive and without failures. With one
+  /// server this saves the lock.
   std::atomic<bool> is_spotless_{true};
 
   mutable Mutex mutex_;  // leaf

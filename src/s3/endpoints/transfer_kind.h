@@ -4,7 +4,7 @@
 namespace s3rdmafs::s3 {
 
 /// The operations that move an object's bytes. A server may do one by RDMA and not another:
-/// versitygw has no UploadPart (s3rdmafs-protocol(7)).
+/// versitygw does not do UploadPart (s3rdmafs-protocol(7)).
 enum class TransferKind { kGet, kPut, kUploadPart };
 
 }  // namespace s3rdmafs::s3

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whether it took effect. The request may be repeated: as long as the upload exists, nothing has
-// happened. Once an attempt was lost, "no such upload" most likely means that it did what it
-// should: nobody else completes our upload. HEAD then confirms that an object of as many parts is
-// there, for an upload may also have been aborted by a life-cycle rule.
+// happened. After a lost attempt "no such upload" most likely means that the attempt succeeded,
+// since no other client completes our upload. A HEAD then confirms that an object of as many parts
+// exists, since a life-cycle rule may have aborted the upload instead.
 //
-// Wrong bytes. Where the answer has the whole object's checksum, it is compared with the parts': it
-// costs nothing, and not every server compares the checksum that comes with a part.
+// Wrong bytes. If the answer has the whole object's checksum, it is compared with that of the
+// parts. It costs nothing, and not every server compares the checksum that comes with a part.
 #include "s3/exchanges/complete_upload_exchange.h"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ void CompleteUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<Htt
     return ready(endpoint_->builder.build(
         {.method = HttpMethod::kDelete, .key = key_, .headers = {{"if-match", wrong_etag_}}}));
   }
-  if (is_asking_) {
+  if (is_checking_effect_) {
     return ready(endpoint_->builder.build({.method = HttpMethod::kHead, .key = key_}));
   }
   has_checksums_ = endpoint_->checksums.takes_crc64nvme();
@@ -85,7 +85,7 @@ void CompleteUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<Htt
   if (request) {
     request->body = std::as_bytes(std::span(document_));
     request->text_bytes_max = kErrorTextBytesMax;
-    request->send_once = true;  // so that a first time is never overlooked
+    request->send_once = true;  // a resend by libcurl would hide that the first may have worked
     request->extra_time = assembly_time(parts_);
   }
   ready(std::move(request));
@@ -93,22 +93,23 @@ void CompleteUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<Htt
 
 Exchange::Next CompleteUploadExchange::on_outcome(HttpOutcome outcome) {
   if (!wrong_etag_.empty()) return on_removal(std::move(outcome));
-  if (outcome) return is_asking_ ? on_head(*outcome) : on_answer(*outcome);
-  if (!is_asking_ && outcome.error().may_have_reached_server) may_have_taken_effect_ = true;
+  if (outcome) return is_checking_effect_ ? on_head(*outcome) : on_answer(*outcome);
+  if (!is_checking_effect_ && outcome.error().may_have_reached_server)
+    may_have_taken_effect_ = true;
   return failed(std::move(outcome.error().error));
 }
 
 Exchange::Next CompleteUploadExchange::on_answer(const HttpResponse& response) {
-  // AWS sends the 200 before it knows: the document may still be an error.
+  // AWS sends the 200 before the result is known: the document may still be an error.
   const S3Error error = parse_error(response.text);
   if (!response.is_success() || !error.code.empty()) {
     return on_error(response, error);
   }
   Result<std::string> etag = parse_completed_etag(response.text);
   if (!etag) {
-    // Some kind of success, or half an answer: the object says which.
+    // A success of an unknown form, or half an answer: a HEAD decides.
     may_have_taken_effect_ = true;
-    is_asking_ = true;
+    is_checking_effect_ = true;
     return send_again();
   }
   const std::string stored = parse_completed_crc64nvme(response.text);
@@ -120,17 +121,17 @@ Exchange::Next CompleteUploadExchange::on_answer(const HttpResponse& response) {
   return finished();
 }
 
-// The parts' checksums went with them, and this server did not compare them.
+// The parts were sent with their checksums, and this server did not compare them.
 Exchange::Next CompleteUploadExchange::on_wrong_bytes(std::string etag) {
   const std::string& url = endpoint_->builder.endpoint_url();
   etag_ = s3rdmafs::fail(
       ErrorCode::kCorrupt,
-      fmt::format("COMPLETE UPLOAD '{}': {} has stored other bytes than its parts were made of",
-                  key_, url));
-  spdlog::error("{}: the write fails, and the object is removed", etag_.error().detail);
+      fmt::format("COMPLETE UPLOAD '{}': {} has stored other bytes than those of the parts", key_,
+                  url));
+  spdlog::error("{}; the write fails and the object is removed", etag_.error().detail);
   shared_.metrics.put_verify_failures.add();
   Capabilities& capabilities = endpoint_->capabilities;
-  // Of several servers nobody knows which one it was.
+  // With several servers it is not known which one read a part wrong.
   const bool is_by_rdma =
       capabilities.of(TransferKind::kUploadPart).state() == Capability::State::kWorks;
   if (is_by_rdma && shared_.endpoints.size() == 1) capabilities.on_wrong_bytes();
@@ -138,7 +139,7 @@ Exchange::Next CompleteUploadExchange::on_wrong_bytes(std::string etag) {
   return send_again();
 }
 
-// An error it is, whatever becomes of the wrong object; 412 says that another one is there by now.
+// The operation fails in any case. 412: another object has replaced the wrong one.
 Exchange::Next CompleteUploadExchange::on_removal(HttpOutcome outcome) {
   if (!outcome) return failed(std::move(outcome.error().error));
   const bool is_gone = outcome->status < 300 || outcome->status == 404 || outcome->status == 412;
@@ -152,7 +153,7 @@ Exchange::Next CompleteUploadExchange::on_error(const HttpResponse& response,
     return send_again();
   }
   if (is_missing_in_bucket(response.status, error) && may_have_taken_effect_) {
-    is_asking_ = true;
+    is_checking_effect_ = true;
     return send_again();
   }
   return refused(*endpoint_, "COMPLETE UPLOAD", key_, response, error);
@@ -172,8 +173,8 @@ Exchange::Next CompleteUploadExchange::on_head(const HttpResponse& response) {
 
 void CompleteUploadExchange::fail(Error error) {
   if (!wrong_etag_.empty()) {
-    spdlog::error("'{}': the object with wrong bytes could not be removed: {}; remove it", key_,
-                  error.detail);
+    spdlog::error("'{}': the object with wrong bytes could not be removed: {}; remove it by hand",
+                  key_, error.detail);
     return;
   }
   etag_ = std::unexpected(std::move(error));

@@ -40,17 +40,16 @@ class CompleteUploadExchange final : public Exchange {
   std::string document_;  // the request's body
   bool has_checksums_ = false;
   bool may_have_taken_effect_ = false;  // an attempt that was never answered
-  bool is_asking_ = false;
-  std::string wrong_etag_;  // of the object with wrong bytes that is being removed
+  bool is_checking_effect_ = false;     // by HEAD, after that
+  std::string wrong_etag_;              // of the object with wrong bytes that is being removed
   Result<std::string> etag_;
 };
 
-/// The CRC64NVME of the object that the parts make; nothing where a part's length is not known.
+/// The CRC64NVME of the object that the parts make; nothing if a part's length is not known.
 [[nodiscard]] std::optional<std::uint64_t> crc64nvme_of(const std::vector<UploadedPart>& parts);
 
-/// Whether an object with this ETag can be what these parts were completed to. Where the parts'
-/// ETags are MD5 sums, as AWS has them, the object's is "sum-N" for N parts; elsewhere ETags say
-/// nothing, and nothing speaks against it.
+/// Whether an object with this ETag may be made of these parts. If the parts' ETags are MD5 sums,
+/// as those of AWS are, the object's is "sum-N" for N parts. Other ETags say nothing, so then true.
 [[nodiscard]] bool may_be_made_of(std::string_view object_etag,
                                   const std::vector<UploadedPart>& parts);
 

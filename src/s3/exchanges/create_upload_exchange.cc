@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An attempt that was not answered may have created an upload that nobody knows the id of. It holds
-// no parts, so it costs nothing but a line in the bucket's list of uploads, which the bucket's
-// life-cycle rule ends.
+// An attempt that was not answered may have created an upload whose id the client does not know. It
+// has no parts, so it costs only an entry in the bucket's list of uploads, until a life-cycle rule
+// removes that.
 #include "s3/exchanges/create_upload_exchange.h"
 
 #include "s3/wire/xml_reader.h"

@@ -8,7 +8,7 @@
 
 namespace s3rdmafs::s3 {
 
-/// CreateMultipartUpload; without a checksum algorithm where the server takes none of ours.
+/// CreateMultipartUpload, without a checksum algorithm if the server refuses ours.
 class CreateUploadExchange final : public Exchange {
  public:
   CreateUploadExchange(std::string key, Done<std::string> done);

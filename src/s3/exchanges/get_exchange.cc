@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Late writes. Once a request with a token may have reached the server, only a complete answer
-// proves that the server is done with the window. Without one the GET ends at once, says so, and is
-// never sent again from here: the next bytes must go to other memory (s3rdmafs-protocol(7)). After
-// a complete answer the same window may be used again, and the second attempt by HTTP does.
+// Late writes. After a request with a token may have reached the server, only a complete answer
+// proves that the server has finished with the window. Without one the GET ends at once with
+// late_write_possible and is never repeated here: the next attempt must use other memory
+// (s3rdmafs-protocol(7)). After a complete answer the window may be used again, and the second
+// attempt by HTTP does.
 //
-// Hedging. Two servers must never write into the same memory while one may be late. So a read that
-// one is slow with is not asked for twice at a time: it is given up and asked for elsewhere. By
-// HTTP the body is ours to refuse, and the next attempt takes the same window. By token it ends as
-// every other GET without an answer does, and only where the caller then reads into other memory.
+// Hedging. Two servers must never write into the same memory while one may be late. So a slow read
+// is not sent twice at a time: it is given up and then sent to another server. By HTTP the client
+// can refuse the body, and the next attempt uses the same window. By token the read ends like every
+// other GET without an answer, and only if the caller then reads into other memory.
 #include "s3/exchanges/get_exchange.h"
 
 #include <algorithm>
@@ -58,14 +59,14 @@ Result<HttpRequest> GetExchange::build() {
   request->send_once = has_token_;
   request->has_rdma_token = has_token_;
   request->source_address = policy_.source_address();
-  if (shared_.may_hedge) allow_giving_up(*request);
+  if (shared_.may_hedge) allow_hedge(*request);
   return request;
 }
 
-void GetExchange::allow_giving_up(HttpRequest& request) {
+void GetExchange::allow_hedge(HttpRequest& request) {
   sent_at_ = shared_.clock.now();
   shared_.hedges.on_read();
-  if (was_given_up_ || (has_token_ && !get_.can_restart)) return;
+  if (was_hedged_ || (has_token_ && !get_.can_restart)) return;
   const auto bound = shared_.hedges.bound(get_.window.length);
   if (!bound) return;
   request.hedge_after = *bound;
@@ -90,7 +91,7 @@ Exchange::Next GetExchange::on_no_answer(HttpFailure failure) {
     return finished();
   }
   if (failure.was_hedged) {
-    was_given_up_ = true;
+    was_hedged_ = true;
     return {.step = Step::kElsewhere};
   }
   return failed(std::move(failure.error));
@@ -109,7 +110,7 @@ Exchange::Next GetExchange::on_http_answer(const HttpResponse& response) {
 
 Exchange::Next GetExchange::on_rdma_answer(const HttpResponse& response) {
   if (response.body_is_too_long) {
-    // A server that ignores both token and Range does this.
+    // A server that ignores both token and Range does that.
     policy_.on_broken_off();
     result_ = std::unexpected(
         GetFailure{.error = {ErrorCode::kProtocol,
@@ -148,7 +149,7 @@ Exchange::Next GetExchange::fall_back(const rdma::Decision& decision,
     return {.step = Step::kLeaveOut, .error = std::move(can.error())};
   }
   if (decision.verdict == rdma::Verdict::kBodyCarriesData) return take_body(response);
-  // The server may be in trouble: no faster than any other retry.
+  // The server may be overloaded: this waits as every retry does.
   if (decision.verdict == rdma::Verdict::kTransferFailed) return s3_error(response);
   return send_again();
 }
@@ -162,8 +163,8 @@ Exchange::Next GetExchange::take_body(const HttpResponse& response) {
   return finish_with(Path::kHttp);
 }
 
-/// The server says that it is done. Whether it is, the object's checksum tells for the price of
-/// computing it, and elsewhere a second read.
+/// The server says that it is done. The object's checksum shows whether that is true for the price
+/// of computing it; without one a second read does.
 Exchange::Next GetExchange::verify(const HttpResponse& response) {
   policy_.on_done(Path::kRdma);
   if (!shared_.verify.should_verify()) return finish_with(Path::kRdma);
@@ -190,8 +191,8 @@ Exchange::Next GetExchange::on_wrong_bytes() {
   // The second read may have come from another server.
   const std::string& endpoint = policy_.endpoint_url();
   spdlog::error(
-      "{}: the bytes that came by RDMA from {} are wrong, although the server says that "
-      "they are done; not used (a path MTU that differs at the two ends does this)",
+      "{}: {} reported success by RDMA but the bytes are wrong; they are not used (a path MTU that "
+      "differs at the two ends can cause this)",
       policy_.what(), endpoint);
   shared_.metrics.verify_failures.add();
   shared_.verify.start_over();
@@ -235,7 +236,7 @@ std::optional<Error> GetExchange::check_version_and_range(const HttpResponse& re
   }
   if (headers.content_range.empty()) {
     if (get_.offset_bytes == 0 || response.status == 206) return std::nullopt;
-    // versitygw's RDMA answers: HTTP 206. A plain 200 is the object's beginning.
+    // versitygw answers RDMA with 206 and no Content-Range. A plain 200 is the object's beginning.
     return Error{ErrorCode::kProtocol,
                  fmt::format("{}: the server ignored the Range header", policy_.what())};
   }
@@ -249,7 +250,7 @@ std::optional<Error> GetExchange::check_version_and_range(const HttpResponse& re
 }
 
 void GetExchange::fail(Error error) {
-  // Whatever carried a token has been answered, or ended in on_failure().
+  // Each attempt with a token was answered, or ended the exchange in on_no_answer().
   result_ = std::unexpected(GetFailure{.error = std::move(error)});
 }
 

@@ -12,7 +12,7 @@
 
 namespace s3rdmafs::s3 {
 
-/// One ranged GET into a window, by RDMA token where that is possible and by HTTP elsewhere.
+/// One ranged GET into a window, by RDMA token if possible, otherwise by HTTP.
 class GetExchange final : public Exchange {
  public:
   GetExchange(TransferShared& shared, GetRequest get, GetDone done);
@@ -25,7 +25,7 @@ class GetExchange final : public Exchange {
 
  private:
   [[nodiscard]] Result<HttpRequest> build();
-  void allow_giving_up(HttpRequest& request);
+  void allow_hedge(HttpRequest& request);
   [[nodiscard]] Next on_no_answer(HttpFailure failure);
   [[nodiscard]] Next on_http_answer(const HttpResponse& response);
   [[nodiscard]] Next on_rdma_answer(const HttpResponse& response);
@@ -42,11 +42,11 @@ class GetExchange final : public Exchange {
   const GetRequest get_;
   Endpoint* endpoint_ = nullptr;  // of the attempt under way
   TokenPolicy policy_;
-  bool has_token_ = false;     // the attempt under way
-  bool was_given_up_ = false;  // an attempt before it: once is enough
+  bool has_token_ = false;   // the attempt under way
+  bool was_hedged_ = false;  // an earlier attempt: once is enough
   std::chrono::steady_clock::time_point sent_at_;
-  /// Where the same bytes go by HTTP, to be compared with those that came by RDMA; empty: they are
-  /// not.
+  /// Memory for the same bytes by HTTP, which are compared with those that came by RDMA. Empty:
+  /// there is no comparison.
   std::vector<std::byte> comparison_;
   GetDone done_;
   std::expected<Path, GetFailure> result_;

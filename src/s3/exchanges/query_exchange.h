@@ -10,8 +10,8 @@
 
 namespace s3rdmafs::s3 {
 
-/// An operation without object bytes, HEAD, LIST or DELETE: any 2xx answer goes to `read`, whose
-/// result is the operation's; anything else is an S3 error.
+/// An operation without object bytes: HEAD, LIST, DELETE or a small GET. A 2xx answer goes to
+/// `read`, whose result is the operation's; any other is an S3 error.
 template <class T>
 class QueryExchange final : public Exchange {
  public:
@@ -25,7 +25,7 @@ class QueryExchange final : public Exchange {
     NameValues parameters;
     std::size_t text_bytes_max;
     NameValues headers = {};
-    bool is_gone_fine = false;  ///< 404 is success too, but for the bucket
+    bool is_gone_fine = false;  ///< 404 goes to `read` too, unless the bucket is missing
   };
 
   QueryExchange(Query query, Read read, Done<T> done)
@@ -51,7 +51,7 @@ class QueryExchange final : public Exchange {
       return refused(*endpoint_, query_.verb, query_.subject, *outcome, error);
     }
     if (outcome->body_is_too_long) {
-      return failed(ErrorCode::kProtocol, "the answer is longer than any can be");
+      return failed(ErrorCode::kProtocol, "the answer is longer than a valid one can be");
     }
     return take(std::move(*outcome));
   }

@@ -9,8 +9,8 @@
 
 namespace s3rdmafs::s3 {
 
-/// The three operations of HTTP's DELETE, told apart by what goes with it. That there is nothing to
-/// remove is success, as S3 has it.
+/// An operation by HTTP's DELETE: of an object, or of an upload. Also succeeds if there is nothing
+/// to remove, as S3 defines it.
 struct Removal {
   std::string_view verb;  ///< for error texts; static
   std::string key;

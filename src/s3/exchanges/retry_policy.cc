@@ -6,11 +6,11 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-/// An exchange that has less time than this is not begun: over a local network one takes about a
-/// millisecond, so this leaves a loaded server some room and still wastes nothing.
+/// An attempt that has less time than this is not begun. Over a local network one takes about a
+/// millisecond, so this leaves a loaded server some room and wastes no time.
 constexpr std::chrono::milliseconds kAttemptTimeMin{10};
 
-/// Doubling this often is past any backoff_max and still far from overflow.
+/// This many doublings exceed any backoff_max and are far from overflow.
 constexpr unsigned kDoublingsMax = 20;
 
 }  // namespace

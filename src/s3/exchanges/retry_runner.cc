@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A Job owns its exchange and travels with the callback that will go on with it: into the engine,
-// into a timer, and back. So it has one owner at any time, and nothing has to be looked up or
-// locked.
+// A Job owns its exchange and moves with the callback that continues it: into the engine, into a
+// timer, and back. So it always has one owner, and needs no table and no lock.
 #include "s3/exchanges/retry_runner.h"
 
 #include "s3rdmafs/base/log.h"
@@ -10,16 +9,16 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-/// What an attempt tells about its endpoint.
+/// What the outcome of an attempt tells about its endpoint.
 EndpointSet::Outcome judge(const HttpOutcome& outcome) {
   using Outcome = EndpointSet::Outcome;
   if (outcome) {
-    // 501 is an answer: this server does not do that.
+    // 501 is an answer: this server does not do this.
     return outcome->status >= 500 && outcome->status != 501 ? Outcome::kServerError
                                                             : Outcome::kAnswered;
   }
   const HttpFailure& failure = outcome.error();
-  if (failure.no_connection_from_source) return Outcome::kNothing;  // perhaps that rail's fault
+  if (failure.no_connection_from_source) return Outcome::kNothing;  // it may be the rail's fault
   if (failure.was_hedged) return Outcome::kGivenUp;
   if (failure.may_have_reached_server && failure.error.code != ErrorCode::kCancelled) {
     return Outcome::kNoAnswer;
@@ -111,10 +110,10 @@ void RetryRunner::on_outcome(Job job, HttpOutcome outcome) {
   }
 }
 
-/// Whether an attempt that no server has seen may be made elsewhere at once. That is no retry: it
-/// adds no load anywhere.
+/// Whether an attempt that no server has seen may be made at another endpoint at once. That is not
+/// a retry, since it adds no load anywhere.
 bool RetryRunner::may_move(const Job& job, const Error& error) const {
-  // kConfig: that one's certificate.
+  // kConfig: the endpoint's certificate is not trusted.
   const bool is_its_fault =
       error.code == ErrorCode::kUnreachable || error.code == ErrorCode::kConfig;
   return is_its_fault && job.moves + 1 < endpoints_.size() &&
@@ -127,7 +126,7 @@ void RetryRunner::move(Job job) {
   attempt(std::move(job));
 }
 
-/// Ends: each time there is one endpoint less.
+/// This ends, since each time there is one endpoint less.
 void RetryRunner::leave_out(Job job, Error error) {
   if (!endpoints_.has_other_alive(job.lease.endpoint(), job.excluded)) {
     return fail(std::move(job), std::move(error));
@@ -150,8 +149,8 @@ bool RetryRunner::is_expected_back(Reach reach, const Error& error) const {
 void RetryRunner::retry_or_fail(Job job, Exchange::Next next, Reach reach) {
   job.preference = {.avoided = &job.lease.endpoint()};
   if (!is_retryable(next.error.code)) return fail(std::move(job), std::move(next.error));
-  // The engine's timers run at once from now on: an attempt that fails before it is sent, for want
-  // of a token, would be made again and again until its deadline.
+  // During shutdown the engine's timers run at once: an attempt that fails before it is sent, for
+  // want of a token, would be repeated without a pause until its deadline.
   if (engine_.is_shutting_down()) {
     return fail(std::move(job), {ErrorCode::kCancelled, "the mount is going down"});
   }
@@ -168,11 +167,12 @@ void RetryRunner::retry_or_fail(Job job, Exchange::Next next, Reach reach) {
                                                  failed.counted, policy_.attempts_max);
     return fail(std::move(job), std::move(next.error));
   }
-  // What no server has seen adds to no server's load.
+  // An attempt that no server has seen adds to no server's load.
   const bool is_free = is_outage && reach == Reach::kNowhere;
   if (!is_free && !budget_.try_spend()) {
     metrics_.retries_refused.add();
-    next.error.detail += " (not tried again: too many requests fail, and retries would add to it)";
+    next.error.detail +=
+        " (not retried: too many requests fail, and retries would add to the load)";
     return fail(std::move(job), std::move(next.error));
   }
   metrics_.retries.add();

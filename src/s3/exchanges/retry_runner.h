@@ -16,17 +16,18 @@
 
 namespace s3rdmafs::s3 {
 
-/// Makes an exchange's attempts until it is finished, its deadline near, or the retries spent, and
-/// chooses an endpoint for each. Once a server of the store has answered, attempts that cannot
-/// reach one are made again until the deadline; before that a wrong address is likelier than a
-/// restart, and they count as all others do. Waits are timers of the engine. Thread-safe.
+/// Makes an exchange's attempts until it is finished, its deadline is near, or the retries are
+/// spent, and chooses an endpoint for each. After a server of the store has answered once, attempts
+/// that cannot reach one are repeated until the deadline. Before that a wrong address is more
+/// likely than a restart, and they count as all others do. Waits are timers of the engine.
+/// Thread-safe.
 class RetryRunner {
  public:
   /// Borrows all but the policy.
   RetryRunner(HttpEngine& engine, Endpoints& endpoints, RetryPolicy policy, const Clock& clock,
               StoreMetrics& metrics);
 
-  /// @param preferred  goes there first if it is alive
+  /// @param preferred  the first attempt goes there if it is alive
   void run(std::unique_ptr<Exchange> exchange, Deadline deadline,
            const Endpoint* preferred = nullptr);
 
@@ -38,14 +39,14 @@ class RetryRunner {
     EndpointLease lease = {};                // of the attempt under way, or the last one
     std::vector<std::size_t> excluded = {};  // endpoints that cannot do it
     FailedAttempts failed = {};
-    std::size_t moves = 0;  // to another endpoint, because one could not be reached
+    std::size_t moves = 0;  // to another endpoint because one could not be reached
   };
 
-  /// How far an attempt that failed came.
+  /// How far a failed attempt came.
   enum class Reach {
     kNowhere,    ///< no server has seen it
     kCutOff,     ///< it was sent, and the connection broke
-    kTheServer,  ///< answered, or left without an answer for too long
+    kTheServer,  ///< the server answered, or was silent for too long
   };
 
   void attempt(Job job);
@@ -55,7 +56,7 @@ class RetryRunner {
   void move(Job job);
   void leave_out(Job job, Error error);
   [[nodiscard]] static Reach reach_of(const HttpOutcome& outcome);
-  /// Whether a failure is that of a server which is being restarted, for all that can be known.
+  /// Whether the failure looks like that of a server that is being restarted.
   [[nodiscard]] bool is_expected_back(Reach reach, const Error& error) const;
   void retry_or_fail(Job job, Exchange::Next next, Reach reach);
   void fail(Job job, Error error);

@@ -9,14 +9,14 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-/// The most that every server known transfers in one operation: libcuobjserver's limit
+/// The most that every known server transfers in one operation: libcuobjserver's limit
 /// (s3rdmafs-protocol(7)).
 constexpr std::size_t kRdmaTransferBytesMax = kGiB;
 
-/// By token, before HTTP: one more try finds a session that works, if the fabric does.
+/// Transfers by token before HTTP: if the fabric works, the second one finds a good session.
 constexpr unsigned kTransfersMax = 2;
 
-/// By so many rails in one go, before the request is sent from any address.
+/// Rails that are tried one after the other before the request is sent from any address.
 constexpr std::size_t kRailsMax = 2;
 
 std::optional<std::string_view> view(const std::optional<std::string>& text) {
@@ -54,8 +54,8 @@ bool TokenPolicy::add_token(RequestSpec& spec) const {
   return true;
 }
 
-// Of a server that could not be reached: after a restart it knows none of them, and a request that
-// comes with one fails there, which may have truncated the object of a PUT first.
+// A server that could not be reached may have been restarted, and then knows none of its sessions.
+// A request with one of them would fail there, and a PUT might truncate the object first.
 void TokenPolicy::drop_stale_sessions() {
   if (!endpoint_->may_have_restarted.load(std::memory_order_relaxed)) return;
   if (window_.region == nullptr || !endpoint_->may_have_restarted.exchange(false)) return;
@@ -65,12 +65,12 @@ void TokenPolicy::drop_stale_sessions() {
 void TokenPolicy::on_unsent() { end_token(rdma::TokenFate::kUnsent); }
 
 void TokenPolicy::on_no_answer(const HttpFailure& failure) {
-  drop_stale_sessions();  // before the token gives back the one that it holds
+  drop_stale_sessions();  // before the token gives back its own session
   if (!failure.may_have_reached_server) return end_token(rdma::TokenFate::kUnsent);
   if (failure.was_hedged) return end_token(rdma::TokenFate::kGivenUp);
   end_token(rdma::TokenFate::kUnanswered);
-  // A server that loses the answers to tokens alone is seen by nothing else. With "require" there
-  // is no other way to go, and to stop asking would make an outage longer.
+  // Only this detects a server that loses the answers to tokens alone. With "require" there is no
+  // other path, and not asking would make an outage longer.
   if (!is_required() && !is_whole_put_probe_) {
     endpoint_->capabilities.of(kind_).on_transfer_failed();
   }
@@ -120,8 +120,8 @@ Result<void> TokenPolicy::fall_back(const rdma::Decision& decision, int http_sta
   return {};
 }
 
-// A packet lost once too often breaks an RC session and says nothing about the next one. From an
-// endpoint that was never seen to do RDMA a 500 more likely means that it cannot.
+// Repeated packet loss breaks an RC session and says nothing about the next session. From an
+// endpoint that has never done RDMA a 500 more likely means that it cannot.
 bool TokenPolicy::may_fail_again(const rdma::Decision& decision) {
   if (decision.reason != "transfer_failed") return false;
   return ++transfers_failed_ < kTransfersMax &&
@@ -157,14 +157,14 @@ Result<bool> TokenPolicy::wants_token() {
   Capability& capability = endpoint_->capabilities.of(kind_);
   if (window_.length > kRdmaTransferBytesMax) {
     reason = "too_long";
-    why = "the transfer is longer than servers do in one";
+    why = "the transfer is longer than servers do at once";
   } else if (kind_ != TransferKind::kGet && endpoint_->capabilities.stores_wrong_bytes()) {
     reason = "stored_wrong";
     why = "the endpoint has stored other bytes than those it was to read by RDMA";
   } else if (kind_ == TransferKind::kPut && !endpoint_->capabilities.is_known_to_read()) {
     reason = "not_known_to_read";
     why = endpoint_->capabilities.has_unconfirmed_put()
-              ? "the endpoint has stored an object wrong that was to go by RDMA"
+              ? "the endpoint has stored an object without confirming the RDMA read"
               : "the endpoint has not been seen to store a part by RDMA";
   } else if (!capability.should_try(window_.length)) {
     const bool rejects = capability.state() == Capability::State::kRejectsTokens;
@@ -198,9 +198,9 @@ void TokenPolicy::end_token(rdma::TokenFate fate) {
   is_bound_ = false;
 }
 
-// One other rail is worth a try: it is how the server is to reach the memory. After two that fail,
-// or with the same again, a request from any address is better than none; and after a time-out,
-// since the server may be dead and others alive.
+// One other rail is worth a try, since the server reaches the memory by that rail. After two
+// failures, or for the same rail again, a request from any address is better than none. So it is
+// after a time-out, since the server may be dead and others alive.
 bool TokenPolicy::may_bind(const rdma::Token& token) const {
   const std::string& source = token.source_address();
   return !source.empty() && !has_lost_time_ && unconnected_.size() < kRailsMax &&

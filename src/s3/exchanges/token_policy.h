@@ -16,65 +16,64 @@
 
 namespace s3rdmafs::s3 {
 
-/// Whether one transfer goes by RDMA token, attempt after attempt: the part that GET, PUT and
-/// UploadPart have in common. Gets the token, tells it its fate, keeps the endpoint's capability up
-/// to date, and falls back as rdma.mode allows. What an answer means is rdma/reply_rule. Used by
-/// one thread at a time; must not move while prepare() waits.
+/// Decides for each attempt of one transfer whether it goes by RDMA token; GET, PUT and UploadPart
+/// share this. Gets the token, ends it with its fate, keeps the endpoint's capability up to date,
+/// and falls back as rdma.mode allows. rdma/reply_rule.h interprets the answers. Used by one thread
+/// at a time; must not move while prepare() waits.
 class TokenPolicy {
  public:
-  /// @param what  of errors and the log: "GET 'k', bytes 0+4096"
+  /// @param what  the transfer, for errors and the log: "GET 'k', bytes 0+4096"
   TokenPolicy(TransferShared& shared, TransferKind kind, const rdma::Window& window,
               std::string what);
 
-  /// Gets a token for the next attempt, which goes to `endpoint`, or decides that it has none: see
-  /// add_token(). Calls `ready` as its last deed. Errors: RDMA is required and cannot be had now.
+  /// Gets a token for the next attempt, which goes to `endpoint`, or decides that it goes without:
+  /// see add_token(). Calls `ready` as its last action. Errors: RDMA is required and not available
+  /// now.
   void prepare(Endpoint& endpoint, Deadline deadline, Done<void> ready);
 
-  /// Puts the token into the attempt's request, and what else that takes. False: there is none, the
-  /// attempt goes by HTTP.
+  /// Adds the token, if there is one, to the attempt's request. False: the attempt goes by HTTP.
   [[nodiscard]] bool add_token(RequestSpec& spec) const;
 
-  /// Where the attempt's connection should come from: see rdma::Token. Empty: no matter.
+  /// The address that the attempt's connection should come from: see rdma::Token. Empty: any.
   [[nodiscard]] std::string source_address() const {
     return is_bound_ ? token_->source_address() : std::string();
   }
 
-  /// To be asked first about every attempt without an answer. True: only that its connection was to
-  /// come from a rail's address is known to be wrong, and the attempt is to be made again at once;
-  /// by another rail, or from any address. Whose fault it was the next attempt tells: the server's,
-  /// if that one reaches nothing from any address either.
+  /// Call first for every attempt without an answer. True: no connection could be made from the
+  /// rail's address, so the attempt should be made again at once, by another rail or from any
+  /// address. That attempt shows whose fault it was: if it reaches no server either, the server's.
   [[nodiscard]] bool goes_another_way(const HttpFailure& failure);
-  /// An answer came, whatever it says. Before on_answer().
+  /// An answer came, of any kind. Call before on_answer().
   void on_connected() { end_unconnected(rdma::TokenFate::kUnconnected); }
 
-  // How the attempt ended: one of these, if it had a token.
+  // How an attempt with a token ended; call one of these.
   void on_unsent();
   void on_no_answer(const HttpFailure& failure);
   void on_answer(const rdma::Decision& decision);
-  void on_broken_off();  ///< an answer with more body than anybody asked for
+  void on_broken_off();  ///< the body was longer than the range
 
-  /// The transfer is over, however it ended: no token is held any longer.
+  /// The transfer is over. Gives back all tokens.
   void on_over() { end_unconnected(rdma::TokenFate::kUnsent); }
 
-  /// The transfer has ended well.
+  /// The transfer has succeeded.
   void on_done(Path path);
 
-  /// After an answer that is neither success nor an S3 error: from now on by HTTP, counted. A first
-  /// failed transfer is worth another by RDMA where that has worked before; with rdma.mode
-  /// "require" each one is, and all else is an error.
+  /// After an answer that is neither success nor an S3 error: the transfer goes by HTTP from now
+  /// on, and that is counted. The first failed transfer is repeated by RDMA if that has worked
+  /// before. With rdma.mode "require" every failed transfer is, and any other answer is an error.
   [[nodiscard]] Result<void> fall_back(const rdma::Decision& decision, int http_status);
-  /// RDMA for this transfer however short it is.
+  /// This transfer may go by RDMA however short it is.
   void ignore_threshold() { ignores_threshold_ = true; }
-  /// The transfer finds out whether the endpoint takes whole objects: it has a token although that
-  /// is not known, and what becomes of it says nothing until the bytes have been compared.
+  /// This transfer tests whether the endpoint takes whole objects. It has a token although that is
+  /// not known, and its outcome teaches nothing until the bytes have been compared.
   void probe_whole_put() { is_whole_put_probe_ = true; }
-  /// The endpoint does not do this kind of transfer right: nothing of it by RDMA for a while.
+  /// The endpoint does this kind of transfer wrong: none goes by RDMA for a while.
   void give_up_endpoint() { endpoint_->capabilities.of(kind_).on_declined(); }
-  /// This transfer goes by HTTP from now on, whatever the mode and the endpoint.
+  /// This transfer goes by HTTP from now on, whatever mode and endpoint are.
   void use_http() { may_use_token_ = false; }
 
   [[nodiscard]] const std::string& what() const { return what_; }
-  /// The server of the last attempt that was prepared; not of a read for comparison after it.
+  /// The server of the last attempt that was prepared. A read for comparison may go elsewhere.
   [[nodiscard]] const std::string& endpoint_url() const {
     return endpoint_->builder.endpoint_url();
   }
@@ -97,20 +96,20 @@ class TokenPolicy {
   const std::string what_;
   Endpoint* endpoint_ = nullptr;      // of the attempt under way
   std::optional<rdma::Token> token_;  // of the attempt under way
-  bool is_bound_ = false;             // it comes from its token's address
-  // Of the attempts before it whose connection did not come about, while nobody knows why.
+  bool is_bound_ = false;             // its connection comes from its token's address
+  // Of earlier attempts that could not connect, while the reason is not known.
   std::vector<rdma::Token> unconnected_;
-  bool has_lost_time_ = false;  // with these
+  bool has_lost_time_ = false;  // one of these timed out
   bool ignores_threshold_ = false;
   bool is_whole_put_probe_ = false;
-  std::optional<bool> is_worth_it_;  // decided once: attempts should not differ by chance
+  std::optional<bool> is_worth_it_;  // decided once, so that attempts do not differ by chance
   std::chrono::steady_clock::time_point began_at_;
   unsigned transfers_failed_ = 0;
   bool may_use_token_ = true;                  // this transfer may still try RDMA
-  const Endpoint* without_rdma_at_ = nullptr;  // where it would be of no use now
+  const Endpoint* without_rdma_at_ = nullptr;  // RDMA was ruled out there
 };
 
-/// What the rule wants to know of an answer. Borrows both.
+/// The facts of an answer that rdma/reply_rule.h judges. Borrows both arguments.
 [[nodiscard]] rdma::ReplyFacts reply_facts(const HttpResponse& response, const S3Error& error,
                                            std::uint64_t expected_bytes);
 

@@ -10,14 +10,14 @@
 
 namespace s3rdmafs::s3 {
 
-/// What all transfers of a store share; outlives them.
+/// The parts of a store that all its transfers share. Outlives them.
 struct TransferShared {
   Endpoints& endpoints;
   StoreMetrics& metrics;
   VerifySampler& verify;
   VerifySampler& verify_puts;
   HedgePolicy& hedges;
-  bool may_hedge = false;  ///< there are several endpoints, and nobody forbids it
+  bool may_hedge = false;  ///< there are several endpoints, and the options allow it
   const Clock& clock;
   RdmaOptions rdma;
 };

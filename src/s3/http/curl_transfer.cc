@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Was the server reached? libcurl calls on_send() when a connection stands and the request is about
-// to go out. Before that the server surely saw nothing; from then on it may have seen all, whatever
-// error follows. libcurl also sends a request once more if a kept-alive connection turns out to be
-// dead; for a request whose token may by then have reached a server, on_send() refuses the second
-// time.
+// Was the server reached? libcurl calls on_send() when a connection stands, just before it sends
+// the request. Until then the server has seen nothing; from then on it may have seen all, whatever
+// error follows. libcurl sends a request once more if a kept-alive connection turns out to be dead.
+// The first copy of a token may have reached the server by then, so on_send() refuses the second.
 #include "s3/http/curl_transfer.h"
 
 #include <algorithm>
@@ -17,24 +16,24 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-/// libcurl's own buffer for bodies: fewer, larger reads from the socket. More than 256 KiB brings
-/// nothing over loopback or a local network, whose sockets hold no more, and each busy handle has
-/// one.
+/// libcurl's own buffer for bodies. A large one makes reads from the socket fewer. More than 256
+/// KiB has no effect over loopback or a local network, whose sockets hold no more, and each busy
+/// handle has a buffer.
 constexpr long kReceiveBufferBytes = 256L * 1024;
 
-/// For answers without a body, or with a little text. libcurl makes and frees the buffer with each
-/// transfer, and larger ones go back and forth between it and the kernel.
+/// For answers with little or no text. libcurl allocates and frees the buffer with each transfer,
+/// and malloc gives larger ones back to the kernel each time.
 constexpr long kSmallReceiveBufferBytes = 16L * 1024;
 
 /// The same for bodies that are sent.
 constexpr long kSendBufferBytes = 256L * 1024;
 
-/// A connection idle for longer is not used again: servers close theirs after 20 s or more, and a
-/// request that meets the closing is one that must be done again.
+/// A connection that was idle for longer is not used again. Servers close theirs after 20 s or
+/// more, and a request that crosses the closing must be sent again.
 constexpr long kIdleSecondsMax = 15;
 
-/// Never 0, which to libcurl means "for ever"; rounded up, so that a deadline has passed when the
-/// time-out that stands for it strikes.
+/// Never 0, which libcurl takes for "no time-out". Rounded up, so that the deadline has passed when
+/// its time-out fires.
 long to_timeout_ms(std::chrono::steady_clock::duration time) {
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
   return static_cast<long>(std::max<decltype(ms)>(1, ms));
@@ -61,8 +60,8 @@ ErrorCode error_code_of(CURLcode code) {
   }
 }
 
-/// Whether an answer broke off at headers longer than libcurl takes (100 KiB one, 300 KiB all). It
-/// says so in many ways; before 8.6 as if memory were short.
+/// Whether an answer failed because its headers are longer than libcurl takes (100 KiB one, 300 KiB
+/// all). Its code for that varies; before 8.6 it is the one for a lack of memory.
 bool is_about_headers(CURLcode code, std::string_view text) {
   return code == CURLE_OUT_OF_MEMORY ||
          (code == CURLE_RECV_ERROR && text.starts_with("Too large response headers"));
@@ -101,7 +100,8 @@ void CurlTransfer::set_options() {
   curl_easy_setopt(easy, CURLOPT_PREREQDATA, this);
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  // HTTP/2 would put many requests on one connection; RDMA servers choose their rail by connection.
+  // HTTP/2 would send many requests over one connection, and RDMA servers choose the rail by
+  // connection.
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);  // keys may hold "/../"
@@ -131,14 +131,14 @@ void CurlTransfer::begin(HttpRequest request, HttpDone done,
 
   curl_slist* list = nullptr;
   for (const std::string& line : request_.headers) list = curl_slist_append(list, line.c_str());
-  // Or libcurl waits up to a second for a "100 Continue" that many servers never send.
+  // Otherwise libcurl waits up to a second for a "100 Continue" that many servers never send.
   if (!request_.body.empty()) list = curl_slist_append(list, "Expect:");
   header_list_.reset(list);
   CURL* easy = easy_.get();
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
   curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
-  // libcurl reuses a connection only where it was bound to the same address, which since 8.9 it
-  // does not see in the form "host!ADDRESS". The text is copied.
+  // libcurl reuses a connection only if it was bound to the same address. Since 8.9 it misses that
+  // in the form "host!ADDRESS". The text is copied.
   const std::string& source = request_.source_address;
   curl_easy_setopt(easy, CURLOPT_INTERFACE, source.empty() ? nullptr : source.c_str());
   const bool expects_body = !request_.body_into.empty() && !request_.has_rdma_token;
@@ -156,15 +156,15 @@ void CurlTransfer::begin(HttpRequest request, HttpDone done,
                    to_timeout_ms(std::min<Duration>(options_.connect_timeout, left)));
 }
 
-// PUT is sent as a POST by another name: of libcurl's ways to send a body it is the one that reads
-// straight from our memory and can begin anew by itself on a dead connection.
+// PUT is sent as a POST with another name. Of libcurl's ways to send a body only POST reads
+// straight from our memory and can start again by itself after a dead connection.
 void CurlTransfer::set_method() {
   CURL* easy = easy_.get();
   const HttpMethod method = request_.method;
   const bool has_own_name = method == HttpMethod::kPut || method == HttpMethod::kDelete;
   curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, has_own_name ? method_name(method) : nullptr);
   if (method == HttpMethod::kPut || method == HttpMethod::kPost) {
-    // A null pointer would have libcurl ask a callback for the body.
+    // With a null pointer libcurl would ask a callback for the body.
     const void* body = request_.body.empty() ? "" : static_cast<const void*>(request_.body.data());
     curl_easy_setopt(easy, CURLOPT_POST, 1L);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
@@ -195,7 +195,7 @@ HttpOutcome CurlTransfer::outcome(CURLcode code, std::chrono::steady_clock::time
       !request_.source_address.empty() && times_sent_ == 0 && is_failed_connect(code);
   failure.was_connect_time_out =
       failure.no_connection_from_source && code == CURLE_OPERATION_TIMEDOUT;
-  // The query is left out: of a listing it is long and tells nothing.
+  // Without the query, which is long for a listing and explains nothing.
   const std::string_view url = request_.url;
   failure.error.detail =
       fmt::format("{}: {}{}", url.substr(0, url.find('?')), text, advice_for(code));
@@ -220,7 +220,8 @@ HttpOutcome CurlTransfer::cancelled() const {
 
 HttpOutcome CurlTransfer::given_up() const {
   return std::unexpected(
-      HttpFailure{.error = {ErrorCode::kUnreachable, "the server is slow; given up for another"},
+      HttpFailure{.error = {ErrorCode::kUnreachable,
+                            "the server is slow; the read was given up to ask another server"},
                   .may_have_reached_server = times_sent_ > 0,
                   .was_hedged = true});
 }
@@ -235,7 +236,7 @@ std::size_t CurlTransfer::on_header(char* data, std::size_t size, std::size_t co
   const std::string_view line(data, size * count);
   auto& response = static_cast<CurlTransfer*>(self)->response_;
   if (line.starts_with("HTTP/")) {
-    response.headers = {};  // what came before was a 1xx answer
+    response.headers = {};  // those before were of a 1xx answer
   } else {
     response.headers.add_line(line, static_cast<CurlTransfer*>(self)->options_.rdma_names);
   }

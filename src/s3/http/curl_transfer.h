@@ -13,36 +13,36 @@
 
 namespace s3rdmafs::s3 {
 
-/// What holds for every exchange of an engine.
+/// Settings that all transfers of an engine share.
 struct TransferOptions {
   std::chrono::milliseconds connect_timeout{};
   std::chrono::milliseconds request_timeout{};  ///< first byte sent to last received
   std::string ca_file;                          ///< PEM; empty: the system's
   std::chrono::milliseconds rdma_timeout{};     ///< the same for requests with a token
   RdmaHeaderNames rdma_names = {};
-  bool ignore_proxy_environment = false;  ///< http_proxy and its kin
+  bool ignore_proxy_environment = false;  ///< http_proxy and similar variables
 };
 
-/// One libcurl easy handle and the exchange it is busy with. Reused, since its handle keeps buffers
-/// and options. Thread-bound to its event loop; never moves, since libcurl holds its address.
+/// One libcurl easy handle and its current request. Reused, since the handle keeps buffers and
+/// options. Belongs to its event loop's thread; never moves, since libcurl holds its address.
 class CurlTransfer {
  public:
   explicit CurlTransfer(const TransferOptions& options);
   CurlTransfer(const CurlTransfer&) = delete;
   CurlTransfer& operator=(const CurlTransfer&) = delete;
 
-  /// The CurlTransfer of a handle.
+  /// The transfer that a handle belongs to.
   [[nodiscard]] static CurlTransfer& of(CURL* easy);
 
   /// Sets the handle up for `request`; the caller adds it to its curl_multi.
   void begin(HttpRequest request, HttpDone done, std::chrono::steady_clock::time_point now);
 
-  /// What came of it, after libcurl reported `code` and the handle was taken out.
+  /// The outcome, after libcurl reported `code` and the handle was removed from its curl_multi.
   [[nodiscard]] HttpOutcome outcome(CURLcode code, std::chrono::steady_clock::time_point now);
-  /// The same for one that is given up half-way: the mount is going down, or may_hedge() said so.
+  /// The same for a transfer that is cut short: by a shutdown, or because may_hedge() said so.
   [[nodiscard]] HttpOutcome cancelled() const;
   [[nodiscard]] HttpOutcome given_up() const;
-  /// Ready for the next begin(); returns whom to tell.
+  /// Makes it ready for the next begin() and returns the request's HttpDone.
   [[nodiscard]] HttpDone finish();
 
   [[nodiscard]] CURL* easy() { return easy_.get(); }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything of one request happens on one of these threads: it is sent, answered, retried and its
-// completion run there, so that none of it needs a lock or a hand-over. The queue of posted tasks
-// is the only way in from outside.
+// A request is sent, answered, retried and completed on one thread, so it needs neither locks nor
+// hand-overs. Other threads reach the loop by its queue of posted tasks only.
 //
-// Stopping. The flag and the queue share a lock: a task is either taken before the flag is set and
-// then runs, or refused. After that only the loop itself can make work for itself; what it makes
-// fails at once (HttpReactor::submit), so the loop runs dry and ends.
+// Stopping. The flag and the queue share a lock: a task is either accepted before the flag is set,
+// and then runs, or refused. After that only the loop itself can add work, and that fails at once
+// (HttpReactor::submit). So the loop runs out of work and ends.
 #include "s3/http/event_loop.h"
 
 #include <algorithm>
@@ -19,8 +18,7 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-/// Nothing depends on it: wake-ups and timers end a wait sooner. It bounds what a lost one could
-/// cost.
+/// Wake-ups and timers end a wait sooner. This only bounds the cost of a lost wake-up.
 constexpr std::chrono::milliseconds kPollMax{1000};
 
 }  // namespace
@@ -48,7 +46,7 @@ bool EventLoop::post(Task& task) {
     const MutexLock lock(mutex_);
     if (is_stopping()) return false;
     posted_.push_back(std::move(task));
-    // The first to post wakes the loop for all who do so before it looks again.
+    // The first post wakes the loop for all posts until the loop reads the queue.
     is_asleep = std::exchange(is_asleep_, false);
   }
   if (is_asleep) curl_multi_wakeup(multi_.get());
@@ -79,7 +77,7 @@ void EventLoop::cancel(TimerId timer) { timers_.erase(timer); }
 
 void EventLoop::run() {
   while (true) {
-    // Read first: what it orders must be done with everything that was posted before it.
+    // Read before the queue: the last round must run all that was posted before the stop.
     const bool is_last_round = is_stopping();
     run_posted();
     run_timers();
@@ -108,7 +106,7 @@ void EventLoop::run_posted() {
 void EventLoop::run_timers() {
   const auto now = clock_.now();
   while (!timers_.empty() && (is_stopping() || timers_.begin()->first <= now)) {
-    // Out of the map before it runs: it may set or cancel others.
+    // Taken out of the map before it runs, since it may set or cancel other timers.
     auto due = timers_.extract(timers_.begin());
     due.mapped()();
   }
@@ -120,7 +118,7 @@ void EventLoop::run_transfers() {
   int queued = 0;
   while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &queued)) {
     if (message->msg != CURLMSG_DONE) continue;
-    // Copied, since the message dies when the hook takes the handle out.
+    // Copied, since removing the handle destroys the message.
     CURL* easy = message->easy_handle;
     const CURLcode code = message->data.result;
     hooks_.on_transfer_done(easy, code);

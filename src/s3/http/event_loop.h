@@ -23,10 +23,10 @@ class EventLoop {
   using Timers = std::multimap<std::chrono::steady_clock::time_point, Task>;
   using TimerId = Timers::iterator;
 
-  /// What the owner does for the loop; both run on its thread and may use all of [loop].
+  /// The owner's callbacks; both run on the loop's thread and may use all of [loop].
   struct Hooks {
     std::move_only_function<void(CURL*, CURLcode)> on_transfer_done;
-    /// End every transfer. May be called several times, each time after is_stopping() came true.
+    /// Ends every transfer. May be called several times after is_stopping() has become true.
     std::move_only_function<void()> on_stop;
   };
 
@@ -38,14 +38,14 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  /// Any thread. Wakes the loop only where it sleeps: a wake-up costs three system calls. False
-  /// once the loop is stopping: `task` is then left as it was.
+  /// Any thread. Wakes the loop only if it sleeps, since a wake-up costs three system calls. False
+  /// once the loop is stopping; then `task` is unchanged.
   [[nodiscard]] bool post(Task& task);
   [[nodiscard]] bool is_current_thread() const;
   [[nodiscard]] bool is_stopping() const { return is_stopping_.load(std::memory_order_acquire); }
 
-  /// Any thread but the loop's own. From here on no task is taken; timers run at once, so that
-  /// whoever waits for one finds out.
+  /// Any thread but the loop's own. From here on the loop accepts no task, and timers run at once,
+  /// so that their owners see the stop.
   void request_stop();
   /// Returns when the last task has run.
   void join();
@@ -75,7 +75,7 @@ class EventLoop {
 
   Mutex mutex_;  // lock order 4
   std::vector<Task> posted_ GUARDED_BY(mutex_);
-  bool is_asleep_ GUARDED_BY(mutex_) = false;  ///< or about to be: a task must wake it
+  bool is_asleep_ GUARDED_BY(mutex_) = false;  ///< or about to be; a task must wake it
 
   Timers timers_;       // [loop]
   std::thread thread_;  // last: it uses all of the above

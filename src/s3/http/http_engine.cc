@@ -9,7 +9,7 @@ HttpEngine::HttpEngine(Options options, const Clock& clock)
     : transfer_options_(std::move(options.transfer)) {
   const unsigned threads = std::max(1U, options.event_threads);
   for (unsigned i = 0; i < threads; ++i) {
-    // The first reactors take what does not divide.
+    // The first reactors take the remainder.
     const unsigned share =
         options.connections_max / threads + (i < options.connections_max % threads ? 1 : 0);
     reactors_.push_back(std::make_unique<HttpReactor>(transfer_options_, clock, std::max(1U, share),
@@ -29,7 +29,7 @@ void HttpEngine::send(HttpRequest request, HttpDone done) {
                           done = std::move(done)]() mutable {
     reactor.submit(std::move(request), std::move(done));
   };
-  if (!reactor.loop().post(task)) task();  // stopping: it fails right here
+  if (!reactor.loop().post(task)) task();  // stopping: submit() fails it here
 }
 
 void HttpEngine::call_at(std::chrono::steady_clock::time_point when, EventLoop::Task task) {

@@ -18,7 +18,7 @@ class HttpEngine {
   struct Options {
     unsigned event_threads = 1;
     unsigned connections_max = 1;  ///< in all; at least one per thread
-    unsigned servers = 1;          ///< that requests go to: for the connections kept open
+    unsigned servers = 1;          ///< that requests go to; each keeps its connections
     TransferOptions transfer;
   };
 
@@ -29,23 +29,23 @@ class HttpEngine {
   HttpEngine(const HttpEngine&) = delete;
   HttpEngine& operator=(const HttpEngine&) = delete;
 
-  /// A caller on an event thread stays there, without a hand-over, while that thread has a
-  /// connection to spare; others go to the least busy one.
+  /// A request from an event thread stays on that thread while it has a spare connection. All
+  /// others go to the thread with the fewest requests.
   void send(HttpRequest request, HttpDone done);
 
-  /// Runs `task` at `when` on an event thread, the caller's own if it is on one; early, perhaps on
-  /// the caller's thread, when shutting down, which a send() in it will then find out.
+  /// Runs `task` at `when` on an event thread: the caller's own if it is one. During shutdown it
+  /// runs early, possibly on the caller's thread, and a send() in it fails.
   void call_at(std::chrono::steady_clock::time_point when, EventLoop::Task task);
 
-  /// Whether shut_down() was called: no request comes about any more.
+  /// Whether shut_down() was called. Then every new request fails.
   [[nodiscard]] bool is_shutting_down() const;
 
-  /// Ends all requests with kCancelled, and every later one at once. Not to be called on an event
-  /// thread, that is, from an HttpDone. Returns when no HttpDone is left to be called.
+  /// Ends all requests with kCancelled, and every later one at once. Must not be called on an event
+  /// thread, so not from an HttpDone. Returns after the last HttpDone was called.
   void shut_down();
 
  private:
-  /// libcurl's process-wide state: counted by libcurl, and safe to use from several threads.
+  /// libcurl's process-wide state. libcurl counts its users and makes this thread-safe.
   struct CurlGlobal {
     CurlGlobal() noexcept { curl_global_init(CURL_GLOBAL_DEFAULT); }
     ~CurlGlobal() { curl_global_cleanup(); }

@@ -11,8 +11,8 @@ HttpReactor::HttpReactor(const TransferOptions& options, const Clock& clock,
       clock_(clock),
       connections_max_(connections_max),
       servers_(servers),
-      // One transfer has one connection, so this keeps every one of them open between requests,
-      // also where now one server has them all and now another.
+      // A transfer has one connection. This keeps all of them open between requests, even if the
+      // servers take turns in having all requests.
       loop_(
           clock, number, /*connections_kept=*/connections_max * servers,
           {.on_transfer_done = [this](CURL* easy, CURLcode code) { on_transfer_done(easy, code); },
@@ -50,8 +50,8 @@ void HttpReactor::start(HttpRequest request, HttpDone done) {
   curl_multi_add_handle(loop_.multi(), transfer->easy());
 }
 
-// A connection serves one source address only. With room for all requests from each, a mount of
-// several rails does not close one's connection to open another's, request by request.
+// A connection belongs to one source address. With room for all requests from each address, a mount
+// with several rails does not close and open connections with every request.
 void HttpReactor::keep_connections_from(const std::string& source_address) {
   if (source_address.empty() ||
       std::ranges::find(source_addresses_, source_address) != source_addresses_.end())
@@ -75,11 +75,11 @@ void HttpReactor::on_transfer_done(CURL* easy, CURLcode code) {
   curl_multi_remove_handle(loop_.multi(), easy);
   HttpOutcome outcome = transfer.outcome(code, clock_.now());
   HttpDone done = take_out(transfer);
-  start_next_waiting();  // before `done`, which may bring a new request: first come, first served
+  start_next_waiting();  // before `done`, which may add a request: first come, first served
   end(std::move(done), std::move(outcome));
 }
 
-// Also called early, when the loop stops: on_stop then ends the transfer.
+// Also called early, when the loop stops; on_stop then ends the transfer.
 void HttpReactor::on_hedge_due(CurlTransfer& transfer) {
   active_.at(&transfer).reset();
   if (loop_.is_stopping() || !transfer.may_hedge()) return;
@@ -103,8 +103,8 @@ void HttpReactor::on_deadline_in_line(WaitingList::iterator at) {
       loop_.is_stopping()
           ? Error{ErrorCode::kCancelled, "the mount is going down"}
           : Error{ErrorCode::kTimedOut,
-                  "no connection became free by the deadline: the server is too slow "
-                  "for this load, or http.connections_max too small"};
+                  "no connection became free by the deadline: the server is too slow for "
+                  "this load, or http.connections_max is too small"};
   HttpDone done = std::move(at->done);
   waiting_.erase(at);
   end(std::move(done), std::unexpected(HttpFailure{.error = error}));
@@ -116,7 +116,7 @@ void HttpReactor::end(HttpDone done, HttpOutcome outcome) {
 }
 
 void HttpReactor::end_all() {
-  // Those in line end by their timers, which the loop runs before it calls this.
+  // Requests in line end by their timers, which the loop has run before.
   while (!active_.empty()) {
     CurlTransfer* transfer = active_.begin()->first;
     curl_multi_remove_handle(loop_.multi(), transfer->easy());

@@ -14,20 +14,21 @@
 
 namespace s3rdmafs::s3 {
 
-/// One event loop with its share of the connections. What finds none free waits in line, its
-/// deadline running.
+/// One event loop with its share of the connections. A request that finds none free waits in line
+/// until its deadline.
 class HttpReactor {
  public:
-  /// Borrows options and clock. `servers` is how many the requests go to; `number` names the
-  /// thread.
+  /// Borrows options and clock.
+  /// @param servers  how many the requests go to
+  /// @param number   names the thread
   HttpReactor(const TransferOptions& options, const Clock& clock, unsigned connections_max,
               unsigned servers, unsigned number);
 
-  /// On the loop's thread; or on any once it is stopping, when the request fails at once.
+  /// On the loop's thread; once the loop is stopping on any thread, and then the request fails.
   void submit(HttpRequest request, HttpDone done);
 
   [[nodiscard]] EventLoop& loop() { return loop_; }
-  /// Requests handed to this reactor and not ended, for balancing. Any thread.
+  /// Requests that this reactor has and has not ended, for balancing. Any thread.
   [[nodiscard]] std::atomic<std::size_t>& load() { return load_; }
   [[nodiscard]] bool has_room() const { return load_.load() < connections_max_; }
 
@@ -56,14 +57,14 @@ class HttpReactor {
   std::atomic<std::size_t> load_{0};
 
   // On the loop's thread only, from here on.
-  std::vector<std::unique_ptr<CurlTransfer>> transfers_;  // all there are, at most connections_max_
+  std::vector<std::unique_ptr<CurlTransfer>> transfers_;  // at most connections_max_
   std::vector<CurlTransfer*> idle_;
   /// Transfers under way; each with the timer that asks whether to hedge it, while that is set.
   std::unordered_map<CurlTransfer*, std::optional<EventLoop::TimerId>> active_;
   WaitingList waiting_;
-  std::vector<std::string> source_addresses_;  // that requests have named so far: one a rail
+  std::vector<std::string> source_addresses_;  // of all requests so far: one for each rail
 
-  EventLoop loop_;  // last: its thread uses all of the above, and is gone before them
+  EventLoop loop_;  // last: its thread uses all of the above and must end before them
 };
 
 }  // namespace s3rdmafs::s3

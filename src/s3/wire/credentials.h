@@ -8,7 +8,7 @@
 
 namespace s3rdmafs::s3 {
 
-/// What requests are signed with. Never logged.
+/// The keys that sign requests. Never logged.
 struct Credentials {
   bool anonymous = false;  ///< requests go unsigned; the rest is empty
   std::string access_key_id = {};
@@ -16,7 +16,7 @@ struct Credentials {
   std::string session_token = {};  ///< empty: none
 };
 
-/// Where credentials come from. Asked for every attempt, so that new ones count at once; it must
+/// Where credentials come from. Every attempt asks, so that new ones count at once; get() must
 /// answer from memory. Thread-safe.
 class CredentialSource {
  public:
@@ -25,7 +25,7 @@ class CredentialSource {
   [[nodiscard]] virtual Result<Credentials> get() = 0;
 };
 
-/// The same ones for ever: those of the mount file.
+/// Credentials that never change: those of the mount file.
 class StaticCredentials final : public CredentialSource {
  public:
   explicit StaticCredentials(Credentials credentials) : credentials_(std::move(credentials)) {}

@@ -71,7 +71,7 @@ ErrorCode code_of_status(int status) {
   }
   if (status >= 500) return ErrorCode::kServerError;
   if (status >= 400) return ErrorCode::kInvalidArgument;
-  return ErrorCode::kProtocol;  // a 1xx, 2xx or 3xx that nobody asked for
+  return ErrorCode::kProtocol;  // an unexpected 1xx, 2xx or 3xx
 }
 
 std::string_view advice_of_status(int status) {

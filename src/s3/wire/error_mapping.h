@@ -9,7 +9,7 @@
 
 namespace s3rdmafs::s3 {
 
-/// What was asked, for the person who reads the error. Borrows its text.
+/// The operation as an error text names it. Borrows its text.
 struct OperationName {
   std::string_view verb;  ///< "GET", "HEAD", "LIST"
   std::string_view key;   ///< or the prefix of a listing; may be empty
@@ -17,11 +17,11 @@ struct OperationName {
   std::string_view endpoint;  ///< its URL
 };
 
-/// One line that says what failed, with what answer, and what to do where that is known:
-/// `GET 'a/b' of bucket 'train': HTTP 403 AccessDenied: ...`.
+/// An error whose text says in one line which operation failed, with which answer, and what to do
+/// about it if that is known: `GET 'a/b' of bucket 'train': HTTP 403 AccessDenied: ...`.
 ///
-/// The S3 code decides where it is known; HEAD answers and proxies have none, so the status decides
-/// there. Retryable codes come out as kThrottled or kServerError.
+/// A known S3 code decides the error's code. HEAD answers and proxies have none, so there the
+/// status decides. Errors that are worth a retry become kThrottled or kServerError.
 [[nodiscard]] Error map_s3_error(const OperationName& operation, int http_status,
                                  const S3Error& error);
 

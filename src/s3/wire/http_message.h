@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes into the HTTP engine and what comes out. Plain values; no S3 in them.
+// HTTP requests and their outcomes. Plain values that know nothing of S3.
 #pragma once
 
 #include <cstddef>
@@ -37,22 +37,22 @@ enum class HttpMethod { kGet, kHead, kPut, kPost, kDelete };
 /// One exchange.
 struct HttpRequest {
   HttpMethod method = HttpMethod::kGet;
-  std::string url;                   ///< percent-encoded, sent exactly as it stands
+  std::string url;                   ///< percent-encoded, sent unchanged
   std::vector<std::string> headers;  ///< "Name: value"
   /// The body of a PUT or POST, sent with its Content-Length, 0 included, and never chunked.
   /// Borrowed until the answer, which may come before all of it has left.
   std::span<const std::byte> body = {};
   /// IP address on this host that the connection comes from; empty: the system's choice.
   std::string source_address = {};
-  /// Where the body of a 2xx answer goes; not one byte is written past its end. Borrowed until the
-  /// answer. Empty: the body goes to HttpResponse::text, as every other answer's does.
+  /// Where the body of a 2xx answer goes; never written past its end. Borrowed until the answer.
+  /// Empty: the body goes to HttpResponse::text, as that of every other answer does.
   std::span<std::byte> body_into = {};
   std::size_t text_bytes_max = 0;
-  /// Send it once and never again, whatever becomes of the connection. Otherwise libcurl sends it
-  /// once more if the server had closed a kept-alive connection.
+  /// Send it once and never again, even if the connection breaks. Otherwise libcurl sends it once
+  /// more if the server had closed a kept-alive connection.
   bool send_once = false;
-  bool has_rdma_token = false;  ///< its time-out is another
-  /// So long after it was begun may_hedge is asked whether to end it; zero: never.
+  bool has_rdma_token = false;  ///< decides which time-out applies
+  /// This long after the start, may_hedge decides whether to end the request; zero: never.
   std::chrono::nanoseconds hedge_after{};
   std::move_only_function<bool()> may_hedge = {};
   /// Added to the time an attempt may take, for work that the server does before it answers.
@@ -66,7 +66,7 @@ struct HttpResponse {
   ResponseHeaders headers;
   std::string text;
   std::uint64_t body_bytes = 0;   ///< received and kept
-  bool body_is_too_long = false;  ///< there was more than fitted; the rest was not read
+  bool body_is_too_long = false;  ///< the rest, which did not fit, was not read
 
   [[nodiscard]] bool is_success() const { return status >= 200 && status < 300; }
 };
@@ -76,14 +76,14 @@ struct HttpFailure {
   /// kUnreachable (also for an attempt that took too long), kTimedOut (the deadline passed),
   /// kCancelled, kProtocol (no HTTP), kConfig (TLS).
   Error error;
-  /// No connection came about from HttpRequest::source_address, which was set. So the request was
-  /// not sent, and whether the server can be reached from another address is not known.
+  /// HttpRequest::source_address was set, and no connection could be made from it. So the request
+  /// was not sent, and the server may be reachable from another address.
   bool no_connection_from_source = false;
-  bool was_connect_time_out = false;  ///< of that: it was not refused, the time ran out
-  /// False: the server surely never saw the request. True: it may have, and may still act on it.
+  bool was_connect_time_out = false;  ///< that connection timed out; it was not refused
+  /// False: the server never saw the request. True: it may have, and may still act on it.
   bool may_have_reached_server = false;
-  bool was_hedged = false;  ///< HttpRequest::may_hedge said so
-  bool was_silent = false;  ///< it was sent, and the attempt's time ran out
+  bool was_hedged = false;  ///< HttpRequest::may_hedge ended it
+  bool was_silent = false;  ///< it was sent, and the attempt timed out
 };
 
 using HttpOutcome = std::expected<HttpResponse, HttpFailure>;

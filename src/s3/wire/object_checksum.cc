@@ -36,7 +36,7 @@ std::optional<bool> matches_checksum(const HttpResponse& response, std::uint64_t
   if (!headers.checksum_crc64nvme.empty()) {
     return headers.checksum_crc64nvme == checksum_text(crc64nvme(0, bytes));
   }
-  // "-N" at its end: of N parts' checksums, whatever the type header says or leaves out.
+  // "-N" at its end means a checksum of N parts' checksums, even if the type does not say so.
   const std::string& sum = headers.checksum_crc32c;
   if (sum.empty() || sum.find('-') != std::string::npos) return std::nullopt;
   return sum == checksum_text(crc32c(0, bytes));

@@ -10,8 +10,8 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-/// SHA-256 of nothing: what a request without a body signs. Every server takes it, whereas some
-/// refuse UNSIGNED-PAYLOAD without TLS.
+/// SHA-256 of an empty body. Every server takes it, whereas some refuse UNSIGNED-PAYLOAD without
+/// TLS.
 constexpr std::string_view kEmptyPayloadHash =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -82,10 +82,11 @@ Result<HttpRequest> RequestBuilder::build(const RequestSpec& spec) {
   if (!credentials->anonymous) sign(spec, path, *credentials, request);
   for (const std::string& line : request.headers) {
     if (!has_control_character(line)) continue;
-    // Not shown: it may be a secret, and the characters are not for a terminal.
-    return fail(ErrorCode::kProtocol,
-                fmt::format("the request's header {} would have control characters: not sent",
-                            line.substr(0, line.find(':'))));
+    // The value is not shown: it may be a secret, and control characters can harm a terminal.
+    return fail(
+        ErrorCode::kProtocol,
+        fmt::format("the request's header {} has control characters; the request was not sent",
+                    line.substr(0, line.find(':'))));
   }
   return request;
 }

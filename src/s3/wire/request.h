@@ -19,8 +19,8 @@ struct RequestSpec {
   std::string_view key;     ///< empty: the bucket itself
   NameValues query = {};    ///< decoded
   NameValues headers = {};  ///< all of them are signed
-  /// What the signature says of the body: empty for "there is none", kUnsignedPayload with a token
-  /// (s3rdmafs-protocol(7)) and for objects' bytes, whose signed checksum covers them.
+  /// How the signature covers the body. Empty: the request has no body. kUnsignedPayload: for a
+  /// token (s3rdmafs-protocol(7)) and for an object's bytes, which a signed checksum covers.
   std::string payload_hash = {};
 };
 
@@ -38,9 +38,9 @@ class RequestBuilder {
   /// Borrows source and clock.
   RequestBuilder(const BucketAddress& address, CredentialSource& credentials, const Clock& clock);
 
-  /// Fills in method, url and headers; the rest of HttpRequest is the caller's.
+  /// Fills in method, url and headers; the caller fills in the rest.
   /// Errors: those of the credential source; kProtocol for a header with control characters, which
-  /// could only come from a server's text.
+  /// can only come from a server's text.
   [[nodiscard]] Result<HttpRequest> build(const RequestSpec& spec);
 
   [[nodiscard]] const std::string& bucket() const { return bucket_; }
@@ -61,7 +61,7 @@ class RequestBuilder {
   std::string path_base_;  // "/" or "/bucket/"
 
   Mutex mutex_;  // leaf
-  // The key of the day: four HMACs less for each request.
+  // The signing key of the day: saves four HMACs for each request.
   std::string key_date_ GUARDED_BY(mutex_);
   std::string key_secret_ GUARDED_BY(mutex_);
   SigningKey key_ GUARDED_BY(mutex_){};

@@ -47,7 +47,7 @@ std::string_view without_quotes(std::string_view etag) {
   return etag;
 }
 
-/// Whether a header's text is kept as it is; the other ones that are known are numbers and dates.
+/// Whether a header's text is kept unchanged; the other known headers are numbers and dates.
 bool is_kept(std::string_view name, const RdmaHeaderNames& names) {
   constexpr std::string_view kKept[] = {"etag",
                                         "content-range",
@@ -100,7 +100,7 @@ void ResponseHeaders::add_line(std::string_view line, const RdmaHeaderNames& nam
   } else if (is_same_name(name, "x-amz-request-id")) {
     request_id = value;
   } else if (is_same_name(name, "retry-after")) {
-    // An hour at most: any more is past every deadline, and must not overflow on the way there.
+    // An hour at most: more is past every deadline, and would overflow a sum.
     constexpr std::uint64_t kSecondsMax = 3600;
     const std::optional<std::uint64_t> seconds = parse_number(value);
     if (seconds) retry_after = std::chrono::seconds(std::min(*seconds, kSecondsMax));

@@ -9,14 +9,14 @@
 
 namespace s3rdmafs::s3 {
 
-/// What the answer's headers about RDMA are called, in lower case (rdma.reply_header and
-/// rdma.bytes_header): some servers have names of their own.
+/// The names of the answer's headers about RDMA, in lower case (rdma.reply_header and
+/// rdma.bytes_header). Some servers have names of their own.
 struct RdmaHeaderNames {
   std::string reply = "x-amz-rdma-reply";
   std::string bytes = "x-amz-rdma-bytes-transferred";
 };
 
-/// The few headers of an answer that anybody here asks for; the others are not kept.
+/// The headers of an answer that the client uses. Others are not kept.
 struct ResponseHeaders {
   std::string etag;  ///< quotes included
   std::string request_id;
@@ -24,34 +24,33 @@ struct ResponseHeaders {
   std::optional<std::uint64_t> content_length;
   std::optional<std::chrono::system_clock::time_point> last_modified;
   std::optional<std::chrono::system_clock::time_point> date;  ///< the server's clock
-  /// As received, without white space around it; one that came several times is joined by ", ",
-  /// which no rule takes for success.
+  /// As received, without white space around it. Repeated headers are joined by ", ", which no rule
+  /// accepts as success.
   std::optional<std::string> rdma_reply;
   std::optional<std::string> rdma_bytes_transferred;
-  // Of the object, base64; empty where the server has none of that kind.
+  // Of the object, base64; empty if the server has none of that kind.
   std::string checksum_crc64nvme;
   std::string checksum_crc32c;
   std::string checksum_type;  ///< "COMPOSITE": of the parts' checksums, not of the bytes
-  /// The name of one of these whose value has control characters or is too long
-  /// (s3/wire/server_text.h); its value was not kept. Empty: there is none.
+  /// The name of one of these headers whose value was dropped because it has control characters or
+  /// is too long (s3/wire/server_text.h). Empty: there is none.
   std::string unusable;
   std::optional<std::chrono::seconds> retry_after;  ///< only the form in seconds (RFC 9110 10.2.3)
 
-  /// Takes one line as it came off the wire; what it does not know or cannot read it ignores.
+  /// Takes one line as received. Ignores unknown headers and values that it cannot read.
   void add_line(std::string_view line, const RdmaHeaderNames& names);
 };
 
-/// Whether two ETags name one version: some servers leave the quotes away in one place and not in
-/// the other.
+/// Whether two ETags name the same version. Some servers omit the quotes in some answers only.
 [[nodiscard]] bool is_same_etag(std::string_view one, std::string_view other);
 
 /// The "bytes a-b/total" of RFC 9110 section 14.4.
 struct ContentRange {
   std::uint64_t first = 0;                  ///< offset of the first byte
-  std::uint64_t last = 0;                   ///< offset of the last one, not the one behind it
+  std::uint64_t last = 0;                   ///< offset of the last byte itself
   std::optional<std::uint64_t> total = {};  ///< the whole object's length; nothing for "*"
 };
-/// Nothing for anything else, "bytes */n" included.
+/// Nothing if the text has another form, such as "bytes */n".
 [[nodiscard]] std::optional<ContentRange> parse_content_range(std::string_view text);
 
 }  // namespace s3rdmafs::s3

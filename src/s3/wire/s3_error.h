@@ -5,7 +5,7 @@
 
 namespace s3rdmafs::s3 {
 
-/// What an Error document says; empty where it says nothing.
+/// An Error document; empty fields if it has none.
 struct S3Error {
   std::string code;
   std::string message;
@@ -17,7 +17,7 @@ struct S3Error {
   return http_status == 404 && error.code != "NoSuchBucket";
 }
 
-/// Whether the server says that the bytes it got are not those we have the checksum of.
+/// Whether the server says that the bytes it received do not match our checksum.
 [[nodiscard]] inline bool is_checksum_mismatch(const S3Error& error) {
   return error.code == "BadDigest" || error.code == "XAmzContentChecksumMismatch" ||
          error.code == "ChecksumMismatch";

@@ -55,7 +55,7 @@ std::string tidy_value(std::string_view value) {
   return tidy;
 }
 
-/// Lower-case names in order; a name that occurs again has its values joined by commas.
+/// Lower-case names in order; the values of a repeated name are joined by commas.
 std::map<std::string, std::string> canonical_headers(const SignedRequest& request) {
   std::map<std::string, std::string> headers;
   for (const auto& [name, value] : request.headers) {

@@ -15,7 +15,7 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-/// Some servers (AWS, MinIO) write a space as "+" here, and every one writes "+" as "%2B".
+/// Some servers (AWS, MinIO) write a space as "+" here, and all write "+" as "%2B".
 Result<std::string> decode_name(const char* text, bool is_encoded) {
   if (!is_encoded) return std::string(text);
   std::string spaced;
@@ -60,10 +60,10 @@ Result<ObjectInfo> parse_object(const pugi::xml_node& node, bool is_encoded) {
   return info;
 }
 
-// Only a server that is broken lists a name twice in one page. The first one shows.
+// Only a broken server lists a name twice in one page. The first entry counts.
 template <class Named, class KeyOf>
 void drop_repeated(std::vector<Named>& named, KeyOf key_of) {
-  // Each after the one before it, as in every listing that is right.
+  // In a correct listing each name is after the one before it.
   const auto not_after = [&](const Named& one, const Named& next) {
     return std::invoke(key_of, next) <= std::invoke(key_of, one);
   };
@@ -78,7 +78,8 @@ Result<std::string> parse_child(std::string_view xml, const char* root, const ch
   static_cast<void>(document.load_buffer(xml.data(), xml.size()));
   std::string value = document.child(root).child_value(child);
   if (value.empty()) {
-    return fail(ErrorCode::kProtocol, std::string("the answer is no ") + root + " with " + child);
+    return fail(ErrorCode::kProtocol,
+                std::string("the answer is not a ") + root + " with " + child);
   }
   return value;
 }
@@ -90,12 +91,12 @@ Result<ListPage> parse_list_page(std::string_view xml) {
   const pugi::xml_parse_result parsed =
       document.load_buffer(xml.data(), xml.size(), pugi::parse_default, pugi::encoding_utf8);
   if (!parsed) {
-    return fail(ErrorCode::kProtocol, std::string("the listing is no XML: ") +
+    return fail(ErrorCode::kProtocol, std::string("the listing is not XML: ") +
                                           parsed.description() + " at byte " +
                                           std::to_string(parsed.offset));
   }
   const pugi::xml_node root = document.child("ListBucketResult");
-  if (!root) return fail(ErrorCode::kProtocol, "the listing is no ListBucketResult");
+  if (!root) return fail(ErrorCode::kProtocol, "the listing is not a ListBucketResult");
   const bool is_encoded = std::string_view(root.child_value("EncodingType")) == "url";
 
   ListPage page;
@@ -115,9 +116,9 @@ Result<ListPage> parse_list_page(std::string_view xml) {
   drop_repeated(page.common_prefixes, std::identity());
   if (std::string_view(root.child_value("IsTruncated")) == "true") {
     page.next_token = root.child_value("NextContinuationToken");
-    // Going on without it would begin anew, for ever.
+    // A request without it would begin again from the first page, without end.
     if (page.next_token.empty()) {
-      return fail(ErrorCode::kProtocol, "the listing goes on but has no continuation token");
+      return fail(ErrorCode::kProtocol, "the listing is truncated but has no continuation token");
     }
   }
   return page;
@@ -140,7 +141,7 @@ std::string parse_completed_crc64nvme(std::string_view xml) {
   static_cast<void>(document.load_buffer(xml.data(), xml.size()));
   const pugi::xml_node root = document.child("CompleteMultipartUploadResult");
   const std::string sum = root.child_value("ChecksumCRC64NVME");
-  // "-N" at its end: of N parts' checksums, whatever the type says or leaves out.
+  // "-N" at its end means a checksum of N parts' checksums, even if the type does not say so.
   const bool is_of_parts = std::string_view(root.child_value("ChecksumType")) == "COMPOSITE" ||
                            sum.find('-') != std::string::npos;
   return is_of_parts ? "" : sum;

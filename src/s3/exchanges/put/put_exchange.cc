@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The zero-byte hazard. A PUT with a token has no body. A server that ignores the token takes it
-// for an empty object, answers 200 and destroys what was there. So a whole object goes by token
-// only to an endpoint known to read by RDMA (Capabilities::is_known_to_read). If it happens
-// nevertheless, or the server says that it read another number of bytes, the object is stored again
-// with a body at once, whatever rdma.mode says; if that fails too, the caller undoes it
-// (put_sequence.h). Parts are harmless: nobody sees them before they are complete.
+// The zero-byte hazard. A PUT with a token has no body. A server that ignores the token stores an
+// empty object, answers 200 and destroys what was there. So a whole object goes by token only to an
+// endpoint known to read by RDMA (Capabilities::is_known_to_read). If it happens all the same, or
+// the server reports another number of bytes, the object is stored again with a body at once,
+// whatever rdma.mode says. If that fails too, PutSequence removes it. Parts are harmless: they are
+// not visible before the upload is complete.
 //
-// Wrong bytes. A server may read by RDMA while the fabric brings it other bytes, and answer
-// success: not every server compares the checksum that comes with a PUT. rdma.verify compares some
-// objects after they were stored; one that differs is an error of its write, and the caller undoes
-// it.
+// Wrong bytes. The fabric may deliver other bytes to a server that then reports success: not every
+// server compares the checksum that comes with a PUT. rdma.verify compares some objects after they
+// were stored. One that differs fails its write, and PutSequence removes it.
 //
-// Late reads. An attempt that was not answered may be read by the server at any later time. The
-// same bytes may be sent again from the same window, so the attempt is repeated; but the window
-// must not get other bytes before it has been renewed, which the outcome says.
+// Late reads. The server may read the window of an unanswered attempt at any later time. The same
+// bytes may be sent again from the same window, so the attempt is repeated. But the window must not
+// get other bytes before its region was fenced, which the outcome says.
 #include "s3/exchanges/put/put_exchange.h"
 
 #include "s3/wire/object_checksum.h"
@@ -51,7 +50,7 @@ PutExchange::PutExchange(TransferShared& shared, Put put, EndedDone done)
 void PutExchange::next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) {
   if (put_.only_at != nullptr && put_.only_at != &endpoint) {
     return ready(s3rdmafs::fail(ErrorCode::kUnsupported,
-                                policy_.what() + ": the server that it was for is gone"));
+                                policy_.what() + ": the server that it was for is not available"));
   }
   endpoint_ = &endpoint;
   ended_.unknown_endpoint = nullptr;
@@ -108,8 +107,7 @@ void PutExchange::add_condition(NameValues& headers) const {
   }
 }
 
-/// Asks for what is there now that If-None-Match was refused after an attempt that may have been
-/// our own success.
+/// Asks what is stored: If-None-Match was refused after an attempt that may have succeeded.
 Result<HttpRequest> PutExchange::build_head() {
   has_token_ = false;
   return endpoint_->builder.build({.method = HttpMethod::kHead,
@@ -137,7 +135,7 @@ Exchange::Next PutExchange::on_outcome(HttpOutcome outcome) {
 Exchange::Next PutExchange::on_answer(const HttpResponse& response) {
   const S3Error error = response.is_success() ? S3Error{} : parse_error(response.text);
   if (has_checksum_ && endpoint_->checksums.is_refusal(response.status, error)) {
-    policy_.on_answer({rdma::Verdict::kS3Error, "s3_error"});  // of no meaning for RDMA
+    policy_.on_answer({rdma::Verdict::kS3Error, "s3_error"});  // it says nothing about RDMA
     return send_again();
   }
   if (has_token_) return on_rdma_answer(response, error);
@@ -163,7 +161,7 @@ Exchange::Next PutExchange::fall_back(const rdma::Decision& decision, const Http
     return failed(ErrorCode::kUnsupported,
                   fmt::format("{}: HTTP {}, {}", policy_.what(), response.status, decision.reason));
   }
-  // "declined" is a promise that nothing was stored; every other success may have stored anything.
+  // "declined" promises that nothing was stored; any other success may have stored something.
   const bool is_unconfirmed =
       put_.upload_id.empty() && response.is_success() && decision.reason != "declined";
   Result<void> can = policy_.fall_back(decision, response.status);
@@ -180,7 +178,7 @@ Exchange::Next PutExchange::fall_back(const rdma::Decision& decision, const Http
     return send_again();
   }
   if (!can) return {.step = Step::kLeaveOut, .error = std::move(can.error())};
-  // The server may be in trouble: no faster than any other retry.
+  // The server may be overloaded: this waits as every retry does.
   if (decision.verdict == rdma::Verdict::kTransferFailed) return s3_error(response, error);
   return send_again();
 }
@@ -189,8 +187,8 @@ Exchange::Next PutExchange::on_head(const HttpResponse& response) {
   is_checking_owner_ = false;
   const ResponseHeaders& headers = response.headers;
   const std::string& checksum = headers.checksum_crc64nvme;
-  // The checksum decides where there is one; elsewhere the length must do: an attempt of ours may
-  // have taken effect, and the key was absent shortly before.
+  // The checksum decides if there is one. Otherwise the length does: an attempt of ours may have
+  // taken effect, and the key was absent shortly before.
   const bool is_ours = response.is_success() && headers.content_length == put_.body.window.length &&
                        (checksum.empty() || checksum == checksum_text(put_.body.crc64nvme));
   if (is_ours) return finish_with(response, unanswered_path_);
@@ -209,7 +207,7 @@ Exchange::Next PutExchange::finish_with(const HttpResponse& response, Path path)
     fail(std::move(*require_failed_));
     return finished();
   }
-  if (!put_.is_probe) {  // whose bytes nobody stored
+  if (!put_.is_probe) {  // a probe's bytes are not the user's
     StoreMetrics& metrics = shared_.metrics;
     auto& bytes = path == Path::kRdma ? metrics.put_bytes_by_rdma : metrics.put_bytes_by_http;
     bytes.add(put_.body.window.length);
@@ -227,7 +225,7 @@ Exchange::Next PutExchange::finish_with(const HttpResponse& response, Path path)
   return finished();
 }
 
-// The object is stored: only bytes that are known to be wrong make that an error.
+// The object is stored: only bytes that are known to be wrong are an error.
 Exchange::Next PutExchange::on_compared(HttpOutcome outcome) {
   if (!outcome) return failed(std::move(outcome.error().error));
   if (outcome->status >= 500 || outcome->status == 429) {
@@ -239,7 +237,7 @@ Exchange::Next PutExchange::on_compared(HttpOutcome outcome) {
     case PutVerifier::Finding::kDiffers:
       return on_wrong_bytes();
     case PutVerifier::Finding::kUnknown:
-      spdlog::info("{}: what the server stored could not be compared: HTTP {}", policy_.what(),
+      spdlog::info("{}: the stored object could not be compared: HTTP {}", policy_.what(),
                    outcome->status);
       [[fallthrough]];
     case PutVerifier::Finding::kSame:
@@ -251,8 +249,9 @@ Exchange::Next PutExchange::on_compared(HttpOutcome outcome) {
 Exchange::Next PutExchange::on_wrong_bytes() {
   const std::string& url = stored_at_->builder.endpoint_url();
   spdlog::error(
-      "{}: {} has stored other bytes than those it read by RDMA, although it says that all is "
-      "well: the write fails, and nothing more is stored there by RDMA",
+      "{}: {} reported success by RDMA but has stored other bytes; the write fails, and nothing "
+      "more "
+      "is stored there by RDMA",
       policy_.what(), url);
   shared_.metrics.put_verify_failures.add();
   stored_at_->capabilities.on_wrong_bytes();
@@ -271,16 +270,15 @@ Exchange::Next PutExchange::s3_error(const HttpResponse& response, const S3Error
     return failed(ErrorCode::kExists, policy_.what() + ": the key exists already");
   }
   Next next = refused(*endpoint_, "PUT", put_.key, response, error);
-  // With a body it is the network or the memory that is at fault: worth another attempt. The same
-  // after a token, where it counts as a failed transfer.
+  // With a body the network or the memory is at fault, so another attempt may succeed. After a
+  // token it counts as a failed transfer, with the same effect.
   if (is_checksum_mismatch(error)) next.error.code = ErrorCode::kServerError;
   return next;
 }
 
 void PutExchange::fail(Error error) {
   if (verifier_) {
-    spdlog::info("{}: what the server stored could not be compared: {}", policy_.what(),
-                 error.detail);
+    spdlog::info("{}: the stored object could not be compared: {}", policy_.what(), error.detail);
     return;
   }
   ended_.outcome.etag = std::unexpected(std::move(error));

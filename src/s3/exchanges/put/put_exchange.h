@@ -15,8 +15,8 @@
 
 namespace s3rdmafs::s3 {
 
-/// One PutObject or UploadPart. The server reads the bytes out of the window by RDMA token where
-/// that is possible; by HTTP they go in the body.
+/// One PutObject or UploadPart. If possible the server reads the bytes out of the window by RDMA
+/// token; otherwise they go in the HTTP body.
 class PutExchange final : public Exchange {
  public:
   struct Put {
@@ -25,23 +25,23 @@ class PutExchange final : public Exchange {
     unsigned part_number = 0;
     PutBody body = {};
     bool only_if_absent = false;
-    /// Only to find out whether the server reads by RDMA: never by HTTP instead.
+    /// It only tests whether the server reads by RDMA, and never goes by HTTP instead.
     bool is_probe = false;
     /// The only endpoint that it may go to; nullptr: any.
     const Endpoint* only_at = nullptr;
-    /// There is no fabric, which has been counted.
+    /// It goes by HTTP, since there is no fabric, and that was counted.
     bool is_by_http = false;
   };
 
-  /// What is known at the end, beyond what a caller of ObjectWriter needs.
+  /// The outcome, with what PutSequence needs besides.
   struct Ended {
     PutOutcome outcome;
     /// What a server has stored in the object's place and no later attempt has replaced.
     std::optional<WrongObject> wrong_object;
-    /// With rdma.mode "require": where the last attempt could not be sent, because it is not known
-    /// to read.
+    /// With rdma.mode "require": the endpoint of the last attempt, if that was not sent because the
+    /// endpoint is not known to read.
     Endpoint* unknown_endpoint = nullptr;
-    bool was_sent_by_token = false;  ///< one attempt at least
+    bool was_sent_by_token = false;  ///< at least one attempt
   };
   using EndedDone = std::move_only_function<void(Ended)>;
 
@@ -76,10 +76,10 @@ class PutExchange final : public Exchange {
   bool has_checksum_ = false;  // the attempt under way
   bool is_checking_owner_ = false;
   bool may_have_taken_effect_ = false;  // an attempt that was never answered
-  Path unanswered_path_ = Path::kHttp;  // by which that one went
+  Path unanswered_path_ = Path::kHttp;  // the path of that attempt
   std::optional<Error> require_failed_;
-  std::optional<PutVerifier> verifier_;  // the object is stored, and being compared
-  Endpoint* stored_at_ = nullptr;        // by which endpoint, then
+  std::optional<PutVerifier> verifier_;  // the object is stored and is being compared
+  Endpoint* stored_at_ = nullptr;        // the endpoint that stored it
   Ended ended_;
 };
 

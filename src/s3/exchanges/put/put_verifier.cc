@@ -35,7 +35,7 @@ Result<HttpRequest> PutVerifier::build_head(Endpoint& endpoint) const {
 PutVerifier::Finding PutVerifier::on_answer(const HttpResponse& response) {
   if (!response.is_success()) return Finding::kUnknown;
   if (!response.headers.etag.empty() && !is_same_etag(response.headers.etag, etag_)) {
-    return Finding::kUnknown;  // somebody else's by now
+    return Finding::kUnknown;  // another client has replaced it
   }
   if (!reads_back_) return on_head(response);
   if (response.body_is_too_long || response.body_bytes != read_.size()) return Finding::kUnknown;

@@ -12,28 +12,28 @@
 namespace s3rdmafs::s3 {
 
 /// Compares an object that was stored by RDMA with the memory that it was read from (rdma.verify):
-/// by the object's CRC64NVME where the server has one, else by reading it back over HTTP. Used by
+/// by the object's CRC64NVME if the server has one, otherwise by reading it back over HTTP. Used by
 /// one thread at a time.
 class PutVerifier {
  public:
-  /// What is read back at a time.
+  /// How much is read back with one request.
   static constexpr std::size_t kStepBytes = 4UL * 1024 * 1024;
 
   enum class Finding {
-    kUndecided,  ///< there is another request to make
+    kUndecided,  ///< another request is needed
     kSame,
     kDiffers,
-    kUnknown,  ///< nothing can be said: the object was replaced since, or may not be read
+    kUnknown,  ///< it cannot be compared: it was replaced since, or may not be read
   };
 
-  /// @param body  kept alive and unchanged as long as this lives
+  /// @param body  alive and unchanged as long as this lives
   /// @param etag  of the version that was stored
   PutVerifier(std::string key, const PutBody& body, std::string etag)
       : key_(std::move(key)), body_(body), etag_(std::move(etag)) {}
 
   /// The next request: a HEAD, then GETs.
   [[nodiscard]] Result<HttpRequest> build(Endpoint& endpoint);
-  /// @param response  of any status; one that is worth another attempt is the caller's to repeat
+  /// @param response  of any status; the caller repeats what is worth another attempt
   [[nodiscard]] Finding on_answer(const HttpResponse& response);
 
  private:

@@ -18,7 +18,7 @@ namespace {
 /// The operation's own deadline may be over by the time that the probe has to be removed.
 constexpr std::chrono::seconds kProbeRemovalTime{10};
 
-/// Whether an error says more about the moment than about the server.
+/// Whether an error may pass, and so says nothing about what the server can do.
 bool is_passing(ErrorCode code) {
   return is_retryable(code) || code == ErrorCode::kTimedOut || code == ErrorCode::kCancelled;
 }
