@@ -152,31 +152,36 @@ Result<bool> TokenPolicy::wants_token() {
   if (!is_worth_it_) is_worth_it_ = is_worth_a_token();
   if (!*is_worth_it_) return false;
   if (is_whole_put_probe_) return true;
-  std::string_view reason;
-  std::string_view why;
-  Capability& capability = endpoint_->capabilities.of(kind_);
-  if (window_.length > kRdmaTransferBytesMax) {
-    reason = "too_long";
-    why = "the transfer is longer than servers do at once";
-  } else if (kind_ != TransferKind::kGet && endpoint_->capabilities.stores_wrong_bytes()) {
-    reason = "stored_wrong";
-    why = "the endpoint has stored other bytes than those it was to read by RDMA";
-  } else if (kind_ == TransferKind::kPut && !endpoint_->capabilities.is_known_to_read()) {
-    reason = "not_known_to_read";
-    why = endpoint_->capabilities.has_unconfirmed_put()
-              ? "the endpoint has stored an object without confirming the RDMA read"
-              : "the endpoint has not been seen to store a part by RDMA";
-  } else if (!capability.should_try(window_.length)) {
-    const bool rejects = capability.state() == Capability::State::kRejectsTokens;
-    reason = rejects ? "endpoint_rejects_tokens" : "endpoint_declines";
-    why = rejects ? "the endpoint rejected our tokens" : "the endpoint does no RDMA at present";
-  } else {
-    return true;
-  }
-  if (auto can = without_rdma(reason, {ErrorCode::kUnsupported, std::string(why)}); !can) {
+  const std::optional<Objection> objection = find_objection();
+  if (!objection) return true;
+  Error why{ErrorCode::kUnsupported, std::string(objection->why)};
+  if (auto can = without_rdma(objection->reason, std::move(why)); !can) {
     return std::unexpected(std::move(can.error()));
   }
   return false;
+}
+
+std::optional<TokenPolicy::Objection> TokenPolicy::find_objection() {
+  Capabilities& capabilities = endpoint_->capabilities;
+  if (window_.length > kRdmaTransferBytesMax) {
+    return Objection{"too_long", "the transfer is longer than servers do at once"};
+  }
+  if (kind_ != TransferKind::kGet && capabilities.stores_wrong_bytes()) {
+    return Objection{"stored_wrong",
+                     "the endpoint has stored other bytes than those it was to read by RDMA"};
+  }
+  if (kind_ == TransferKind::kPut && !capabilities.is_known_to_read()) {
+    return Objection{"not_known_to_read",
+                     capabilities.has_unconfirmed_put()
+                         ? "the endpoint has stored an object without confirming the RDMA read"
+                         : "the endpoint has not been seen to store a part by RDMA"};
+  }
+  Capability& capability = capabilities.of(kind_);
+  if (capability.should_try(window_.length)) return std::nullopt;
+  if (capability.state() == Capability::State::kRejectsTokens) {
+    return Objection{"endpoint_rejects_tokens", "the endpoint rejected our tokens"};
+  }
+  return Objection{"endpoint_declines", "the endpoint does no RDMA at present"};
 }
 
 Result<void> TokenPolicy::without_rdma(std::string_view reason, Error why) {

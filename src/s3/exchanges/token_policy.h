@@ -81,7 +81,14 @@ class TokenPolicy {
 
  private:
   void drop_stale_sessions();
+  /// Why a transfer that is worth a token has none.
+  struct Objection {
+    std::string_view reason;  ///< as StoreMetrics::on_fallback() has it
+    std::string_view why;     ///< for errors and the log
+  };
+
   [[nodiscard]] Result<bool> wants_token();
+  [[nodiscard]] std::optional<Objection> find_objection();
   [[nodiscard]] bool is_worth_a_token();
   [[nodiscard]] PathModel& paths();
   [[nodiscard]] Result<void> without_rdma(std::string_view reason, Error why);
