@@ -21,7 +21,7 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-std::string_view without_quotes(std::string_view etag) {
+std::string_view bare_etag(std::string_view etag) {
   if (etag.starts_with('"')) etag.remove_prefix(1);
   if (etag.ends_with('"')) etag.remove_suffix(1);
   return etag;
@@ -37,9 +37,9 @@ bool is_md5(std::string_view text) {
 
 bool may_be_made_of(std::string_view object_etag, const std::vector<UploadedPart>& parts) {
   const bool are_md5 = std::ranges::all_of(
-      parts, [](const UploadedPart& part) { return is_md5(without_quotes(part.etag)); });
+      parts, [](const UploadedPart& part) { return is_md5(bare_etag(part.etag)); });
   if (!are_md5) return true;
-  const std::string_view text = without_quotes(object_etag);
+  const std::string_view text = bare_etag(object_etag);
   const std::size_t dash = text.find('-');
   return is_md5(text.substr(0, dash)) && dash != std::string_view::npos &&
          text.substr(dash + 1) == std::to_string(parts.size());

@@ -9,8 +9,8 @@
 namespace s3rdmafs::fakes {
 namespace {
 
-// A continuation token says what the last page ended with, since listing goes on differently behind
-// a key ("k...": with the next key) and behind a common prefix ("p...": past all keys below it).
+// A continuation token says what the last page ended with: after a key ("k...") the next page
+// begins with the next key, after a common prefix ("p...") past all keys below it.
 constexpr char kAfterKey = 'k';
 constexpr char kAfterPrefix = 'p';
 

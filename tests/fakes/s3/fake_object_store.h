@@ -43,19 +43,19 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
     unsigned part_number = 0;
   };
 
-  /// What a failing server answers; nothing where it answers properly. late_write_possible stands
-  /// for late_read_possible where bytes go the other way.
+  /// The failure that a server answers with; nothing if it answers properly. For a put or a part
+  /// late_write_possible means late_read_possible.
   using Verdict = std::function<std::optional<s3::GetFailure>(const Call&)>;
 
   explicit FakeObjectStore(const Clock& clock) : clock_(clock) {}
   ~FakeObjectStore() override { shut_down(); }
 
-  // The bucket, as other clients see it.
+  // The bucket as other clients see it.
 
   /// Stores a new version and returns its ETag, which no version had before (see repeat_etags).
   std::string put(std::string key, std::string bytes);
   void remove(const std::string& key);
-  /// From now on an ETag is of an object's size and the second it was stored in.
+  /// From now on an ETag names only an object's size and the second in which it was stored.
   void repeat_etags();
 
   /// An object's bytes as a reader would get them now; nothing if there is no such key.
@@ -63,7 +63,7 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   /// Uploads begun and neither completed nor aborted.
   [[nodiscard]] std::size_t open_uploads() const;
 
-  // The server's temper.
+  // How the server behaves.
 
   /// The most keys a page of a listing has, whatever the client asks for.
   void set_page_keys_max(std::uint32_t keys_max);
@@ -76,7 +76,7 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   /// The next `count` calls of this operation fail, with nothing done.
   void fail_next(Operation operation, std::size_t count, ErrorCode code,
                  bool late_write_possible = false);
-  /// Asked for every call that fail_next did not take; an empty function ends it.
+  /// Decides about every call that fail_next did not fail; an empty function ends that.
   void fail_if(Verdict verdict);
 
   /// From now on calls are held. The server acts on a call when it is released, not before.
@@ -90,7 +90,7 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   /// Ends the hold and answers what is held, in order.
   void release_all();
 
-  // What was asked.
+  // The recorded calls.
 
   [[nodiscard]] std::vector<Call> calls() const;
   [[nodiscard]] std::size_t count(Operation operation) const;

@@ -10,7 +10,7 @@ namespace {
 
 using Failure = std::optional<s3::GetFailure>;
 
-/// What a server takes out of the window, if it is what the client says.
+/// The bytes that a server reads from the window, if they match the client's checksum.
 Result<std::string> read_body(const s3::PutBody& body) {
   if (body.window.length == 0) return std::string();
   const auto bytes = body.window.bytes();

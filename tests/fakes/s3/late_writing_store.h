@@ -22,9 +22,9 @@
 
 namespace s3rdmafs::fakes {
 
-/// A server over a real fabric that answers every third GET never, as far as the client can tell,
-/// and uses the token of each such GET when the test says so: to write senseless bytes. GETs only.
-/// Borrows the service. Thread-safe, but put() comes before the first GET.
+/// A server over a real fabric that loses the answer to every third GET. When the test says so it
+/// uses the token of such a GET to write wrong bytes. GETs only. Borrows the service. Thread-safe,
+/// but put() must come before the first GET.
 class LateWritingStore final : public s3::ObjectStore {
  public:
   static constexpr std::byte kLateByte{0xEE};

@@ -18,21 +18,21 @@ struct MHD_Daemon;
 
 namespace s3rdmafs::fakes {
 
-/// What a ScriptedHttpServer does with one request.
+/// How a ScriptedHttpServer treats one request.
 struct ScriptedAnswer {
   unsigned status = 200;
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string body = {};
-  /// The Content-Length that is announced where it is not the body's: the connection is cut once
-  /// the body is out.
+  /// The Content-Length that is announced if it is not the body's. The connection is cut after the
+  /// body.
   std::optional<std::uint64_t> announced_bytes = {};
-  /// Cut the connection instead of answering.
+  /// The connection is cut without an answer.
   bool cut = false;
-  /// Answer only after release(), or never.
+  /// The answer is sent after release(), or never.
   bool hold = false;
 };
 
-/// S3's answer to a request that it refuses.
+/// An S3 error as the answer.
 inline ScriptedAnswer error_answer(unsigned status, const std::string& code,
                                    const std::string& message = "") {
   return {.status = status,
@@ -49,8 +49,8 @@ struct SeenRequest {
   std::uint16_t client_port = 0;    ///< with the address: which connection it came by
 };
 
-/// An HTTP server on a free port of 127.0.0.1 that answers what a test tells it to, in order.
-/// Thread-safe. Destroying it lets go of whatever is held.
+/// An HTTP server on a free port of 127.0.0.1 that gives a test's answers in order. Thread-safe.
+/// Its destruction releases the answers that are held.
 class ScriptedHttpServer {
  public:
   ScriptedHttpServer();
@@ -60,12 +60,11 @@ class ScriptedHttpServer {
 
   [[nodiscard]] std::string url() const;
 
-  /// One more answer at the end of the script. What comes after the script gets the last one again.
+  /// Adds an answer to the end of the script. Requests after the script get its last answer.
   void then(ScriptedAnswer answer);
-  /// From here on every request is answered by `answer` instead, on any of several threads; none is
-  /// recorded.
+  /// From here on `answer` answers every request, on several threads; requests are not recorded.
   void answer_by(std::function<ScriptedAnswer(const SeenRequest&)> answer);
-  /// Lets every held answer go, and those to come.
+  /// Sends every held answer; later ones are not held.
   void release();
 
   [[nodiscard]] std::vector<SeenRequest> seen() const;

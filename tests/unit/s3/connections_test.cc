@@ -21,7 +21,7 @@ class ConnectionsTest : public ObjectReaderTest {};
 
 // --- A kept-alive connection that dies under a request ---
 
-TEST_F(ConnectionsTest, NeverSendsATokenTwiceBehindOurBack) {
+TEST_F(ConnectionsTest, LetsLibcurlSendNoTokenTwice) {
   options_.http.event_threads = 1;
   server_.then(rdma_answer());
   server_.then({.cut = true});
@@ -33,8 +33,8 @@ TEST_F(ConnectionsTest, NeverSendsATokenTwiceBehindOurBack) {
   EXPECT_EQ(server_.seen().size(), 2U);
 }
 
-// The control: without a token that is what happens, unseen.
-TEST_F(ConnectionsTest, LetsAPlainRequestBeSentAgainOnANewConnection) {
+// The control: without a token libcurl sends it again by itself.
+TEST_F(ConnectionsTest, LetsLibcurlSendAPlainRequestAgain) {
   options_.http.event_threads = 1;
   options_.rdma.mode = RdmaMode::kOff;
   server_.then(body_answer());
@@ -49,7 +49,7 @@ TEST_F(ConnectionsTest, LetsAPlainRequestBeSentAgainOnANewConnection) {
 // --- Rails ---
 
 // Two rails as tokens name them: the requests come from 127.0.0.1 and 127.0.0.2 in turn.
-TEST_F(ConnectionsTest, SendsARequestFromTheAddressItsTokenNames) {
+TEST_F(ConnectionsTest, SendsARequestFromTheAddressOfItsToken) {
   options_.http.event_threads = 1;
   options_.http.connections_max = 1;  // one easy handle, which both rails take turns with
   server_.then(rdma_answer());
@@ -72,11 +72,11 @@ TEST_F(ConnectionsTest, KeepsTheConnectionsOfEveryRailOpen) {
       ports[rail].insert(server_.seen().back().client_port);
     }
   }
-  EXPECT_EQ(ports["127.0.0.1"].size(), 1U) << "no new connection a request";
+  EXPECT_EQ(ports["127.0.0.1"].size(), 1U) << "not a new connection for each request";
   EXPECT_EQ(ports["127.0.0.2"].size(), 1U);
 }
 
-TEST_F(ConnectionsTest, HasReachedNoServerWhereNoAddressHasAWayToOne) {
+TEST_F(ConnectionsTest, SaysThatNoServerWasReachedIfNoAddressReachesOne) {
   region_.set_source_address("192.0.2.1");  // not this host's
   options_.endpoint.urls = {"http://127.0.0.1:1"};
   const auto outcome = get();
@@ -118,7 +118,7 @@ TEST_F(ConnectionsTest, EndsWhatWaitsForARetryWhenShutDown) {
   server_.then(answer);
   Outcome<Result<ObjectInfo>> outcome;
   store().head("k", clock_.now() + 10h, outcome.done());
-  // The answer is out before it is taken in: whichever is first, the result is the same.
+  // The store may not have read the answer yet; the result is the same.
   ASSERT_TRUE(server_.wait_for_requests(1));
   store().shut_down();
   ASSERT_TRUE(outcome.is_there());

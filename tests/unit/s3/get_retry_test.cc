@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class GetRetryTest : public ObjectReaderTest {};
 
-TEST_F(GetRetryTest, TriesAgainAfterABodyThatBroke) {
+TEST_F(GetRetryTest, RetriesAfterABodyThatBroke) {
   options_.rdma.mode = RdmaMode::kOff;
   server_.then(broken(body_answer()));
   server_.then(body_answer());
@@ -33,7 +33,7 @@ TEST_F(GetRetryTest, EndsATokenGetWhoseAnswerBroke) {
   EXPECT_EQ(server_.seen().size(), 1U) << "not sent again into the same memory";
 }
 
-TEST_F(GetRetryTest, TriesAgainAfter503) {
+TEST_F(GetRetryTest, RetriesAfter503) {
   server_.then(error_answer(503, "SlowDown"));
   server_.then(rdma_answer());
   EXPECT_EQ(get().value(), Path::kRdma);
@@ -49,7 +49,7 @@ TEST_F(GetRetryTest, DropsTheTokenAfter500FromAServerThatNeverDidRdma) {
   EXPECT_EQ(counted("s3_retries_total"), 1U);
 }
 
-TEST_F(GetRetryTest, TriesAFailedTransferOnceMoreByTokenWhereRdmaHasWorked) {
+TEST_F(GetRetryTest, RepeatsAFailedTransferByTokenIfRdmaHasWorked) {
   server_.then(rdma_answer());
   server_.then(error_answer(500, "RDMATransferFailed"));
   server_.then(rdma_answer());
@@ -77,7 +77,7 @@ TEST_F(GetRetryTest, GivesUpWhenAttemptsAreSpent) {
   EXPECT_EQ(server_.seen().size(), 4U);
 }
 
-TEST_F(GetRetryTest, GivesUpAtOnceIfTheServerWantsToBeLeftAloneForLonger) {
+TEST_F(GetRetryTest, GivesUpAtOnceIfRetryAfterIsPastTheDeadline) {
   ScriptedAnswer answer = error_answer(503, "SlowDown");
   answer.headers.emplace_back("Retry-After", "60");
   server_.then(answer);
@@ -85,7 +85,7 @@ TEST_F(GetRetryTest, GivesUpAtOnceIfTheServerWantsToBeLeftAloneForLonger) {
   EXPECT_EQ(server_.seen().size(), 1U);
 }
 
-TEST_F(GetRetryTest, DoesNotTryAgainWhatIsForbidden) {
+TEST_F(GetRetryTest, DoesNotRetryWhatIsForbidden) {
   server_.then(error_answer(403, "InvalidAccessKeyId"));
   EXPECT_EQ(list().error().code, ErrorCode::kAccessDenied);
   EXPECT_EQ(server_.seen().size(), 1U);
@@ -102,8 +102,8 @@ TEST_F(GetRetryTest, StopsRetryingWhenTheBudgetIsSpent) {
   EXPECT_EQ(counted("s3_retries_refused_total"), 1U);
 }
 
-TEST_F(GetRetryTest, FailsIfNobodyListens) {
-  options_.endpoint.urls = {"http://127.0.0.1:1"};  // tcpmux: nobody has it
+TEST_F(GetRetryTest, FailsIfNoServerListens) {
+  options_.endpoint.urls = {"http://127.0.0.1:1"};  // tcpmux: not in use
   const auto result = get();
   EXPECT_EQ(result.error().error.code, ErrorCode::kUnreachable);
   EXPECT_FALSE(result.error().late_write_possible) << "the token never left";
@@ -155,7 +155,7 @@ TEST_F(GetRetryTest, EndsAPlainGetAtItsDeadline) {
   EXPECT_FALSE(result.error().late_write_possible);
 }
 
-TEST_F(GetRetryTest, TriesAgainWhenOneAttemptTookTooLong) {
+TEST_F(GetRetryTest, RetriesAfterAnAttemptTimedOut) {
   options_.rdma.mode = RdmaMode::kOff;
   options_.http.connect_timeout = 100ms;
   options_.http.request_timeout = 100ms;

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class GetTest : public ObjectReaderTest {};
 
-// --- What a good server says ---
+// --- Answers of good servers ---
 
 TEST_F(GetTest, TakesBytesThatCameByRdma) {
   server_.then(rdma_answer());
@@ -30,7 +30,7 @@ TEST_F(GetTest, TakesBytesThatCameByRdma) {
   EXPECT_EQ(counted("get_bytes_total", R"(path="http")"), 0U);
 }
 
-// A server that loses the answers to tokens, and only those, must not fail reads for ever.
+// Reads from a server that loses only the answers to tokens must succeed in the end.
 TEST_F(GetTest, GoesByHttpAfterTheAnswersToThreeTokensWereLost) {
   for (unsigned i = 0; i < Capability::kFailuresMax; ++i) server_.then({.cut = true});
   server_.then(body_answer());
@@ -52,7 +52,7 @@ TEST_F(GetTest, KeepsAskingByTokenIfRdmaIsRequired) {
 
 // An RC session that a failed transfer broke, or a server that may still write, must not serve the
 // next request; a session that a good answer left in peace should.
-TEST_F(GetTest, TellsTheFabricWhatBecameOfEachToken) {
+TEST_F(GetTest, TellsTheFabricTheFateOfEachToken) {
   server_.then(rdma_answer());
   for (int i = 0; i < 2; ++i) server_.then(error_answer(500, "RDMATransferFailed"));
   server_.then(body_answer());
@@ -158,7 +158,7 @@ TEST_F(GetTest, GoesByHttpWhileTheFabricIsDown) {
 TEST_F(GetTest, NeverFallsBackIfRdmaIsRequired) {
   options_.rdma.mode = RdmaMode::kRequire;
   server_.then(body_answer());
-  for (int i = 0; i < 2; ++i) {  // by the server's answer, then by what was learned from it
+  for (int i = 0; i < 2; ++i) {  // by the answer, then by what it has taught
     const auto result = get();
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().error.code, ErrorCode::kUnsupported);
@@ -180,7 +180,7 @@ TEST_F(GetTest, GivesUpOnAFabricThatStaysDownIfRdmaIsRequired) {
   const auto result = get_into_region(region);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().error.code, ErrorCode::kUnreachable);
-  EXPECT_FALSE(result.error().late_write_possible) << "no token was ever given away";
+  EXPECT_FALSE(result.error().late_write_possible) << "no token left this process";
   EXPECT_THAT(result.error().error.detail, HasSubstr("require"));
   EXPECT_TRUE(server_.seen().empty());
 }
@@ -193,7 +193,7 @@ TEST_F(GetTest, UsesRdmaBelowTheThresholdIfItIsRequired) {
 
 // --- Versions and ranges ---
 
-TEST_F(GetTest, TellsThatTheVersionIsGone) {
+TEST_F(GetTest, ReportsThatTheVersionIsGone) {
   for (const auto& [status, code] :
        {std::pair{412U, "PreconditionFailed"}, {404U, "NoSuchKey"}, {416U, "InvalidRange"}}) {
     server_.then(error_answer(status, code));
@@ -201,7 +201,7 @@ TEST_F(GetTest, TellsThatTheVersionIsGone) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(get().error().error.code, ErrorCode::kStale);
 }
 
-TEST_F(GetTest, TellsThatTheBucketIsGone) {
+TEST_F(GetTest, ReportsThatTheBucketIsGone) {
   server_.then(error_answer(404, "NoSuchBucket"));
   const auto result = get();
   EXPECT_EQ(result.error().error.code, ErrorCode::kNotFound);

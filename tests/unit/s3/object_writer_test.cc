@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client's write side against a server that does as it is told.
+// The client's write side against a scripted server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,7 +67,7 @@ TEST_F(ObjectWriterTest, SendsAgainBytesThatArrivedDamaged) {
   server_.then(ok());
   EXPECT_TRUE(put().etag);
   EXPECT_TRUE(server_.seen().at(1).headers.contains("x-amz-checksum-crc64nvme"))
-      << "a mismatch is no refusal of checksums";
+      << "a mismatch is not a refusal of checksums";
 }
 
 TEST_F(ObjectWriterTest, GoesOnWithoutAChecksumThatTheServerRefuses) {
@@ -372,14 +372,14 @@ TEST_F(ObjectWriterTest, TakesWhatIsGoneForRemoved) {
   EXPECT_THAT(summaries(), ElementsAre("DELETE /train/k?uploadId=up%2F1", "DELETE /train/k"));
 }
 
-TEST_F(ObjectWriterTest, TellsThatTheBucketIsGoneWhereThereIsNothingToRemove) {
+TEST_F(ObjectWriterTest, ReportsThatTheBucketIsGoneIfThereIsNothingToRemove) {
   server_.then(error_answer(404, "NoSuchBucket"));
   Outcome<Result<void>> removed;
   store().remove("k", soon(), removed.done());
   EXPECT_EQ(removed.get().error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(ObjectWriterTest, EndsWritesUnderWayWhenShutDown) {
+TEST_F(ObjectWriterTest, EndsWritesInFlightWhenShutDown) {
   server_.then({.hold = true});
   Outcome<PutOutcome> ended;
   store().upload_part("k", "up/1", 7, body(region_), soon(), ended.done());

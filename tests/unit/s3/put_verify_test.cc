@@ -56,7 +56,7 @@ TEST_F(PutVerifyTest, ComparesAnObjectWithTheChecksumThatTheServerHas) {
   EXPECT_EQ(counted("rdma_put_verify_failures_total"), 0U);
 }
 
-TEST_F(PutVerifyTest, FailsAWriteWhoseChecksumIsAnotherAndRemovesTheObject) {
+TEST_F(PutVerifyTest, FailsAWriteWithAnotherChecksumAndRemovesTheObject) {
   learn_that_it_reads(
       {rdma_ok(), object(window(), kOtherChecksum), /*undo*/ ok(), {.status = 204}});
   expect_wrong(put());
@@ -65,14 +65,14 @@ TEST_F(PutVerifyTest, FailsAWriteWhoseChecksumIsAnotherAndRemovesTheObject) {
   EXPECT_EQ(server_.seen().at(4).headers.at("if-match"), "\"new\"");
 }
 
-TEST_F(PutVerifyTest, ReadsAnObjectBackWhoseChecksumTheServerDoesNotKnow) {
+TEST_F(PutVerifyTest, ReadsAnObjectBackIfTheServerHasNoChecksum) {
   learn_that_it_reads({rdma_ok(), object(window()), object(window())});
   EXPECT_EQ(put().path, Path::kRdma);
   EXPECT_THAT(after_the_part(), ElementsAre("PUT /train/k token", "HEAD /train/k", "GET /train/k"));
   const auto seen = server_.seen().at(3);
   EXPECT_EQ(seen.headers.at("range"), "bytes=0-4095");
   EXPECT_EQ(seen.headers.at("if-match"), "\"new\"");
-  EXPECT_EQ(counted("get_bytes_total", R"(path="http")"), 0U) << "nobody read those";
+  EXPECT_EQ(counted("get_bytes_total", R"(path="http")"), 0U) << "no reader got them";
 }
 
 TEST_F(PutVerifyTest, FailsAWriteWhoseObjectReadsBackOtherwise) {
@@ -106,19 +106,19 @@ TEST_F(PutVerifyTest, RefusesLaterWritesWhereRdmaIsRequiredAndTheyWereStoredWron
   EXPECT_EQ(server_.seen().size(), 5U);
 }
 
-TEST_F(PutVerifyTest, TakesWhatAnotherStoredMeanwhileForNoFault) {
+TEST_F(PutVerifyTest, DoesNotBlameTheServerForAnotherClientsObject) {
   learn_that_it_reads({rdma_ok(), object("theirs", kOtherChecksum, "\"theirs\"")});
   EXPECT_EQ(put().etag.value(), "\"new\"");
   EXPECT_EQ(counted("rdma_put_verify_failures_total"), 0U);
 }
 
-TEST_F(PutVerifyTest, TakesWhatItMayNotLookAtForNoFault) {
+TEST_F(PutVerifyTest, DoesNotBlameTheServerIfTheObjectMayNotBeRead) {
   learn_that_it_reads({rdma_ok(), {.status = 403}});
   EXPECT_TRUE(put().etag) << "a key that may write and not read";
   EXPECT_EQ(server_.seen().size(), 3U);
 }
 
-TEST_F(PutVerifyTest, TakesAServerThatCannotAnswerNowForNoFault) {
+TEST_F(PutVerifyTest, DoesNotBlameAServerThatCannotAnswerNow) {
   learn_that_it_reads({rdma_ok(), {.status = 503}});
   EXPECT_TRUE(put().etag) << "the object is stored";
   EXPECT_EQ(counted("rdma_put_verify_failures_total"), 0U);

@@ -139,7 +139,7 @@ class RailsTest : public TwoServersTest {
 
 TEST_F(RailsTest, AReadComesFromAnyAddressWhereItsRailHasNoWayToTheServer) {
   region_.set_rails({kBadRail});
-  EXPECT_EQ(get().value(), Path::kRdma) << "and it is no retry: there is one attempt";
+  EXPECT_EQ(get().value(), Path::kRdma) << "not a retry: only one attempt is allowed";
   EXPECT_THAT(clients_of(*a_), ElementsAre("127.0.0.1"));
   EXPECT_THAT(region_.take_fates(), ElementsAre(Pair(kBadRail, TokenFate::kUnconnected),
                                                 Pair(kBadRail, TokenFate::kAnsweredUnbound)));
@@ -185,7 +185,7 @@ TEST_F(RailsTest, APartOfAnUploadComesFromAnyAddressToo) {
   EXPECT_THAT(clients_of(*a_), ElementsAre("127.0.0.1"));
 }
 
-// Eight rails for computing beside two for storage must not cost the mount its servers.
+// On a node with rails that do not lead to the servers, no server must count as dead.
 TEST_F(RailsTest, NoServerIsBlamedForARailWithoutAWay) {
   options_.endpoint.urls = {a_url_, b_url_};
   region_.set_rails({kBadRail, kOtherBadRail});
@@ -211,7 +211,7 @@ TEST_F(RailsTest, NoRailIsBlamedForAServerThatIsDead) {
   EXPECT_THAT(fates, Not(Contains(Pair(testing::_, TokenFate::kUnconnected))));
 }
 
-// It may be dead while others are alive: one more time-out tells.
+// The server may be dead and others alive: one more time-out shows that.
 TEST_F(RailsTest, AReadComesFromAnyAddressAtOnceAfterATimeOut) {
   const BlackHole hole;
   options_.endpoint.urls = {hole.url()};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the client's read side share: one scripted server, one store, one window in the
+// Shared by the tests of the client's read side: one scripted server, one store, one window in the
 // middle of an object.
 #pragma once
 

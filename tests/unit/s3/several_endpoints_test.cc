@@ -22,7 +22,7 @@ constexpr int kManyReads = 100;
 
 ScriptedAnswer letters(char letter) { return sent_by_http(std::string(kWindowBytes, letter)); }
 
-/// Good for each request of a PUT, the probe before it included: nobody says which server is asked
+/// Fits each request of a PUT and of the probe before it, since any server may be asked
 /// to remove the probe.
 ScriptedAnswer put_answer(bool by_rdma) {
   ScriptedAnswer answer{.headers = {{"ETag", kEtag}},
@@ -245,7 +245,7 @@ TEST_F(SeveralEndpointsTest, NeverUseMemoryAgainThatASlowOneMayStillWriteTo) {
     EXPECT_TRUE(ended.error().was_hedged);
     EXPECT_EQ(region_.last_fate(), rdma::TokenFate::kGivenUp);
   }
-  EXPECT_EQ(slow, 1) << "it is the caller who reads again, elsewhere";
+  EXPECT_EQ(slow, 1) << "the caller reads again, elsewhere";
   EXPECT_EQ(given_up(), 1U);
   a_->release();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all tests of the object client share: a store with a test's options, answers to a GET of one
+// Shared by all tests of the object client: a store with a test's options, answers to a GET of one
 // window, and a way to wait for an operation.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace s3rdmafs::s3 {
 
-/// What these tests move at a time.
+/// How much these tests move at a time.
 inline constexpr std::size_t kWindowBytes = 4096;
 
 /// The version of the object that these tests read.

@@ -21,7 +21,7 @@ class VerifyTest : public StoreTest {
   VerifyTest() {
     options_.endpoint.urls = {server_.url()};
     options_.rdma = {.threshold_bytes = 1024, .verify = Verify::kAlways};
-    // What a server wrote by RDMA: it is there before the answer comes.
+    // The bytes that a server wrote by RDMA, which are there before its answer.
     std::ranges::fill(region_.bytes(), std::byte{'r'});
   }
 
@@ -73,7 +73,7 @@ TEST_F(VerifyTest, ComparesAPartWithASecondReadByHttp) {
   EXPECT_TRUE(has_token(0));
   EXPECT_FALSE(has_token(1));
   EXPECT_EQ(counted("rdma_verify_failures_total"), 0U);
-  EXPECT_EQ(counted("get_bytes_total", R"(path="http")"), 0U) << "nobody read those";
+  EXPECT_EQ(counted("get_bytes_total", R"(path="http")"), 0U) << "no reader got them";
 }
 
 TEST_F(VerifyTest, TakesTheSecondReadWhereItDiffers) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server that takes no parts by token (HTTP 501) but whole objects: found out with an object of
-// the probe's own, which never stays.
+// A server that takes whole objects by token but no parts (HTTP 501). A probe with an object of its
+// own finds that out, and removes it.
 #include "s3/exchanges/put/whole_put_probe.h"
 
 #include <future>
@@ -16,7 +16,6 @@ namespace s3rdmafs::s3 {
 namespace {
 
 using fakes::error_answer;
-using fakes::ScriptedAnswer;
 using ::testing::ElementsAre;
 using ::testing::MatchesRegex;
 
@@ -40,8 +39,6 @@ class WholePutProbeTest : public ObjectWriterTest {
     server_.then(error_answer(501, "NotImplemented"));
     server_.then({.status = 204});
   }
-  /// The probe's object, as the server has it.
-  ScriptedAnswer stored(const std::string& bytes) { return {.body = bytes}; }
 
   const std::vector<std::string> part_probe_ = {"POST /train/k?uploads",
                                                 "PUT /train/k?partNumber=1&uploadId=up%2F1 token",
@@ -55,9 +52,7 @@ class WholePutProbeTest : public ObjectWriterTest {
 
 TEST_F(WholePutProbeTest, StoresWholeObjectsByTokenWhereOneOfItsOwnWasStoredRight) {
   refuse_a_part();
-  server_.then(rdma_ok());
-  server_.then(stored(window()));
-  server_.then({.status = 204});
+  answer_probe(window());
   server_.then(rdma_ok());
   EXPECT_EQ(put().path, Path::kRdma);
   EXPECT_EQ(put().path, Path::kRdma);
@@ -68,9 +63,7 @@ TEST_F(WholePutProbeTest, StoresWholeObjectsByTokenWhereOneOfItsOwnWasStoredRigh
 
 TEST_F(WholePutProbeTest, StoresByHttpWhereTheProbeHasOtherBytes) {
   refuse_a_part();
-  server_.then(rdma_ok());
-  server_.then(stored(std::string(kWindowBytes, '?')));
-  server_.then({.status = 204});
+  answer_probe(std::string(kWindowBytes, '?'));
   server_.then(ok());
   EXPECT_EQ(put().path, Path::kHttp);
   EXPECT_EQ(put().path, Path::kHttp);
@@ -81,9 +74,7 @@ TEST_F(WholePutProbeTest, StoresByHttpWhereTheProbeHasOtherBytes) {
 
 TEST_F(WholePutProbeTest, StoresByHttpWhereTheProbeIsEmpty) {
   refuse_a_part();
-  server_.then(rdma_ok());
-  server_.then(stored(""));
-  server_.then({.status = 204});
+  answer_probe("");
   server_.then(ok());
   EXPECT_EQ(put().path, Path::kHttp);
 }
@@ -97,7 +88,7 @@ TEST_F(WholePutProbeTest, RemovesWhatAServerThatIgnoresTheTokenStored) {
   EXPECT_EQ(put().path, Path::kHttp);
   EXPECT_EQ(requests(), after_part_probe({"PUT PROBE token", "DELETE PROBE", "PUT /train/k body",
                                           "PUT /train/k body"}));
-  EXPECT_EQ(counted("rdma_puts_stored_wrong_total"), 0U) << "nobody's object was";
+  EXPECT_EQ(counted("rdma_puts_stored_wrong_total"), 0U) << "only a probe was";
 }
 
 TEST_F(WholePutProbeTest, AsksNoServerThatRefusesWholeObjectsAgainSoon) {
@@ -113,9 +104,7 @@ TEST_F(WholePutProbeTest, AsksNoServerThatRefusesWholeObjectsAgainSoon) {
 TEST_F(WholePutProbeTest, ProbesAtOnceWhereAPartOfAnUploadWasRefused) {
   server_.then(error_answer(501, "NotImplemented"));
   server_.then(ok());
-  server_.then(rdma_ok());
-  server_.then(stored(window()));
-  server_.then({.status = 204});
+  answer_probe(window());
   server_.then(rdma_ok());
   EXPECT_EQ(put_part().path, Path::kHttp);
   EXPECT_EQ(put().path, Path::kRdma);
@@ -128,9 +117,7 @@ TEST_F(WholePutProbeTest, ProbesAtOnceWhereAPartOfAnUploadWasRefused) {
 TEST_F(WholePutProbeTest, WritesWhereRdmaIsRequiredAndPartsAreRefused) {
   options_.rdma.mode = RdmaMode::kRequire;
   refuse_a_part();
-  server_.then(rdma_ok());
-  server_.then(stored(window()));
-  server_.then({.status = 204});
+  answer_probe(window());
   server_.then(rdma_ok());
   EXPECT_EQ(put().path, Path::kRdma);
 }
@@ -148,9 +135,7 @@ TEST_F(WholePutProbeTest, FailsWhereRdmaIsRequiredAndWholeObjectsAreRefusedToo) 
 TEST_F(WholePutProbeTest, TellsOfALateReadOfTheProbe) {
   refuse_a_part();
   server_.then({.cut = true});
-  server_.then(rdma_ok());
-  server_.then(stored(window()));
-  server_.then({.status = 204});
+  answer_probe(window());
   server_.then(rdma_ok());
   const PutOutcome outcome = put();
   EXPECT_EQ(outcome.path, Path::kRdma);
@@ -159,9 +144,7 @@ TEST_F(WholePutProbeTest, TellsOfALateReadOfTheProbe) {
 
 TEST_F(WholePutProbeTest, StoresTheObjectAlsoWhereTheProbeCannotBeRemoved) {
   refuse_a_part();
-  server_.then(rdma_ok());
-  server_.then(stored(window()));
-  server_.then(error_answer(403, "AccessDenied"));
+  answer_probe(window(), error_answer(403, "AccessDenied"));
   server_.then(rdma_ok());
   EXPECT_EQ(put().path, Path::kRdma);
 }

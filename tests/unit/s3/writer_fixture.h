@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the client's write side share: one server that does as it is told, one store,
-// one window of bytes to be stored.
+// Shared by the tests of the client's write side: one scripted server, one store, one window of
+// bytes to be stored.
 #pragma once
 
 #include <string>
@@ -84,6 +84,14 @@ class ObjectWriterTest : public StoreTest {
     server_.then(rdma_ok());
     for (const fakes::ScriptedAnswer& answer : then) server_.then(answer);
     ASSERT_TRUE(put_part().etag);
+  }
+
+  /// A probe by token is confirmed and found to have stored `bytes`; its removal ends with
+  /// `removed`.
+  void answer_probe(const std::string& bytes, fakes::ScriptedAnswer removed = {.status = 204}) {
+    server_.then(rdma_ok());
+    server_.then({.body = bytes});
+    server_.then(std::move(removed));
   }
 
   std::vector<std::string> summaries() const {
