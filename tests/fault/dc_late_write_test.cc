@@ -27,13 +27,13 @@ class DcServer final : public target::TransferService {
   explicit DcServer(fakes::RecordingVerbs& verbs) : verbs_(verbs) {}
 
   Result<std::uint64_t> window_size(std::string_view token) override {
-    const auto read = rdma::mlx5::DcToken::parse(token, config::DcTokenForm::k81);
+    const auto read = rdma::mlx5::DcToken::parse(token, rdma::mlx5::DcTokenForm::k81);
     if (!read) return std::unexpected(read.error());
     return read->window_bytes;
   }
   Result<void> write_part(std::string_view token, std::uint64_t window_offset, int fd,
                           std::uint64_t file_offset, std::uint64_t length) override {
-    const auto read = rdma::mlx5::DcToken::parse(token, config::DcTokenForm::k81);
+    const auto read = rdma::mlx5::DcToken::parse(token, rdma::mlx5::DcTokenForm::k81);
     if (!read) return std::unexpected(read.error());
     std::vector<std::byte> bytes(length);
     if (::pread(fd, bytes.data(), length, static_cast<off_t>(file_offset)) !=

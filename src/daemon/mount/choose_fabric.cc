@@ -43,6 +43,18 @@ rdma::verbs::PacketMarks marks_of(const config::MountConfig::Rdma& config) {
           .service_level = static_cast<std::uint8_t>(config.service_level)};
 }
 
+rdma::mlx5::DcTokenForm token_form_of(const config::MountConfig::Rdma& config) {
+  switch (config.token_form) {
+    case config::DcTokenForm::k115:
+      return rdma::mlx5::DcTokenForm::k115;
+    case config::DcTokenForm::kBase64:
+      return rdma::mlx5::DcTokenForm::kBase64;
+    case config::DcTokenForm::k81:
+      break;
+  }
+  return rdma::mlx5::DcTokenForm::k81;
+}
+
 /// Of all endpoints; none where they cannot be told, which leaves the choice of rails open.
 std::vector<rdma::verbs::Gid> addresses_of(const config::MountConfig::Endpoint& config) {
   std::vector<std::string> hosts;
@@ -71,7 +83,7 @@ Result<std::unique_ptr<rdma::Fabric>> make_dc_fabric(const config::MountConfig& 
   for (rdma::mlx5::RailPort& rail : *rails) rail.marks = marks_of(config);
   return rdma::mlx5::make_dc_fabric({.rails = std::move(*rails),
                                      .dc_key = config.dc_key,
-                                     .token_form = config.token_form,
+                                     .token_form = token_form_of(config),
                                      .bind_source = config.bind_source},
                                     clock, metrics);
 }

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "config/mount_config.h"
 #include "rdma/fabric.h"
+#include "rdma/mlx5/dc_token.h"
 #include "rdma/verbs/address_space.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/metrics/registry.h"
@@ -31,7 +31,7 @@ struct RailPort {
 struct DcOptions {
   std::vector<RailPort> rails;  ///< at least one
   std::uint64_t dc_key = 0;
-  config::DcTokenForm token_form = config::DcTokenForm::k81;
+  DcTokenForm token_form = DcTokenForm::k81;
   /// Whether a request is to come from the address of the rail that its token names.
   bool bind_source = true;
 };

@@ -12,8 +12,6 @@
 namespace s3rdmafs::rdma::mlx5 {
 namespace {
 
-using config::DcTokenForm;
-
 constexpr std::size_t kTokenBytes = 16 + 8 + 8 + 4 + 6 + 1 + 32 + 6;  // six colons
 constexpr std::size_t kOlderTokenBytes = kTokenBytes + 1 + 16 + 1 + 16;
 constexpr std::size_t kBase64Bytes = (kTokenBytes + 2) / 3 * 4;

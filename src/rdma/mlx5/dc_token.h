@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "config/mount_config.h"
 #include "s3rdmafs/base/error.h"
 
 namespace s3rdmafs::rdma::mlx5 {
@@ -21,6 +20,13 @@ struct DcAddress {
   bool operator==(const DcAddress&) const = default;
 };
 
+/// How a token is written. Servers take one of these.
+enum class DcTokenForm {
+  k81,      ///< cuObject's 81 characters
+  k115,     ///< followed by the window again in 16 digits each: AIStor before August 2026
+  kBase64,  ///< the 81 characters in base64: Sirius
+};
+
 /// What a client tells a server about one window over dynamically connected transport: the
 /// 81-character token of cuObject (s3rdmafs-protocol(7)). Plain value.
 ///
@@ -31,13 +37,12 @@ struct DcToken {
   std::uint32_t rkey = 0;
   DcAddress target;
 
-  /// @param form  what the server takes: the 81 characters alone, followed by the window again in
-  ///              16 digits each (115: AIStor before August 2026), or in base64 (Sirius)
-  [[nodiscard]] std::string to_text(config::DcTokenForm form) const;
+  /// @param form  what the server takes
+  [[nodiscard]] std::string to_text(DcTokenForm form) const;
 
   /// The reverse, as strict as the strictest server: exact widths, lower case, nothing behind.
   /// Errors: kInvalidArgument, with the first field that is wrong.
-  [[nodiscard]] static Result<DcToken> parse(std::string_view text, config::DcTokenForm form);
+  [[nodiscard]] static Result<DcToken> parse(std::string_view text, DcTokenForm form);
 
   bool operator==(const DcToken&) const = default;
 };

@@ -63,7 +63,7 @@ class DcWorld final : public World {
   fakes::RecordingVerbs& verbs() override { return verbs_; }
   const std::vector<std::string>& devices() const override { return devices_; }
   HandedOut read(const std::string& token) const override {
-    const auto read = mlx5::DcToken::parse(token, config::DcTokenForm::k81).value();
+    const auto read = mlx5::DcToken::parse(token, mlx5::DcTokenForm::k81).value();
     return {.device = devices_.at(read.target.gid.back()),
             .rkey = read.rkey,
             .address = read.window_address,

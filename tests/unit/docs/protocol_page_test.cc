@@ -80,7 +80,7 @@ TEST(ProtocolPage, SaysHowLongTokensAre) {
 #ifdef S3RDMAFS_TEST_DC
 TEST(ProtocolPage, ShowsADcTokenAsItIsWritten) {
   using rdma::mlx5::DcToken;
-  constexpr auto kForm = config::DcTokenForm::k81;
+  constexpr auto kForm = rdma::mlx5::DcTokenForm::k81;
   const auto tokens = lines_read_by(protocol_page(), [](const std::string& line) {
     const auto token = DcToken::parse(line, kForm);
     return token && token->to_text(kForm) == line;

@@ -24,7 +24,6 @@
 namespace s3rdmafs::rdma::mlx5 {
 namespace {
 
-using config::DcTokenForm;
 using fakes::FakePort;
 using fakes::RecordingVerbs;
 using testing::ElementsAre;

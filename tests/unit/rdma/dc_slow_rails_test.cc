@@ -41,7 +41,7 @@ class DcSlowRailsTest : public ::testing::Test {
       region.token(0, 64, Deadline::max(), [&rails](Result<Token> token) {
         if (!token) return;
         token->end(TokenFate::kAnswered);
-        rails.insert(DcToken::parse(token->text(), config::DcTokenForm::k81)->target.gid.back());
+        rails.insert(DcToken::parse(token->text(), DcTokenForm::k81)->target.gid.back());
       });
     }
     return rails;

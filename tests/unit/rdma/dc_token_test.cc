@@ -7,7 +7,6 @@
 namespace s3rdmafs::rdma::mlx5 {
 namespace {
 
-using config::DcTokenForm;
 using testing::HasSubstr;
 
 // The two published examples (s3rdmafs-protocol(7)).

@@ -218,7 +218,7 @@ void DoctorS3::write(const std::string& token, const std::string& bytes) {
 }
 
 std::string DoctorS3::read(const std::string& token) {
-  const auto parsed = DcToken::parse(token, config::DcTokenForm::k81);
+  const auto parsed = DcToken::parse(token, rdma::mlx5::DcTokenForm::k81);
   if (!parsed) return {};
   std::string bytes(parsed->window_bytes, '\0');
   const std::byte* const from = find(token, bytes.size());
@@ -227,7 +227,7 @@ std::string DoctorS3::read(const std::string& token) {
 }
 
 std::byte* DoctorS3::find(const std::string& token, std::size_t length) {
-  const auto parsed = DcToken::parse(token, config::DcTokenForm::k81);
+  const auto parsed = DcToken::parse(token, rdma::mlx5::DcTokenForm::k81);
   if (!parsed) return nullptr;
   // A device's addresses are the memory's own, or those modulo the size of a huge page.
   constexpr std::uint64_t kPage = 2UL * 1024 * 1024;
