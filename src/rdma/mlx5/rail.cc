@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Draining. A port that went down gets no new tokens; those that are out end by themselves, as
-// answers or time-outs, and the target they name stays until the port is back. Only a target that
-// would no longer be right (fatal event, another LID, GID or MTU) is torn down under them.
+// Draining. A port that went down gets no new tokens. Those that are out end by themselves, as
+// answers or time-outs, and the target that they name stays until the port is back. Only a target
+// that is no longer right (fatal event, another LID, GID or MTU) is closed before they end.
 #include "rdma/mlx5/rail.h"
 
 #include <arpa/inet.h>
@@ -17,7 +17,7 @@
 namespace s3rdmafs::rdma::mlx5 {
 
 std::string ip_address_of(const DcAddress& address) {
-  // InfiniBand GIDs look like IPv6 addresses and are none.
+  // InfiniBand GIDs look like IPv6 addresses, but are not.
   if (!address.has_gid || address.lid != 0) return {};
   const auto& gid = address.gid;
   std::array<char, INET6_ADDRSTRLEN> text{};
@@ -34,22 +34,22 @@ std::string ip_address_of(const DcAddress& address) {
 std::optional<Rail::Reach> Rail::reach() const {
   const MutexLock lock(mutex_);
   if (!is_up_.load(std::memory_order_relaxed)) return std::nullopt;
-  if (health_.may_bind(clock_.now())) return reach_;
+  if (health_.may_bind()) return reach_;
   return Reach{.target = reach_.target, .source_address = {}};
 }
 
 void Rail::on_end(std::size_t bytes, TokenFate fate, bool is_bound) noexcept {
   outstanding_bytes_.fetch_sub(bytes);
   if (fate == TokenFate::kAnswered && !is_bound) fate = TokenFate::kAnsweredUnbound;
-  if (!health_.on_end(fate, clock_.now())) return;
+  if (!health_.on_end(fate)) return;
   if (fate == TokenFate::kUnconnected) {
     spdlog::warn(
-        "dc: no connection comes about from the address of {}; going by other rails, or from any "
-        "address, trying it again now and then",
+        "dc: no connection can be made from the address of {}; using other rails or any address, "
+        "trying it again now and then",
         name());
   } else {
     spdlog::warn(
-        "dc: {} failed {} transfers in a row; going by other rails, trying it again now and then",
+        "dc: {} failed {} transfers in a row; using other rails, trying it again now and then",
         name(), RailHealth::kFailuresMax);
   }
 }
@@ -101,7 +101,7 @@ void Rail::set_up(bool up) {
   if (up) {
     spdlog::info("dc: {} is up", name());
   } else {
-    spdlog::warn("dc: {} is down; going on without it", name());
+    spdlog::warn("dc: {} is down; not using it until it is up", name());
   }
 }
 

@@ -14,13 +14,13 @@
 
 namespace s3rdmafs::rdma::mlx5 {
 
-/// One port of a fabric with several: its DC target, and whether tokens may name it now.
+/// One port of the dc fabric: its DC target, and whether tokens may name it now.
 ///
 /// States. *closed*: no target; nothing is registered here. *up*: tokens are given. *down*: the
-/// port is not active; target and registrations stay, for it may come back as it was.
+/// port is not active; target and registrations stay, since the port may come back unchanged.
 ///
 /// Threads: thread-safe. What opens and closes it takes its `lifecycle` lock, for as long as the
-/// verbs need; nothing else does.
+/// verbs take; nothing else does.
 class Rail {
  public:
   Mutex lifecycle;  ///< lock order 6a: over opening, closing and the device's events
@@ -28,14 +28,13 @@ class Rail {
   /// What a token must say of this rail, and where its request should come from.
   struct Reach {
     DcAddress target;
-    /// Of the port; empty where its GID is no IP address, or where no connections come about from
-    /// it.
+    /// Of the port; empty where its GID is not an IP address, or where connections from it fail.
     std::string source_address;
   };
 
   /// Closed. Borrows the clock.
   Rail(RailPort where, std::uint64_t dc_key, const Clock& clock)
-      : where_(std::move(where)), dc_key_(dc_key), clock_(clock) {}
+      : where_(std::move(where)), dc_key_(dc_key), health_(clock) {}
 
   [[nodiscard]] std::string name() const { return where_.name(); }
 
@@ -43,8 +42,8 @@ class Rail {
   [[nodiscard]] std::optional<Reach> reach() const;
   [[nodiscard]] bool is_up() const noexcept { return is_up_.load(); }
   /// Whether the next token may be for it; see RailHealth.
-  [[nodiscard]] bool may_take() noexcept { return health_.may_take(clock_.now()); }
-  /// A token for it, over so many bytes, was given out; on_end() is the end of it.
+  [[nodiscard]] bool may_take() noexcept { return health_.may_take(); }
+  /// A token for this rail, over so many bytes, was given out; on_end() ends it.
   void on_begin(std::size_t bytes) noexcept { outstanding_bytes_.fetch_add(bytes); }
   /// @param is_bound  whether the request was to come from the rail's address
   void on_end(std::size_t bytes, TokenFate fate, bool is_bound) noexcept;
@@ -63,10 +62,10 @@ class Rail {
     return target_;
   }
   /// Readable when the device has an event; empty while closed. A descriptor of its own, since the
-  /// device may be closed while somebody waits for it.
+  /// device may be closed while a thread waits for it.
   [[nodiscard]] UniqueFd events() const;
 
-  /// Takes in what the device has reported, and looks at a port that is down: up <-> down.
+  /// Handles the device's events, and queries a port that is down: up <-> down.
   /// @return  false when the rail has to be closed: it is broken, or its address has changed
   [[nodiscard]] bool take_events() REQUIRES(lifecycle);
 
@@ -75,7 +74,6 @@ class Rail {
 
   const RailPort where_;
   const std::uint64_t dc_key_;
-  const Clock& clock_;
   RailHealth health_;
   std::atomic<std::uint64_t> outstanding_bytes_{0};  // of the tokens that have not ended
 
@@ -85,7 +83,8 @@ class Rail {
   std::atomic<bool> is_up_{false};  // changes under mutex_ only
 };
 
-/// The IP address that a GID of a RoCE port stands for, as text; empty for link-local and the rest.
+/// The IP address that a RoCE port's GID contains, as text; empty for link-local ones and on
+/// InfiniBand.
 [[nodiscard]] std::string ip_address_of(const DcAddress& address);
 
 }  // namespace s3rdmafs::rdma::mlx5

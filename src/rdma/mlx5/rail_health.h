@@ -6,51 +6,50 @@
 #include <chrono>
 
 #include "rdma/token.h"
+#include "s3rdmafs/base/cooldown.h"
 
 namespace s3rdmafs::rdma::mlx5 {
 
-/// Whether a rail that looks well has been failing its transfers: a switch on its way, or a server
-/// that is not on its network, shows in no port's state. Thread-safe, lock-free.
+/// Whether a rail whose port is up has been failing its transfers: a broken switch, or a server on
+/// another network, does not show in the port's state. Thread-safe, lock-free.
 class RailHealth {
  public:
-  using TimePoint = std::chrono::steady_clock::time_point;
-
-  /// So many failures in a row make a rail suspect: one or two may be a server's bad moment. As in
-  /// cuObject's configuration (rdma_unhealthy_threshold).
+  /// So many failures in a row make a rail suspect: one or two may be the server's. The number is
+  /// that of cuObject's configuration (rdma_unhealthy_threshold).
   static constexpr int kFailuresMax = 3;
-  /// After so long a suspect rail gets one transfer, to see whether it works again. Each such
+  /// After this pause a suspect rail gets one transfer, to see whether it works again. Each such
   /// transfer that fails is a slow read, so the next pause is twice as long.
   static constexpr std::chrono::milliseconds kRetryInterval{1000};
-  /// The longest pause: a rail that leads nowhere then costs nothing, and whoever repairs one still
-  /// watches when it is used again.
+  /// The longest pause. A rail that leads nowhere then costs nearly nothing, and one that was
+  /// repaired is used again while the operator still watches.
   static constexpr std::chrono::milliseconds kRetryIntervalMax{std::chrono::minutes{5}};
 
+  /// Borrows the clock.
+  explicit RailHealth(const Clock& clock) : retry_(clock) {}
+
   /// Whether the next transfer may go by this rail. Of a suspect one, true once an interval.
-  [[nodiscard]] bool may_take(TimePoint now) noexcept {
+  [[nodiscard]] bool may_take() noexcept {
     if (failures_.load(std::memory_order_relaxed) < kFailuresMax) return true;
-    TimePoint retry_at = retry_at_.load(std::memory_order_relaxed);
-    if (now < retry_at) return false;
     const std::chrono::milliseconds next = std::min(2 * interval_.load(), kRetryIntervalMax);
-    if (!retry_at_.compare_exchange_strong(retry_at, now + next)) return false;
+    if (!retry_.try_again(next)) return false;
     interval_.store(next);
     return true;
   }
 
-  /// Whether a request by this rail should come from the rail's address. Not where connections from
-  /// there do not come about, but for the transfer that sees whether they do again.
-  [[nodiscard]] bool may_bind(TimePoint now) const noexcept {
-    return unconnected_.load(std::memory_order_relaxed) < kFailuresMax ||
-           now >= retry_at_.load(std::memory_order_relaxed);
+  /// Whether a request by this rail should come from the rail's address. False while connections
+  /// from there fail, except for the one transfer that tries again.
+  [[nodiscard]] bool may_bind() const noexcept {
+    return unconnected_.load(std::memory_order_relaxed) < kFailuresMax || retry_.is_over();
   }
 
-  /// A transfer is over. One success clears the rail. What was never sent says nothing about it,
-  /// unless only this rail's address could not be connected from; nor does what nobody waited for:
-  /// another server was asked because this one was slow. An answer to a request from another
-  /// address says nothing about this rail's connections.
+  /// A transfer is over. One success clears the rail. A request that was never sent says nothing
+  /// about it, unless connecting failed from this rail's address alone. A request that was given up
+  /// says nothing either: its server was slow. An answer to a request from another address says
+  /// nothing about this rail's connections.
   /// @return  whether this has just made the rail suspect
-  bool on_end(TokenFate fate, TimePoint now) noexcept {
+  bool on_end(TokenFate fate) noexcept {
     if (fate == TokenFate::kGivenUp || fate == TokenFate::kUnsent) {
-      give_try_back(now);
+      give_try_back();
       return false;
     }
     if (fate == TokenFate::kAnsweredUnbound && unconnected_.load() != 0) return false;
@@ -59,17 +58,17 @@ class RailHealth {
       return false;
     }
     if (fate == TokenFate::kUnconnected) unconnected_.fetch_add(1);
-    retry_at_.store(now + interval_.load(), std::memory_order_relaxed);
+    retry_.start(interval_.load());
     return failures_.fetch_add(1) == kFailuresMax - 1;
   }
 
  private:
-  // The transfer that was to try a suspect rail tried nothing: without this, an outage of the
-  // server would leave the rail's next try minutes away.
-  void give_try_back(TimePoint now) noexcept {
+  // The transfer that was to try a suspect rail did not try it. Without this, the rail's next try
+  // would be minutes away after an outage of the server.
+  void give_try_back() noexcept {
     if (failures_.load(std::memory_order_relaxed) < kFailuresMax) return;
     interval_.store(std::max(interval_.load() / 2, kRetryInterval));
-    retry_at_.store(now + interval_.load(), std::memory_order_relaxed);
+    retry_.start(interval_.load());
   }
 
   void clear() noexcept {
@@ -82,7 +81,7 @@ class RailHealth {
   std::atomic<int> failures_{0};     // in a row
   std::atomic<int> unconnected_{0};  // of these
   std::atomic<std::chrono::milliseconds> interval_{kRetryInterval};
-  std::atomic<TimePoint> retry_at_{TimePoint{}};
+  Cooldown retry_;  // until a suspect rail gets its next transfer
 };
 
 }  // namespace s3rdmafs::rdma::mlx5
