@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocking, on the pool's own thread, and over a connection of its own: it must not wait in line
-// behind object requests, which wait for what it brings.
+// Blocks the pool's own thread and has a connection of its own: it must not queue after object
+// requests, which wait for the session that it makes.
 #include "rdma/verbs/rc_control.h"
 
+#include <array>
 #include <chrono>
 
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/loopback.h"
 
 namespace s3rdmafs::rdma::verbs {
 namespace {
@@ -35,53 +37,23 @@ std::string header_of(CURL* easy, std::string_view name) {
   return header->value;
 }
 
-bool is_loopback(std::string_view url) {
-  const std::size_t scheme_end = url.find("://");
-  if (scheme_end != std::string_view::npos) url.remove_prefix(scheme_end + 3);
-  return url.starts_with("127.") || url.starts_with("localhost") || url.starts_with("[::1]");
-}
-
 }  // namespace
 
 RcControl::RcControl(Options options)
     : options_(std::move(options)), easy_(curl_easy_init(), curl_easy_cleanup) {}
 
-Result<RcControl::Answer> RcControl::post(std::string_view path, const std::string& header) {
+Result<RcControl::Answer> RcControl::post(std::string_view path, std::span<const Header> sent) {
   if (cancelled_) return fail(ErrorCode::kCancelled, "the mount is going down");
   CURL* const easy = easy_.get();
   if (easy == nullptr) return fail(ErrorCode::kNoMemory, "curl_easy_init failed");
-  curl_easy_reset(easy);
   HeaderList headers;
   const auto add = [&headers](const std::string& line) {
     headers.reset(curl_slist_append(headers.release(), line.c_str()));
   };
-  for (std::size_t at = 0; at < header.size();) {
-    const std::size_t end = header.find('\n', at);
-    add(header.substr(at, end - at));
-    at = end + 1;
-  }
+  for (const Header& header : sent) add(fmt::format("{}: {}", header.name, header.value));
   add("Content-Type: application/octet-stream");
   add("Expect:");
-  const std::string url = options_.endpoint_url + std::string(path);
-  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
-  curl_easy_setopt(easy, CURLOPT_POST, 1L);
-  curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
-  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, 0L);
-  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers.get());
-  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(kConnectTimeout.count()));
-  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(kTimeout.count()));
-  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ignore_body);
-  curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
-  curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, is_cancelled);
-  curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &cancelled_);
-  if (!options_.ca_file.empty()) {
-    curl_easy_setopt(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
-  }
-  if (is_loopback(options_.endpoint_url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
-
+  set_options(path, headers.get());
   const CURLcode code = curl_easy_perform(easy);
   if (code == CURLE_ABORTED_BY_CALLBACK) {
     return fail(ErrorCode::kCancelled, "the mount is going down");
@@ -98,11 +70,36 @@ Result<RcControl::Answer> RcControl::post(std::string_view path, const std::stri
   return answer;
 }
 
+// libcurl copies the texts, but borrows the headers until the request is over.
+void RcControl::set_options(std::string_view path, curl_slist* headers) {
+  CURL* const easy = easy_.get();
+  curl_easy_reset(easy);
+  const std::string url = options_.endpoint_url + std::string(path);
+  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(easy, CURLOPT_POST, 1L);
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, 0L);
+  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(kConnectTimeout.count()));
+  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(kTimeout.count()));
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ignore_body);
+  curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, is_cancelled);
+  curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &cancelled_);
+  if (!options_.ca_file.empty()) {
+    curl_easy_setopt(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
+  }
+  if (is_loopback_url(options_.endpoint_url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
+}
+
 Result<RcControl::Accepted> RcControl::connect(const rc::Endpoint& client,
                                                std::uint32_t client_psn) {
-  auto answer = post(rc::kConnectPath,
-                     fmt::format("{}: {}\n{}: {}\n", rc::kTokenHeader, rc::format_endpoint(client),
-                                 rc::kPsnHeader, rc::format_psn(client_psn)));
+  auto answer =
+      post(rc::kConnectPath, std::to_array<Header>({{rc::kTokenHeader, rc::format_endpoint(client)},
+                                                    {rc::kPsnHeader, rc::format_psn(client_psn)}}));
   if (!answer) return std::unexpected(std::move(answer.error()));
   const auto refused = [&](ErrorCode code, std::string_view what) {
     return fail(code, fmt::format("{} {} (HTTP {})", options_.endpoint_url, what, answer->status));
@@ -116,23 +113,23 @@ Result<RcControl::Accepted> RcControl::connect(const rc::Endpoint& client,
     case 501:
       return refused(ErrorCode::kUnsupported, "does not speak the rc dialect");
     case 503:
-      return refused(ErrorCode::kThrottled, "has no RC session left");
+      return refused(ErrorCode::kThrottled, "has no free RC session");
     default:
       return refused(ErrorCode::kServerError, "refused an RC session");
   }
   const auto server = rc::parse_reply(answer->reply);
   const auto psn = rc::parse_psn(answer->psn);
   if (!server || !psn || !rc::is_session_id(answer->session_id)) {
-    return refused(ErrorCode::kProtocol, "answered an RC session with headers that make no sense");
+    return refused(ErrorCode::kProtocol, "accepted an RC session with malformed headers");
   }
   return Accepted{
       .session_id = std::move(answer->session_id), .server = *server, .server_psn = *psn};
 }
 
 void RcControl::disconnect(const std::string& session_id) {
-  if (auto answer =
-          post(rc::kDisconnectPath, fmt::format("{}: {}\n", rc::kSessionHeader, session_id));
-      !answer) {
+  auto answer =
+      post(rc::kDisconnectPath, std::to_array<Header>({{rc::kSessionHeader, session_id}}));
+  if (!answer) {
     spdlog::debug("rc: {}", answer.error().detail);  // the server drops it by itself
   }
 }

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include <curl/curl.h>
 
@@ -29,12 +31,12 @@ class RcControl {
 
   explicit RcControl(Options options);
 
-  /// Errors: kUnsupported (no such path: the server does no rc), kThrottled (its sessions are all
-  /// taken), kServerError, kUnreachable, kTimedOut, kProtocol, kCancelled.
+  /// Errors: kUnsupported (no such path: the server does not speak rc), kThrottled (all its
+  /// sessions are in use), kServerError, kUnreachable, kTimedOut, kProtocol, kCancelled.
   [[nodiscard]] Result<Accepted> connect(const rc::Endpoint& client, std::uint32_t client_psn);
   void disconnect(const std::string& session_id);
 
-  /// Any thread. Within a second what is under way ends; nothing later begins.
+  /// Any thread. A request under way ends within a second; none begins afterwards.
   void cancel() noexcept { cancelled_ = true; }
 
  private:
@@ -42,7 +44,12 @@ class RcControl {
     long status = 0;
     std::string session_id, reply, psn;
   };
-  [[nodiscard]] Result<Answer> post(std::string_view path, const std::string& headers);
+  struct Header {
+    std::string_view name;
+    std::string value;
+  };
+  [[nodiscard]] Result<Answer> post(std::string_view path, std::span<const Header> headers);
+  void set_options(std::string_view path, curl_slist* headers);
 
   const Options options_;
   std::atomic<bool> cancelled_{false};
