@@ -18,6 +18,15 @@ class FakeClock final : public Clock {
     return std::chrono::system_clock::time_point(kWallStart + passed());
   }
 
+  /// Looks every few milliseconds whether the test has advanced the clock: advance() knows no
+  /// conditions to notify.
+  bool wait_until(CondVar& condition, Mutex& mutex, Deadline deadline) const
+      REQUIRES(mutex) override {
+    if (now() >= deadline) return false;
+    condition.wait_until(mutex, std::chrono::steady_clock::now() + std::chrono::milliseconds(5));
+    return now() < deadline;
+  }
+
   void advance(std::chrono::nanoseconds time) { passed_ns_.fetch_add(time.count()); }
 
  private:

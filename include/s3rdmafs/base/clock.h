@@ -3,6 +3,8 @@
 
 #include <chrono>
 
+#include "s3rdmafs/base/mutex.h"
+
 namespace s3rdmafs {
 
 /// A moment after which nobody waits any longer. Absolute, so that it survives being passed down.
@@ -16,6 +18,12 @@ class Clock {
   [[nodiscard]] virtual std::chrono::steady_clock::time_point now() const = 0;
   /// For signatures and time stamps: what the wall says.
   [[nodiscard]] virtual std::chrono::system_clock::time_point wall_now() const = 0;
+  /// CondVar::wait_until() by this clock: waits until `condition` is notified or now() reaches
+  /// `deadline`; spurious returns happen. False if the deadline has passed.
+  virtual bool wait_until(CondVar& condition, Mutex& mutex, Deadline deadline) const
+      REQUIRES(mutex) {
+    return condition.wait_until(mutex, deadline);
+  }
 };
 
 /// The machine's clocks.

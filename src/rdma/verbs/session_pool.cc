@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why a pool. The dialect lets a session serve one request at a time, and making one costs two
-// round trips: so sessions are kept, and there are as many as there were requests at once. Only
-// demand makes them: one is made when a request waits and none is idle.
+// Why a pool. A session of this dialect serves one request at a time, and making one costs two
+// round trips. So sessions are kept, as many as there were requests at once. One is made only when
+// a request waits and none is idle.
 //
 // Broken sessions. The server destroys its side after any failed transfer, and after a request that
-// was never answered it may still be writing: such a session is destroyed by the thread, and the
-// next waiter gets a new one. The idle ones go with it: the likely reason is a server that was
-// restarted, which has forgotten them all, and each would cost a request its RDMA to find out. A
-// request that the server's host refused tells the same before its session has met the server:
-// drop_all().
+// was never answered it may still be writing. The thread destroys such a session, and the next
+// request gets a new one. The idle ones are destroyed too: the likely cause is a server that was
+// restarted and has forgotten them all, and each would cost a request its RDMA to find out. A
+// connection that the server's host refused tells the same earlier: drop_all().
 //
 // Locks. mutex_ is a leaf: continuations, the maker and the destruction of sessions are left until
 // it has been released.
 //
-// Cost. A request finds an idle session under one lock; the one used last is lent first, so that
-// those not needed age until they are let go.
+// Cost. A request takes an idle session under one lock. The session used last is lent first, so
+// that the ones that are not needed age until they are closed.
 #include "rdma/verbs/session_pool.h"
 
 #include <algorithm>
@@ -28,9 +27,8 @@
 namespace s3rdmafs::rdma::verbs {
 namespace {
 
-// How long the thread sleeps: while requests wait their time may run out; else only sessions age.
-constexpr std::chrono::milliseconds kBusyTick{50};
-constexpr std::chrono::milliseconds kQuietTick{1000};
+// The thread looks at least so often, though no session or request has a time that is due.
+constexpr std::chrono::milliseconds kTick{1000};
 
 }  // namespace
 
@@ -39,10 +37,11 @@ SessionPool::SessionPool(SessionMaker& maker, unsigned sessions_max, const Clock
     : maker_(maker),
       sessions_max_(sessions_max),
       clock_(clock),
+      retry_(clock),
       open_gauge_(metrics.gauge("rdma_rc_sessions", "RC sessions that are open.")),
       made_(metrics.counter("rdma_rc_sessions_made_total", "RC sessions that were made.")),
       broken_(metrics.counter("rdma_rc_sessions_broken_total",
-                              "RC sessions given up after a transfer that failed, or that was not "
+                              "RC sessions destroyed after a transfer that failed or was not "
                               "answered.")) {
   {
     const MutexLock lock(mutex_);
@@ -152,8 +151,7 @@ SessionPool::Work SessionPool::wait_for_work(const std::stop_token& stop) {
   Work work;
   const MutexLock lock(mutex_);
   if (!stop.stop_requested() && retired_.empty() && !should_make_one()) {
-    wake_.wait_until(
-        mutex_, std::chrono::steady_clock::now() + (waiters_.empty() ? kQuietTick : kBusyTick));
+    clock_.wait_until(wake_, mutex_, next_due());
   }
   collect(work);
   return work;
@@ -172,7 +170,7 @@ void SessionPool::collect(Work& work) {
         Error{ErrorCode::kUnreachable, "no RC session came free in time (rdma.sessions_max)"});
     waiter = waiters_.erase(waiter);
   }
-  // From the front: what was not used for longest.
+  // The front was unused for longest.
   while (!idle_.empty() && now - idle_.front().since >= kIdleMax) {
     work.disconnected.push_back(idle_.front().session->id());
     retired_.push_back(std::move(idle_.front().session));
@@ -184,12 +182,20 @@ void SessionPool::collect(Work& work) {
   if (work.make_one) count_open(1);
 }
 
-// After a failure one attempt an interval finds out whether the server is back, wanted or not: a
-// request that finds the fabric down goes by HTTP and never asks again.
+// After a failure one attempt an interval finds out whether the server is back, also while no
+// request waits: requests that find the fabric down go by HTTP and ask for no session.
 bool SessionPool::should_make_one() const {
   if (shut_down_ || !enabled_ || open_ >= sessions_max_) return false;
-  if (problem_) return clock_.now() >= retry_at_;
-  return !waiters_.empty();
+  return problem_ ? retry_.is_over() : !waiters_.empty();
+}
+
+// When collect() has something to do at the latest, if nothing happens before.
+Deadline SessionPool::next_due() const {
+  Deadline due = clock_.now() + kTick;
+  for (const Waiter& waiter : waiters_) due = std::min(due, waiter.until);
+  if (!idle_.empty()) due = std::min(due, idle_.front().since + kIdleMax);
+  const bool may_retry = problem_ && !shut_down_ && enabled_ && open_ < sessions_max_;
+  return may_retry ? std::min(due, retry_.ends_at()) : due;
 }
 
 void SessionPool::make_one() {
@@ -200,44 +206,47 @@ void SessionPool::make_one() {
   }
   Result<std::unique_ptr<Session>> made = maker_.connect();
   Work work;
-  std::move_only_function<void()> next;
   {
     const MutexLock lock(mutex_);
     if (made) {
-      made_.add();
-      problem_.reset();
-      Lease lease{.session = std::move(*made), .generation = generation};
-      if (generation != generation_ || shut_down_) {
-        retired_.push_back(std::move(lease.session));
-      } else if (waiters_.empty()) {
-        put_idle(std::move(lease));
-      } else {
-        next = [done = std::move(waiters_.front().done), lent = std::move(lease)]() mutable {
-          done(std::move(lent));
-        };
-        waiters_.pop_front();
-      }
+      add_session({.session = std::move(*made), .generation = generation}, work);
     } else {
-      count_open(-1);
-      const Error& error = made.error();
-      if (!problem_ || problem_->detail != error.detail) {
-        spdlog::warn("rc: no session with the server: {}; trying again", error.detail);
-      }
-      retry_at_ = clock_.now() + (error.code == ErrorCode::kUnsupported
-                                      ? std::chrono::milliseconds(kUnsupportedInterval)
-                                      : kRetryInterval);
-      problem_ = error;
-      if (open_ == 0) fail_waiters(work, {ErrorCode::kUnreachable, error.detail});
+      note_refusal(std::move(made.error()), work);
     }
     update_is_up();
   }
-  if (next) next();
   carry_out(std::move(work));
 }
 
+void SessionPool::add_session(Lease lease, Work& work) {
+  made_.add();
+  problem_.reset();
+  if (lease.generation != generation_ || shut_down_) {
+    retired_.push_back(std::move(lease.session));
+  } else if (waiters_.empty()) {
+    put_idle(std::move(lease));
+  } else {
+    work.lent.emplace(std::move(waiters_.front().done), std::move(lease));
+    waiters_.pop_front();
+  }
+}
+
+void SessionPool::note_refusal(Error error, Work& work) {
+  count_open(-1);
+  if (!problem_ || problem_->detail != error.detail) {
+    spdlog::warn("rc: no session with the server: {}; trying again", error.detail);
+  }
+  retry_.start(error.code == ErrorCode::kUnsupported
+                   ? std::chrono::milliseconds(kUnsupportedInterval)
+                   : kRetryInterval);
+  if (open_ == 0) fail_waiters(work, {ErrorCode::kUnreachable, error.detail});
+  problem_ = std::move(error);
+}
+
 void SessionPool::carry_out(Work work) {
+  if (work.lent) work.lent->first(std::move(work.lent->second));
   for (auto& [done, error] : work.failures) done(std::unexpected(std::move(error)));
-  work.destroyed.clear();  // before the server hears of it: it may still be writing
+  work.destroyed.clear();  // before the server is told: it may still be writing
   for (const std::string& id : work.disconnected) maker_.disconnect(id);
 }
 

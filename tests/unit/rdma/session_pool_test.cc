@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who gets which session, and what becomes of those that broke. The pool's thread runs; time is the
-// test's.
+// Which request gets which session, and what becomes of sessions that broke. The pool's thread
+// runs; the test alone advances the clock.
 #include "rdma/verbs/session_pool.h"
 
 #include <atomic>
@@ -20,6 +20,26 @@ namespace {
 
 using namespace std::chrono_literals;
 using Lease = SessionPool::Lease;
+
+/// A FakeClock that counts how often a thread waited by it.
+class CountingClock final : public Clock {
+ public:
+  [[nodiscard]] std::chrono::steady_clock::time_point now() const override { return fake_.now(); }
+  [[nodiscard]] std::chrono::system_clock::time_point wall_now() const override {
+    return fake_.wall_now();
+  }
+  bool wait_until(CondVar& condition, Mutex& mutex, Deadline deadline) const
+      REQUIRES(mutex) override {
+    ++waits_;
+    return fake_.wait_until(condition, mutex, deadline);
+  }
+  void advance(std::chrono::nanoseconds time) { fake_.advance(time); }
+  [[nodiscard]] int waits() const { return waits_; }
+
+ private:
+  fakes::FakeClock fake_;
+  mutable std::atomic<int> waits_{0};
+};
 
 /// One request's wait.
 class Wait {
@@ -57,11 +77,17 @@ class SessionPoolTest : public ::testing::Test {
     acquire(wait);
     return wait.lease();
   }
+  /// Returns when the pool's thread has done all that there is to do now. It may have looked around
+  /// just before this was called, and then waits once without having seen what changed.
+  void let_the_thread_look() {
+    const int before = clock_.waits();
+    ASSERT_TRUE(fakes::eventually([&] { return clock_.waits() >= before + 2; }));
+  }
   bool has_alive(int count) {
     return fakes::eventually([&] { return maker_.alive() == count; });
   }
 
-  fakes::FakeClock clock_;
+  CountingClock clock_;
   metrics::Registry metrics_;
   fakes::FakeSessionMaker maker_;
   std::optional<SessionPool> pool_;  // last: its thread uses the others
@@ -87,7 +113,7 @@ TEST_F(SessionPoolTest, MakesAnotherWhenNoneIsIdleUpToItsLimit) {
   EXPECT_EQ(maker_.alive(), 2);
   Wait third;
   acquire(third);
-  std::this_thread::sleep_for(150ms);  // a few turns of the pool's thread
+  let_the_thread_look();
   EXPECT_FALSE(third.is_over());
   EXPECT_EQ(maker_.attempts(), 2) << "two are the limit";
   pool().give_back(std::move(second), TokenFate::kAnswered);
@@ -96,7 +122,7 @@ TEST_F(SessionPoolTest, MakesAnotherWhenNoneIsIdleUpToItsLimit) {
   pool().give_back(std::move(first), TokenFate::kAnswered);
 }
 
-TEST_F(SessionPoolTest, ServesWhoCameFirst) {
+TEST_F(SessionPoolTest, ServesTheFirstRequestFirst) {
   Lease only = (pool(1), take());
   Wait early;
   Wait late;
@@ -111,7 +137,7 @@ TEST_F(SessionPoolTest, ServesWhoCameFirst) {
 }
 
 // The server has destroyed its side, or may still be writing: never again through this one.
-TEST_F(SessionPoolTest, DestroysWhatBrokeAndTheIdleOnesWithIt) {
+TEST_F(SessionPoolTest, DestroysABrokenSessionAndTheIdleOnes) {
   for (const TokenFate fate : {TokenFate::kTransferFailed, TokenFate::kUnanswered}) {
     Lease broken = take();
     const std::string id = broken.session->id();
@@ -147,7 +173,7 @@ TEST_F(SessionPoolTest, UsesNoSessionAgainOnceTheServerMayHaveBeenRestarted) {
 }
 
 // The control of both.
-TEST_F(SessionPoolTest, DestroysOnlyTheOneThatNobodyWaitedFor) {
+TEST_F(SessionPoolTest, DestroysOnlyTheSessionOfARequestThatWasGivenUp) {
   Lease slow = take();
   Lease other = take();
   const std::string other_id = other.session->id();
@@ -165,14 +191,14 @@ TEST_F(SessionPoolTest, BoundsAWait) {
   Wait wait;
   acquire(wait);
   clock_.advance(SessionPool::kPatience - 1ms);
-  std::this_thread::sleep_for(150ms);
+  let_the_thread_look();
   EXPECT_FALSE(wait.is_over());
   clock_.advance(1ms);
   EXPECT_EQ(wait.error(), ErrorCode::kUnreachable);
   pool().give_back(std::move(only), TokenFate::kAnswered);
 }
 
-TEST_F(SessionPoolTest, EndsAWaitAtItsOwnDeadlineBehindOneThatWaitsLonger) {
+TEST_F(SessionPoolTest, EndsAWaitAtItsOwnDeadlineAfterOneThatWaitsLonger) {
   Lease only = (pool(1), take());
   Wait patient;
   acquire(patient);
@@ -193,9 +219,10 @@ TEST_F(SessionPoolTest, IsDownWhileTheServerIsAndComesBackByItself) {
   ASSERT_TRUE(wait.is_over()) << "no request waits for a server that is down";
   EXPECT_EQ(wait.error(), ErrorCode::kUnreachable);
   maker_.refuse(std::nullopt);
-  std::this_thread::sleep_for(50ms);
+  clock_.advance(SessionPool::kRetryInterval - 1ms);
+  let_the_thread_look();
   EXPECT_FALSE(pool().is_up()) << "not before the interval is over";
-  clock_.advance(SessionPool::kRetryInterval);
+  clock_.advance(1ms);
   EXPECT_TRUE(fakes::eventually([this] { return pool().is_up(); }));
 }
 
@@ -203,13 +230,13 @@ TEST_F(SessionPoolTest, AsksAServerWithoutRcSeldom) {
   maker_.refuse(Error{ErrorCode::kUnsupported, "404"});
   EXPECT_FALSE(pool().is_up());
   clock_.advance(SessionPool::kUnsupportedInterval - 1ms);
-  std::this_thread::sleep_for(1100ms);  // more than a quiet turn of the thread
+  let_the_thread_look();
   EXPECT_EQ(maker_.attempts(), 1);
   clock_.advance(1ms);
   EXPECT_TRUE(fakes::eventually([this] { return maker_.attempts() == 2; }));
 }
 
-TEST_F(SessionPoolTest, LetsGoOfWhatWasIdleForLong) {
+TEST_F(SessionPoolTest, LetsGoOfASessionThatWasIdleForLong) {
   EXPECT_TRUE(pool().is_up());
   clock_.advance(SessionPool::kIdleMax);
   EXPECT_TRUE(has_alive(0));
@@ -217,7 +244,7 @@ TEST_F(SessionPoolTest, LetsGoOfWhatWasIdleForLong) {
   EXPECT_THAT(maker_.disconnected(), testing::ElementsAre("1"));
 }
 
-TEST_F(SessionPoolTest, StartsAnewWithAnotherDevice) {
+TEST_F(SessionPoolTest, StartsAgainWithAnotherDevice) {
   Lease of_the_old = take();
   pool().restart(/*enabled=*/false);
   EXPECT_FALSE(pool().is_up());
