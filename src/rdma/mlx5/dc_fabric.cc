@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers every region on every rail, and deals the rails out to tokens: to each the one with the
-// fewest bytes outstanding.
+// Registers every region on every rail, and gives each token the rail with the fewest bytes
+// outstanding.
 //
-// Rails. A rail is closed, up or down (rail.h). Each has a keeper thread, which takes in its
-// device's events and about once a second tries what is closed or down again, so that a device that
-// is slow to open keeps nothing else waiting. A rail that has to be torn down loses every
-// registration first. A region that could not be registered on a rail (locked-memory limit) goes by
-// the others, and is tried again with the same beat.
+// Rails. A rail is closed, up or down (rail.h). Each has a keeper thread, which handles its
+// device's events and about once a second retries what is closed or down, so that nothing else
+// waits for a device that is slow to open. A rail loses all its registrations before it is closed.
+// A region that could not be registered on a rail (locked-memory limit) goes by the others, and is
+// retried once a second too.
 //
 // The fence. fence() deregisters on every rail before it registers again, at addresses that were
 // never used before: devices give the same keys out again (verbs/address_space.cc). Where
-// deregistering fails, the rail is closed, which takes its keys with it: closing the device is the
-// kernel's last word on all that was made through it.
+// deregistering fails, the rail is closed: the kernel ends all that was made through a device when
+// that is closed, so its keys are dead.
 //
-// Locks. The verbs are called under two locks that nobody else waits for: a rail's lifecycle (6a),
-// to open and close it, and one for each region and rail (6b), to register there. The list of
-// regions has its own (6c). token() takes a rail's (6d) and its key's alone.
+// Locks. The verbs are called under two locks that neither tokens nor other regions and rails wait
+// for: a rail's lifecycle (6a), to open and close it, and one for each region and rail (6b), to
+// register there. The list of regions has its own (6c). token() takes a rail's (6d) and its key's.
 //
 // Closing a rail. It is withdrawn before the list of regions is read, and a region is on the list
 // before it asks for a rail's device. So the closing thread meets every registration that was made
@@ -24,35 +24,25 @@
 // Cost of a token: those two locks, one allocation (its text).
 #include "rdma/mlx5/dc_fabric.h"
 
-#include <poll.h>
-#include <sys/eventfd.h>
-
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <deque>
 #include <limits>
-#include <thread>
 
 #include "rdma/mlx5/dc_target.h"
 #include "rdma/mlx5/dc_token.h"
 #include "rdma/mlx5/rail.h"
+#include "rdma/verbs/device_keeper.h"
 #include "rdma/verbs/device_registration.h"
+#include "rdma/verbs/region_list.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/mutex.h"
-#include "s3rdmafs/base/thread_name.h"
-#include "s3rdmafs/base/unique_fd.h"
 
 namespace s3rdmafs::rdma::mlx5 {
 namespace {
 
-// How soon a device that came back is noticed where it sends no event.
-constexpr std::chrono::milliseconds kRepairInterval{1000};
-
-class DcFabric;
-
 /// A region's memory and its registrations, one a rail in the fabric's order. Shared by the region
-/// and whoever is at work on it.
+/// and the threads that register it.
 struct DcMemory {
   DcMemory(std::span<std::byte> memory, Access allowed, std::size_t rails)
       : bytes(memory), access(allowed), on_rail(rails) {}
@@ -73,21 +63,6 @@ struct Refusals {
   std::atomic<bool> was_warned_of{false};
 };
 
-class DcRegion final : public MemoryRegion {
- public:
-  DcRegion(DcFabric& fabric, std::shared_ptr<DcMemory> memory)
-      : fabric_(fabric), memory_(std::move(memory)) {}
-  ~DcRegion() override;
-
-  [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return memory_->bytes; }
-  void token(std::size_t offset, std::size_t length, Deadline deadline, Done<Token> done) override;
-  [[nodiscard]] Result<void> fence() override;
-
- private:
-  DcFabric& fabric_;
-  const std::shared_ptr<DcMemory> memory_;
-};
-
 class DcFabric final : public Fabric {
  public:
   DcFabric(DcOptions options, const Clock& clock, metrics::Registry& metrics,
@@ -99,8 +74,7 @@ class DcFabric final : public Fabric {
     }
   }
   ~DcFabric() override {
-    for (std::jthread& keeper : keepers_) keeper.request_stop();
-    eventfd_write(wake_.get(), 1);
+    for (verbs::DeviceKeeper& keeper : keepers_) keeper.request_stop();
   }
 
   /// Opens every rail whose port is up. Errors: of one that can never work.
@@ -125,15 +99,12 @@ class DcFabric final : public Fabric {
                            std::size_t offset, std::size_t length) const;
   [[nodiscard]] std::size_t least_loaded_rail();
 
-  [[nodiscard]] std::vector<std::shared_ptr<DcMemory>> all_memory() const;
   [[nodiscard]] Result<void> register_on_all(DcMemory& memory);
   [[nodiscard]] Result<void> register_on(DcMemory& memory, std::size_t rail);
   void on_refused(std::size_t rail, const Error& error);
-  /// When it returns, no key of this memory is alive, and none comes before it is wanted.
+  /// When it returns, no key of this memory is alive, and none is made before register_on_all().
   void deregister_on_all(DcMemory& memory);
 
-  void keep_rail(std::size_t rail, const std::stop_token& stop);
-  void wait_for_events(const Rail& rail) const;
   void repair(std::size_t rail);
   void close_rail(std::size_t rail);
   void withdraw(Rail& rail, std::size_t index) REQUIRES(rail.lifecycle);
@@ -144,11 +115,18 @@ class DcFabric final : public Fabric {
   std::deque<Refusals> refusals_;             // one a rail, fixed too
   std::atomic<std::size_t> next_rail_{0};
 
-  mutable Mutex memory_mutex_;  // lock order 6c
-  std::vector<std::shared_ptr<DcMemory>> memory_ GUARDED_BY(memory_mutex_);
+  verbs::RegionList<DcMemory> regions_;
 
-  UniqueFd wake_;                      // an eventfd: the end is near
-  std::vector<std::jthread> keepers_;  // one a rail; last: stopped before what they use is gone
+  // One a rail. Last: stopped before what they use is gone.
+  std::deque<verbs::DeviceKeeper> keepers_;
+};
+
+class DcRegion final : public verbs::ListedRegion<DcFabric, DcMemory> {
+ public:
+  using ListedRegion::ListedRegion;
+  void token(std::size_t offset, std::size_t length, Deadline, Done<Token> done) override {
+    done(fabric().token_for(memory(), offset, length));
+  }
 };
 
 Result<void> DcFabric::start() {
@@ -158,12 +136,13 @@ Result<void> DcFabric::start() {
     auto opened = rail.open();
     if (opened) continue;
     if (opened.error().code != ErrorCode::kUnreachable) return opened;
-    spdlog::warn("dc: {}; going on without it until it is up", opened.error().detail);
+    spdlog::warn("dc: {}; not using the rail until its port is up", opened.error().detail);
   }
-  wake_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!wake_) return fail_errno("eventfd", errno);
   for (std::size_t rail = 0; rail < rails_.size(); ++rail) {
-    keepers_.emplace_back([this, rail](const std::stop_token& stop) { keep_rail(rail, stop); });
+    auto started = keepers_.emplace_back().start(
+        "rdma-dc-" + std::to_string(rail), [this, rail] { return rails_[rail]->events(); },
+        [this, rail] { repair(rail); });
+    if (!started) return started;
   }
   return {};
 }
@@ -172,10 +151,7 @@ Result<std::unique_ptr<MemoryRegion>> DcFabric::register_memory(const Backing& b
                                                                 Access access) {
   auto memory = std::make_shared<DcMemory>(backing.bytes, access, rails_.size());
   auto region = std::make_unique<DcRegion>(*this, memory);  // takes it off the list again
-  {
-    const MutexLock lock(memory_mutex_);
-    memory_.push_back(memory);
-  }
+  regions_.add(memory);
   if (auto registered = register_on_all(*memory); !registered) {
     return std::unexpected(std::move(registered.error()));
   }
@@ -187,7 +163,7 @@ Result<Token> DcFabric::token_for(const DcMemory& memory, std::size_t offset, st
     return fail(ErrorCode::kInvalidArgument, "a token's window is at most 4 GiB - 1");
   }
   const std::size_t first = least_loaded_rail();
-  // Failures only put a rail behind the others: a suspect one is better than none.
+  // A suspect rail comes after the others, but is better than none.
   for (const bool take_suspect : {false, true}) {
     for (std::size_t i = 0; i < rails_.size(); ++i) {
       const std::size_t index = (first + i) % rails_.size();
@@ -202,7 +178,7 @@ Result<Token> DcFabric::token_for(const DcMemory& memory, std::size_t offset, st
   return fail(ErrorCode::kUnreachable, "no rail of the dc fabric is up");
 }
 
-// A slower rail gets less by itself. Ties rotate.
+// A slower rail gets less. Ties rotate.
 std::size_t DcFabric::least_loaded_rail() {
   const std::size_t first = next_rail_.fetch_add(1, std::memory_order_relaxed) % rails_.size();
   std::size_t best = first;
@@ -236,16 +212,10 @@ Result<void> DcFabric::fence(DcMemory& memory) {
   return register_on_all(memory);
 }
 
-// Off the list last: until then whoever closes a rail waits for what is registered there.
+// Off the list last: until then a thread that closes a rail waits for what is registered there.
 void DcFabric::remove(const std::shared_ptr<DcMemory>& memory) {
   deregister_on_all(*memory);
-  const MutexLock lock(memory_mutex_);
-  std::erase(memory_, memory);
-}
-
-std::vector<std::shared_ptr<DcMemory>> DcFabric::all_memory() const {
-  const MutexLock lock(memory_mutex_);
-  return memory_;
+  regions_.remove(memory);
 }
 
 Result<void> DcFabric::register_on_all(DcMemory& memory) {
@@ -279,8 +249,7 @@ void DcFabric::on_refused(std::size_t rail, const Error& error) {
   Refusals& refusals = refusals_[rail];
   refusals.counter.add();
   if (refusals.was_warned_of.exchange(true)) return;
-  spdlog::warn("dc: {}; the memory goes by the other rails, trying this one once a second",
-               error.detail);
+  spdlog::warn("dc: {}; using the other rails, trying this one once a second", error.detail);
 }
 
 void DcFabric::deregister_on_all(DcMemory& memory) {
@@ -301,25 +270,10 @@ void DcFabric::close_rail(std::size_t index) {
 // The last owner of the device lets go of it at the end.
 void DcFabric::withdraw(Rail& rail, std::size_t index) {
   const std::shared_ptr<DcTarget> last = rail.withdraw();
-  for (const auto& memory : all_memory()) {
+  for (const auto& memory : regions_.all()) {
     auto& registration = memory->on_rail[index];
     if (!registration.end(Next::kAnother)) registration.abandon();
   }
-}
-
-void DcFabric::keep_rail(std::size_t rail, const std::stop_token& stop) {
-  set_thread_name("rdma-dc-" + std::to_string(rail));
-  while (!stop.stop_requested()) {
-    wait_for_events(*rails_[rail]);
-    if (!stop.stop_requested()) repair(rail);
-  }
-}
-
-void DcFabric::wait_for_events(const Rail& rail) const {
-  const UniqueFd events = rail.events();
-  std::array<pollfd, 2> watched{{{.fd = wake_.get(), .events = POLLIN, .revents = 0},
-                                 {.fd = events.get(), .events = POLLIN, .revents = 0}}};
-  poll(watched.data(), watched.size(), static_cast<int>(kRepairInterval.count()));
 }
 
 void DcFabric::repair(std::size_t index) {
@@ -329,20 +283,12 @@ void DcFabric::repair(std::size_t index) {
     if (!rail.take_events()) withdraw(rail, index);
     if (!rail.target() && !rail.open()) return;
   }
-  for (const auto& memory : all_memory()) {
-    // The rail's events must not wait for another thread's registration; the next round sees to it.
+  for (const auto& memory : regions_.all()) {
+    // The rail's events must not wait for another thread's registration: next round.
     if (memory->on_rail[index].is_busy()) continue;
     if (!register_on(*memory, index)) return;
   }
 }
-
-DcRegion::~DcRegion() { fabric_.remove(memory_); }
-
-void DcRegion::token(std::size_t offset, std::size_t length, Deadline, Done<Token> done) {
-  done(fabric_.token_for(*memory_, offset, length));
-}
-
-Result<void> DcRegion::fence() { return fabric_.fence(*memory_); }
 
 }  // namespace
 

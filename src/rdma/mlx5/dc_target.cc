@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The attributes are those that every known client of the same servers uses
-// (s3rdmafs-protocol(7)). A target has no state "ready to send": it ends at "ready to receive", and
-// the device gives it its number only on the way there.
+// (s3rdmafs-protocol(7)). A target does not go beyond "ready to receive", and the device gives it
+// its number only with that step.
 //
 // Cost. One of each object a rail, for any number of servers and regions; none a transfer.
 #include "rdma/mlx5/dc_target.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
+#include <array>
 
 #include <infiniband/mlx5dv.h>
 
@@ -19,7 +18,7 @@
 namespace s3rdmafs::rdma::mlx5 {
 namespace {
 
-// Nothing ever completes and nothing is ever posted, but a target has to have both queues.
+// Nothing ever completes and nothing is ever posted, but a target must have both queues.
 constexpr int kQueueDepth = 1;
 
 // 0.64 ms (InfiniBand specification, 9.7.5.2.8). Never used, since RDMA writes and reads meet no
@@ -33,12 +32,6 @@ constexpr std::uint8_t kHopLimit = 64;
 // with one is up to the region.
 constexpr unsigned kTargetAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
-unsigned access_flags(Access access) {
-  // The verbs want local write beside remote write.
-  if (access == Access::kRemoteWrite) return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
-  return IBV_ACCESS_REMOTE_READ;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<DcTarget>> DcTarget::open(const RailPort& where, std::uint64_t dc_key) {
@@ -46,7 +39,7 @@ Result<std::unique_ptr<DcTarget>> DcTarget::open(const RailPort& where, std::uin
   if (!context) return std::unexpected(std::move(context.error()));
   if (!mlx5dv_is_supported((*context)->device)) {
     return fail(ErrorCode::kUnsupported,
-                fmt::format("{} is not a ConnectX, and only those have DC transport; use "
+                fmt::format("{} is not a ConnectX, and only a ConnectX has DC transport; use "
                             "rdma.fabric = \"rc\" with it",
                             where.device));
   }
@@ -54,11 +47,8 @@ Result<std::unique_ptr<DcTarget>> DcTarget::open(const RailPort& where, std::uin
   if (auto read = target->read_port(); !read) return std::unexpected(std::move(read.error()));
   if (auto made = target->create(dc_key); !made) return std::unexpected(std::move(made.error()));
   if (auto ready = target->make_ready(); !ready) return std::unexpected(std::move(ready.error()));
-  // next_event() must not wait.
-  const int flags = fcntl(target->event_fd(), F_GETFL);
-  if (flags < 0 || fcntl(target->event_fd(), F_SETFL, flags | O_NONBLOCK) < 0) {
-    return fail_errno(fmt::format("{}: make the event descriptor non-blocking", where.name()),
-                      errno);
+  if (auto made = verbs::make_events_nonblocking(target->context_.get()); !made) {
+    return fail_with_context(where.name(), std::move(made.error()));
   }
   return target;
 }
@@ -79,7 +69,7 @@ Result<void> DcTarget::read_port() {
   if (!address_.has_gid) {
     if (is_infiniband) return {};
     return fail(ErrorCode::kNotFound,
-                fmt::format("{}: RoCE needs a GID, and the port has none that fits; give its "
+                fmt::format("{}: the port has no GID, and RoCE needs one; give its "
                             "interface an IP address",
                             where_.name()));
   }
@@ -162,53 +152,23 @@ Result<void> DcTarget::make_ready() {
 
 Result<Registration> DcTarget::register_memory(std::span<std::byte> bytes, std::uint64_t iova,
                                                Access access) {
-  return verbs::register_memory(protection_domain_.get(), bytes, iova, access_flags(access));
+  return verbs::register_memory(protection_domain_.get(), bytes, iova, access);
 }
 
 std::optional<DcTarget::Event> DcTarget::next_event() {
-  ibv_async_event event{};
-  while (ibv_get_async_event(context_.get(), &event) == 0) {
-    // At once: an object is not destroyed before all its events are acknowledged.
-    ibv_ack_async_event(&event);
-    switch (event.event_type) {
-      case IBV_EVENT_DEVICE_FATAL:
-      case IBV_EVENT_QP_FATAL:
-      case IBV_EVENT_CQ_ERR:
-      case IBV_EVENT_SRQ_ERR:
-        spdlog::warn("dc: {}: {}", where_.name(), ibv_event_type_str(event.event_type));
-        return Event::kBroken;
-      case IBV_EVENT_PORT_ACTIVE:
-      case IBV_EVENT_PORT_ERR:
-      case IBV_EVENT_LID_CHANGE:
-      case IBV_EVENT_GID_CHANGE:
-      case IBV_EVENT_PKEY_CHANGE:
-      case IBV_EVENT_CLIENT_REREGISTER:
-        if (event.element.port_num != where_.port) break;  // of a neighbour
-        spdlog::info("dc: {}: {}", where_.name(), ibv_event_type_str(event.event_type));
-        return Event::kPortMayDiffer;
-      default:
-        // A server's failed access among them: that is its problem, not the target's.
-        spdlog::debug("dc: {}: {}", where_.name(), ibv_event_type_str(event.event_type));
-    }
-  }
-  if (errno == EAGAIN || errno == EINTR) return std::nullopt;
-  return Event::kBroken;  // the device was taken out of the machine
+  // A server's failed access is not among them: that is the server's problem, not the target's.
+  constexpr std::array kFatal{IBV_EVENT_QP_FATAL, IBV_EVENT_CQ_ERR, IBV_EVENT_SRQ_ERR};
+  return verbs::next_event(context_.get(), where_.port, "dc: " + where_.name(), kFatal);
 }
 
 DcTarget::Port DcTarget::port() const {
-  ibv_port_attr port{};
-  if (ibv_query_port(context_.get(), where_.port, &port) != 0) return Port::kDown;
-  if (port.state != IBV_PORT_ACTIVE) return Port::kDown;
-  if (port.active_mtu != mtu_) return Port::kChanged;
-  if (port.link_layer == IBV_LINK_LAYER_INFINIBAND && port.lid != address_.lid) {
-    return Port::kChanged;
-  }
-  if (!where_.gid_index) return Port::kAsOpened;
-  ibv_gid gid{};
-  const int index = static_cast<int>(*where_.gid_index);
-  const bool is_same = ibv_query_gid(context_.get(), where_.port, index, &gid) == 0 &&
-                       std::ranges::equal(gid.raw, address_.gid);
-  return is_same ? Port::kAsOpened : Port::kChanged;
+  const bool is_infiniband = address_.lid != 0;
+  return verbs::port_state(context_.get(),
+                           {.number = where_.port,
+                            .mtu = mtu_,
+                            .lid = is_infiniband ? std::optional(address_.lid) : std::nullopt,
+                            .gid_index = where_.gid_index,
+                            .gid = address_.gid});
 }
 
 }  // namespace s3rdmafs::rdma::mlx5

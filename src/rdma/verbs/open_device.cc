@@ -9,8 +9,8 @@
 namespace s3rdmafs::rdma::verbs {
 namespace {
 
-// The kernel answers ENOMEM both for the limit and for want of memory, of which the limit is the
-// usual one, and EPERM where the limit is zero.
+// The kernel answers ENOMEM for the limit, which is the usual cause, and for too little memory; it
+// answers EPERM where the limit is zero.
 std::unexpected<Error> fail_registration(std::size_t bytes, int error) {
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
@@ -28,6 +28,12 @@ std::unexpected<Error> fail_registration(std::size_t bytes, int error) {
                           "unlimited, LimitMEMLOCK=infinity in a systemd unit), or make cache.size "
                           "smaller",
                           format_size(bytes), format_size(limit.rlim_cur)));
+}
+
+unsigned access_flags(Access access) {
+  // The verbs require local write beside remote write.
+  if (access == Access::kRemoteWrite) return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  return IBV_ACCESS_REMOTE_READ;
 }
 
 }  // namespace
@@ -56,8 +62,9 @@ Result<Context> open_device(const std::string& name) {
 }
 
 Result<Registration> register_memory(ibv_pd* domain, std::span<std::byte> bytes, std::uint64_t iova,
-                                     unsigned access) {
-  Registration region(ibv_reg_mr_iova(domain, bytes.data(), bytes.size(), iova, access));
+                                     Access access) {
+  Registration region(
+      ibv_reg_mr_iova(domain, bytes.data(), bytes.size(), iova, access_flags(access)));
   if (region) return region;
   return fail_registration(bytes.size(), errno);
 }

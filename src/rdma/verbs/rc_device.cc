@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attributes: those of the dialect's first server (s3rdmafs-protocol(7)), as far as a side
-// that never sends has any. Its time-outs and retries are the server's business.
+// Attributes: those of the dialect's first server (s3rdmafs-protocol(7)), as far as they apply to a
+// side that never sends. Time-outs and retries are set by the server.
 //
 // Fork. The daemon forks before it opens a device, and nothing later does; registered memory is
 // mapped shared, so that even then no page would be copied away from the device.
 #include "rdma/verbs/rc_device.h"
-
-#include <fcntl.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,17 +19,11 @@ namespace {
 constexpr std::uint8_t kHopLimit = 64;     // the IP default: servers may be some routers away
 constexpr std::uint8_t kMinRnrTimer = 12;  // 0.64 ms; no receive is ever posted or missed
 constexpr std::uint8_t kReadsAtOnce = 1;   // a server has one request in flight a session
-constexpr int kQueueDepth = 1;             // nothing completes, but a queue pair has to have one
+constexpr int kQueueDepth = 1;             // nothing completes, but a queue pair must have a queue
 
 // GET slabs are written and PUT slabs are read through the same pair; what a server may do with one
 // is up to the slab's registration.
 constexpr unsigned kPairAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-
-unsigned access_flags(Access access) {
-  // The verbs want local write beside remote write.
-  if (access == Access::kRemoteWrite) return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
-  return IBV_ACCESS_REMOTE_READ;
-}
 
 }  // namespace
 
@@ -41,7 +33,7 @@ Result<std::shared_ptr<RcDevice>> RcDevice::open(const ChosenPort& where) {
   std::shared_ptr<RcDevice> device(new RcDevice(where, std::move(*context)));
   ibv_port_attr port{};
   if (const int error = ibv_query_port(device->context_.get(), where.port, &port)) {
-    return fail_errno("ask the port of " + where.device, error);
+    return fail_errno("query the port of " + where.device, error);
   }
   if (port.state != IBV_PORT_ACTIVE) {
     return fail(ErrorCode::kUnreachable, fmt::format("{} port {} is {}", where.device, where.port,
@@ -53,16 +45,15 @@ Result<std::shared_ptr<RcDevice>> RcDevice::open(const ChosenPort& where) {
   device->completions_.reset(
       ibv_create_cq(device->context_.get(), kQueueDepth, nullptr, nullptr, 0));
   if (!device->completions_) return fail_errno("ibv_create_cq", errno);
-  const int flags = ::fcntl(device->event_fd(), F_GETFL);
-  if (flags < 0 || ::fcntl(device->event_fd(), F_SETFL, flags | O_NONBLOCK) < 0) {
-    return fail_errno("make the device's events non-blocking", errno);
+  if (auto made = make_events_nonblocking(device->context_.get()); !made) {
+    return std::unexpected(std::move(made.error()));
   }
   return device;
 }
 
 Result<Registration> RcDevice::register_memory(std::span<std::byte> bytes, std::uint64_t iova,
                                                Access access) {
-  return verbs::register_memory(domain_.get(), bytes, iova, access_flags(access));
+  return verbs::register_memory(domain_.get(), bytes, iova, access);
 }
 
 Result<QueuePair> RcDevice::make_queue_pair() {
@@ -118,42 +109,14 @@ Result<void> RcDevice::connect(const QueuePair& pair, const rc::Endpoint& server
   return {};
 }
 
-std::optional<RcDevice::Event> RcDevice::next_event() {
-  ibv_async_event event{};
-  while (ibv_get_async_event(context_.get(), &event) == 0) {
-    // At once: an object is not destroyed before all its events are acknowledged.
-    ibv_ack_async_event(&event);
-    switch (event.event_type) {
-      case IBV_EVENT_DEVICE_FATAL:
-        spdlog::warn("rc: {}: {}", where_.device, ibv_event_type_str(event.event_type));
-        return Event::kBroken;
-      case IBV_EVENT_PORT_ACTIVE:
-      case IBV_EVENT_PORT_ERR:
-      case IBV_EVENT_LID_CHANGE:
-      case IBV_EVENT_GID_CHANGE:
-      case IBV_EVENT_PKEY_CHANGE:
-      case IBV_EVENT_CLIENT_REREGISTER:
-        if (event.element.port_num != where_.port) break;  // of a neighbour
-        return Event::kPortMayDiffer;
-      default:
-        // A single pair's trouble: the request that used it will tell.
-        spdlog::debug("rc: {}: {}", where_.device, ibv_event_type_str(event.event_type));
-    }
-  }
-  if (errno == EAGAIN || errno == EINTR) return std::nullopt;
-  return Event::kBroken;  // the device was taken out of the machine
+std::optional<DeviceEvent> RcDevice::next_event() {
+  return verbs::next_event(context_.get(), where_.port, "rc: " + where_.device);
 }
 
-RcDevice::State RcDevice::state() const {
-  ibv_port_attr port{};
-  if (ibv_query_port(context_.get(), where_.port, &port) != 0) return State::kDown;
-  if (port.state != IBV_PORT_ACTIVE) return State::kDown;
-  if (port.active_mtu != mtu_) return State::kChanged;
-  ibv_gid gid{};
-  const bool is_same =
-      ibv_query_gid(context_.get(), where_.port, static_cast<int>(where_.gid_index), &gid) == 0 &&
-      std::ranges::equal(gid.raw, where_.gid);
-  return is_same ? State::kAsOpened : State::kChanged;
+PortState RcDevice::state() const {
+  return port_state(
+      context_.get(),
+      {.number = where_.port, .mtu = mtu_, .gid_index = where_.gid_index, .gid = where_.gid});
 }
 
 }  // namespace s3rdmafs::rdma::verbs
