@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMA devices that are not there. recording_verbs.cc defines the functions of libibverbs and
-// libmlx5 themselves, so that whatever is linked into the same executable calls them instead of the
-// libraries' and the product needs no seam for it. Compile it into the test's executable.
+// Simulated RDMA devices. recorded_functions.cc defines the functions of libibverbs and libmlx5
+// themselves, so that all code in the same executable calls them instead of the libraries', and the
+// product needs no interface for it. Compile it into the test's executable.
 #pragma once
 
 #include <array>
@@ -77,8 +77,8 @@ class RecordingVerbs {
 
   /// The next `times` calls of `function` on this device fail with `error`.
   void fail_next(const std::string& device, const std::string& function, int error, int times = 1);
-  /// The next call of `function` on this device does not return before let_go(); after 30 s it
-  /// does, for a test that waits for what waits for it.
+  /// The next call of `function` on this device does not return before let_go(), but after 30 s at
+  /// the latest, so that a test that fails ends.
   void hold_next(const std::string& device, const std::string& function);
   void let_go(const std::string& device, const std::string& function);
   /// Waits until that call has come. False after 30 s.
@@ -87,7 +87,7 @@ class RecordingVerbs {
   [[nodiscard]] bool is_held(const std::string& device, const std::string& function) const;
   void change_port(const std::string& device, unsigned port,
                    const std::function<void(FakePort&)>& change);
-  /// Delivers an asynchronous event to everyone who has the device open.
+  /// Delivers an asynchronous event to every open context of the device.
   void send_event(const std::string& device, ibv_event_type type, int port = 1);
 
   [[nodiscard]] std::vector<VerbsCall> calls() const;
@@ -110,7 +110,7 @@ class RecordingVerbs {
   [[nodiscard]] int busy_destructions() const;
   [[nodiscard]] int unacknowledged_events() const;
 
-  /// What the functions do; for recording_verbs.cc alone.
+  /// Their state; for recorded_functions.cc alone.
   class Machine;
   [[nodiscard]] Machine& machine() { return *machine_; }
 
