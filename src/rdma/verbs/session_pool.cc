@@ -121,6 +121,7 @@ void SessionPool::restart(bool enabled) {
 
 void SessionPool::shut_down() {
   Work work;
+  thread_.request_stop();  // before the thread is woken, so that it does not wait again
   {
     const MutexLock lock(mutex_);
     shut_down_ = true;
