@@ -3,11 +3,14 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
+#include <array>
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
+#include <span>
+
+#include "s3rdmafs/base/unix_socket.h"
+#include "s3rdmafs/rdma/shm_socket.h"
 
 namespace s3rdmafs::rdma::shm {
 namespace {
@@ -22,19 +25,7 @@ auto uninterrupted(Call call) {
   }
 }
 
-Result<sockaddr_un> address_of(const std::string& socket_name, socklen_t& length) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (socket_name.empty() || socket_name.size() >= sizeof(address.sun_path)) {
-    return fail(ErrorCode::kInvalidArgument, "'" + socket_name + "' is no name for a UNIX socket");
-  }
-  std::memcpy(address.sun_path, socket_name.data(), socket_name.size());
-  if (socket_name.front() == '@') address.sun_path[0] = '\0';
-  length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_name.size());
-  return address;
-}
-
-// Whoever owns the socket gets our cache's memory, so it must be root or ourselves.
+// The owner of the socket gets our cache's memory, so it must be root or this mount's user.
 Result<void> check_peer(int socket) {
   ucred peer{};
   socklen_t length = sizeof(peer);
@@ -49,30 +40,11 @@ Result<void> check_peer(int socket) {
   return {};
 }
 
-void set_timeouts(int socket) {
-  const timeval timeout{.tv_sec = ShmSession::kExchangeTimeout.count(), .tv_usec = 0};
-  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-}
-
-Result<void> send_message(int socket, const Message& message, int fd) {
-  iovec part{.iov_base = const_cast<Message*>(&message), .iov_len = sizeof(message)};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  if (fd >= 0) {
-    header.msg_control = control;
-    header.msg_controllen = sizeof(control);
-    cmsghdr* rights = CMSG_FIRSTHDR(&header);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
-  }
-  const ssize_t sent = uninterrupted([&] { return ::sendmsg(socket, &header, MSG_NOSIGNAL); });
+Result<void> send_request(int socket, const Message& message, int fd) {
+  const std::span<const int> fds = fd < 0 ? std::span<const int>() : std::span(&fd, 1);
+  const ssize_t sent = uninterrupted([&] { return send_message(socket, message, fds); });
   if (sent == static_cast<ssize_t>(sizeof(message))) return {};
-  if (errno == EAGAIN) return fail(ErrorCode::kTimedOut, "the shm server takes no message");
+  if (errno == EAGAIN) return fail(ErrorCode::kTimedOut, "the shm server accepts no message");
   return fail(ErrorCode::kUnreachable,
               std::string("the shm server is gone: ") + std::strerror(errno));
 }
@@ -82,13 +54,11 @@ Result<void> send_message(int socket, const Message& message, int fd) {
 Result<ShmSession> ShmSession::connect(const std::string& socket_name) {
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!socket) return fail_errno("socket", errno);
-  set_timeouts(socket.get());
-  socklen_t length = 0;
-  const auto address = address_of(socket_name, length);
+  set_socket_timeouts(socket.get(), kExchangeTimeout);
+  const auto address = address_of_socket(socket_name);
   if (!address) return std::unexpected(address.error());
-  const int connected = uninterrupted([&] {
-    return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), length);
-  });
+  const int connected =
+      uninterrupted([&] { return ::connect(socket.get(), address->get(), address->length); });
   if (connected != 0) {
     return fail(ErrorCode::kUnreachable,
                 "no shm server at " + socket_name + ": " + std::strerror(errno));
@@ -133,14 +103,16 @@ Result<void> ShmSession::deregister_region(std::uint64_t region_key) {
 
 void ShmSession::request_end() noexcept { ::shutdown(socket_.get(), SHUT_WR); }
 
-bool ShmSession::hung_up(std::chrono::milliseconds timeout) const noexcept {
-  // No POLLIN: answers belong to the thread in exchange().
-  pollfd watched{.fd = socket_.get(), .events = POLLRDHUP, .revents = 0};
-  return ::poll(&watched, 1, static_cast<int>(timeout.count())) > 0;
+bool ShmSession::hung_up(std::chrono::milliseconds timeout, int wake) const noexcept {
+  // No POLLIN of the socket: answers belong to the thread in exchange().
+  std::array<pollfd, 2> watched{{{.fd = socket_.get(), .events = POLLRDHUP, .revents = 0},
+                                 {.fd = wake, .events = POLLIN, .revents = 0}}};
+  const int ready = ::poll(watched.data(), watched.size(), static_cast<int>(timeout.count()));
+  return ready > 0 && watched.front().revents != 0;
 }
 
 Result<Message> ShmSession::exchange(const Message& request, int fd, MessageType expected) {
-  if (auto sent = send_message(socket_.get(), request, fd); !sent) {
+  if (auto sent = send_request(socket_.get(), request, fd); !sent) {
     return std::unexpected(sent.error());
   }
   Message reply{};

@@ -12,7 +12,7 @@
 namespace s3rdmafs::rdma::shm {
 
 /// The client's end of one connection to a server's shm socket (include/s3rdmafs/rdma/shm_wire.h).
-/// Thread-bound: ShmFabric guards it, save hung_up(), which any thread may call.
+/// ShmFabric guards it; any thread may call hung_up().
 class ShmSession {
  public:
   /// How long one exchange may take before the session counts as stuck. The server answers from
@@ -20,8 +20,8 @@ class ShmSession {
   static constexpr std::chrono::seconds kExchangeTimeout{5};
 
   /// Connects and says hello. `socket_name` is a path, or "@name" in the abstract name space.
-  /// Errors: kUnreachable (nobody listens), kAccessDenied (the server is neither root's nor ours:
-  /// it would see the whole cache), kProtocol (another version), kTimedOut.
+  /// Errors: kUnreachable (no server listens), kAccessDenied (the server is neither root's nor
+  /// ours: it would see the whole cache), kProtocol (another version), kTimedOut.
   [[nodiscard]] static Result<ShmSession> connect(const std::string& socket_name);
 
   [[nodiscard]] const SessionId& id() const noexcept { return id_; }
@@ -36,9 +36,10 @@ class ShmSession {
   /// Asks the server to end the session; it drains all transfers and then hangs up.
   void request_end() noexcept;
 
-  /// Waits up to `timeout` for the server to hang up. A server hangs up, or is hung up by its
-  /// death, only when none of its threads can touch our memory any more.
-  [[nodiscard]] bool hung_up(std::chrono::milliseconds timeout) const noexcept;
+  /// Waits up to `timeout` for the server to hang up. The connection ends, by the server or by its
+  /// death, only when none of the server's threads can touch our memory any more.
+  /// @param wake  a descriptor that ends the wait when it is readable; -1: none
+  [[nodiscard]] bool hung_up(std::chrono::milliseconds timeout, int wake = -1) const noexcept;
 
  private:
   explicit ShmSession(UniqueFd socket) : socket_(std::move(socket)) {}

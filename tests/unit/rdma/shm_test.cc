@@ -2,9 +2,9 @@
 // Both ends of the shm fabric in one process: the client's fabric and the target's service.
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -22,6 +22,7 @@
 #include "rdma/shm/shm_fabric.h"
 #include "s3rdmafs/base/unique_fd.h"
 #include "s3rdmafs/base/units.h"
+#include "s3rdmafs/rdma/shm_socket.h"
 #include "s3rdmafs/rdma/shm_wire.h"
 #include "target/rdma/shm/shm_service.h"
 
@@ -32,7 +33,7 @@ using fakes::token_text;
 
 constexpr std::size_t kRegionBytes = 64 * kKiB;
 
-// Memory with a file behind it, two regions long: the second half must never change.
+// Memory that maps a file, two regions long: the second half must never change.
 class SharedMemory {
  public:
   SharedMemory() : fd_(::memfd_create("test", MFD_CLOEXEC)) {
@@ -59,7 +60,7 @@ class SharedMemory {
   void* memory_;
 };
 
-// A file with known bytes, as the target has one behind each object.
+// A file with known bytes, as the target has one for each object.
 UniqueFd file_with(const std::string& bytes) {
   UniqueFd fd(::memfd_create("object", MFD_CLOEXEC));
   EXPECT_EQ(::pwrite(fd.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
@@ -155,7 +156,7 @@ TEST_F(ShmTest, RefusesTheDirectionTheRegionWasNotOfferedFor) {
   EXPECT_TRUE(refuses_get(token_text(*region, 0, 4).value()));
 }
 
-TEST_F(ShmTest, KillsOldTokensWhenARegionIsRenewed) {
+TEST_F(ShmTest, KillsOldTokensWhenARegionIsFenced) {
   const auto region = register_for(Access::kRemoteWrite);
   const std::string old_token = token_text(*region, 0, 4).value();
   ASSERT_TRUE(region->fence());
@@ -187,7 +188,7 @@ TEST_F(ShmTest, GivesNoTokensWhileTheServerIsAwayAndNewOnesWhenItIsBack) {
   service_.reset();
   EXPECT_TRUE(fakes::eventually([&] { return !fabric_->is_up(); }));
   EXPECT_EQ(token_text(*region, 0, 4).error().code, ErrorCode::kUnreachable);
-  EXPECT_TRUE(region->fence()) << "a server that hung up can write nothing: fenced already";
+  EXPECT_TRUE(region->fence()) << "fenced already: a server that hung up cannot write";
 
   start_server();
   ASSERT_TRUE(fakes::eventually([&] { return fabric_->is_up(); }));
@@ -197,18 +198,13 @@ TEST_F(ShmTest, GivesNoTokensWhileTheServerIsAwayAndNewOnesWhenItIsBack) {
   EXPECT_EQ(memory_.text(0, 4), "back");
 }
 
-// A client that keeps to no rule: one connection to the server, messages as one likes.
+// A client that breaks the protocol: one connection to the server, any message at any time.
 class RudeClient {
  public:
   explicit RudeClient(const std::string& socket_name)
       : socket_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, socket_name.data(), socket_name.size());
-    address.sun_path[0] = '\0';
-    const auto length =
-        static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_name.size());
-    EXPECT_EQ(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), length), 0);
+    const auto address = address_of_socket(socket_name).value();
+    EXPECT_EQ(::connect(socket_.get(), address.get(), address.length), 0);
   }
   [[nodiscard]] bool send_hello() const {
     Message hello{};
@@ -223,20 +219,7 @@ class RudeClient {
     offer.type = MessageType::kRegister;
     offer.access = WireAccess::kRemoteWrite;
     offer.length_bytes = kRegionBytes;
-    iovec part{.iov_base = &offer, .iov_len = sizeof(offer)};
-    const int fds[] = {fd, fd};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(fds))] = {};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    header.msg_control = control;
-    header.msg_controllen = sizeof(control);
-    cmsghdr* rights = CMSG_FIRSTHDR(&header);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(fds));
-    std::memcpy(CMSG_DATA(rights), fds, sizeof(fds));
-    EXPECT_GT(::sendmsg(socket_.get(), &header, MSG_NOSIGNAL), 0);
+    EXPECT_GT(send_message(socket_.get(), offer, std::array{fd, fd}), 0);
     Message answer{};
     EXPECT_GT(::recv(socket_.get(), &answer, sizeof(answer), 0), 0);
     EXPECT_EQ(answer.type, MessageType::kRegistered);
@@ -271,13 +254,13 @@ TEST_F(ShmTest, HangsUpOnAClientThatReadsNoAnswers) {
   }));
 }
 
-TEST_F(ShmTest, SaysWhenAnotherServerHasTheSocket) {
+TEST_F(ShmTest, ReportsThatAnotherServerHasTheSocket) {
   const auto second = target::make_shm_service(socket_name_);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kExists);
 }
 
-TEST_F(ShmTest, GoesOnWithoutShmWhereAnotherServerHasTheSocketThatWasNotAskedFor) {
+TEST_F(ShmTest, GoesOnWithoutShmWhereAnotherServerHasTheDefaultSocket) {
   const auto without = target::make_shm_service_if_free(socket_name_);
   ASSERT_TRUE(without);
   EXPECT_EQ(*without, nullptr);

@@ -6,18 +6,17 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -32,6 +31,7 @@
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/unique_fd.h"
+#include "s3rdmafs/rdma/shm_socket.h"
 #include "s3rdmafs/rdma/shm_wire.h"
 #include "target/rdma/shm/shm_acceptor.h"
 #include "target/rdma/shm/shm_service.h"
@@ -48,18 +48,6 @@ constexpr std::uint64_t kPageBytes = 4096;
 
 std::string socket_name() { return "@s3rdmafs-limits-" + std::to_string(::getpid()); }
 
-sockaddr_un address_of(const std::string& name) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, name.data(), name.size());
-  address.sun_path[0] = '\0';
-  return address;
-}
-
-socklen_t length_of(const std::string& name) {
-  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
-}
-
 /// One connection to the shm socket.
 class Client {
  public:
@@ -71,10 +59,8 @@ class Client {
   void connect() const {
     const timeval patience{.tv_sec = 20, .tv_usec = 0};
     EXPECT_EQ(::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
-    const sockaddr_un address = address_of(socket_name());
-    EXPECT_EQ(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address),
-                        length_of(socket_name())),
-              0);
+    const auto address = rdma::shm::address_of_socket(socket_name()).value();
+    EXPECT_EQ(::connect(socket_.get(), address.get(), address.length), 0);
   }
 
   /// Whether hello is answered; false where the server hangs up.
@@ -99,22 +85,9 @@ class Client {
   }
 
  private:
-  [[nodiscard]] std::optional<Message> ask(Message message, int fd) const {
-    iovec part{.iov_base = &message, .iov_len = sizeof(message)};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    if (fd >= 0) {
-      header.msg_control = control;
-      header.msg_controllen = sizeof(control);
-      cmsghdr* rights = CMSG_FIRSTHDR(&header);
-      rights->cmsg_level = SOL_SOCKET;
-      rights->cmsg_type = SCM_RIGHTS;
-      rights->cmsg_len = CMSG_LEN(sizeof(int));
-      std::memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
-    }
-    if (::sendmsg(socket_.get(), &header, MSG_NOSIGNAL) < 0) return std::nullopt;
+  [[nodiscard]] std::optional<Message> ask(const Message& message, int fd) const {
+    const std::span<const int> fds = fd < 0 ? std::span<const int>() : std::span(&fd, 1);
+    if (rdma::shm::send_message(socket_.get(), message, fds) < 0) return std::nullopt;
     Message answer{};
     if (::recv(socket_.get(), &answer, sizeof(answer), 0) != sizeof(answer)) return std::nullopt;
     return answer;
@@ -289,9 +262,8 @@ class ShmAcceptorTest : public testing::Test {
   UniqueFd listener() const {
     const std::string name = socket_name();
     UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    const sockaddr_un address = address_of(name);
-    EXPECT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), length_of(name)),
-              0);
+    const auto address = rdma::shm::address_of_socket(name).value();
+    EXPECT_EQ(::bind(socket.get(), address.get(), address.length), 0);
     EXPECT_EQ(::listen(socket.get(), 8), 0);
     return socket;
   }
