@@ -2,15 +2,17 @@
 // Keeps one session to the shm server alive and every region registered in it.
 //
 // States. down (no session) -> up (every region has a key, tokens are given) -> down when the
-// server hangs up. A server that does not answer an exchange in time makes the session *stuck*: no
-// tokens, and it stays so until the server hangs up. The session is never simply closed and
-// forgotten, for hanging up is what proves that the server's threads have let go of our memory: it
-// is the fence.
+// server hangs up. A server that does not answer an exchange in time makes the session *stuck*: it
+// gives no tokens until the server hangs up. This end never closes a session first: that the server
+// hangs up proves that its threads no longer touch our memory. That is the fence.
 //
 // Locks. exchange_mutex_ (order 5a) is held over the bounded exchanges with the server and guards
 // the session; state_mutex_ (5b, a leaf) guards what token() reads, so that a token never waits for
 // an exchange.
 #include "rdma/shm/shm_fabric.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
 
 #include <atomic>
 #include <thread>
@@ -20,11 +22,12 @@
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/thread_name.h"
+#include "s3rdmafs/base/unique_fd.h"
 
 namespace s3rdmafs::rdma::shm {
 namespace {
 
-// How soon a server that came back is noticed, and how long the end of the fabric may take.
+// How soon a server that came back is noticed.
 constexpr std::chrono::milliseconds kReconnectInterval{500};
 
 class ShmFabric;
@@ -54,6 +57,10 @@ class ShmFabric final : public Fabric {
   explicit ShmFabric(std::string socket_name) : socket_name_(std::move(socket_name)) {
     reconnect();
     keeper_ = std::jthread([this](const std::stop_token& stop) { keep_session(stop); });
+  }
+  ~ShmFabric() override {
+    keeper_.request_stop();
+    ::eventfd_write(wake_.get(), 1);
   }
 
   [[nodiscard]] std::string_view name() const noexcept override { return "shm"; }
@@ -91,7 +98,7 @@ class ShmFabric final : public Fabric {
   void remove(ShmRegion& region) {
     const MutexLock lock(exchange_mutex_);
     if (auto fenced = deregister(region); !fenced) {
-      spdlog::warn("shm: a memory region could not be taken back: {}", fenced.error().detail);
+      spdlog::warn("shm: a memory region stays registered: {}", fenced.error().detail);
     }
     std::erase(regions_, &region);
   }
@@ -111,7 +118,7 @@ class ShmFabric final : public Fabric {
     return {};
   }
 
-  // Success means: fenced. That is also so when the server has hung up since.
+  // Success means fenced, also where the server has hung up since.
   [[nodiscard]] Result<void> deregister(ShmRegion& region) REQUIRES(exchange_mutex_) {
     const std::uint64_t key = region.key_.exchange(0);
     if (key == 0 && !stuck_) return {};
@@ -123,10 +130,11 @@ class ShmFabric final : public Fabric {
     return done;
   }
 
-  // An exchange failed: the session can no longer be trusted to be in step.
+  // After an exchange that failed, answers may no longer match requests.
   void note_failure(const Error& error) REQUIRES(exchange_mutex_) {
     if (stuck_) return;
-    spdlog::warn("shm: session to {} broken: {}", socket_name_, error.detail);
+    spdlog::warn("shm: session with {} broken: {}; giving no tokens until the server hangs up",
+                 socket_name_, error.detail);
     set_up(false);
     stuck_ = true;
     session_->request_end();
@@ -143,8 +151,8 @@ class ShmFabric final : public Fabric {
       if (is_connected()) {
         if (watched_session_hung_up()) forget_session();
       } else {
-        std::this_thread::sleep_for(kReconnectInterval);
-        reconnect();
+        pollfd wake{.fd = wake_.get(), .events = POLLIN, .revents = 0};
+        if (::poll(&wake, 1, static_cast<int>(kReconnectInterval.count())) <= 0) reconnect();
       }
     }
   }
@@ -156,12 +164,14 @@ class ShmFabric final : public Fabric {
 
   // Only this thread replaces session_, so it may look at it without the lock.
   [[nodiscard]] bool watched_session_hung_up() NO_THREAD_SAFETY_ANALYSIS {
-    return session_->hung_up(kReconnectInterval);
+    return session_->hung_up(kReconnectInterval, wake_.get());
   }
 
   void forget_session() {
     const MutexLock lock(exchange_mutex_);
-    if (!stuck_) spdlog::warn("shm: the server at {} hung up; going on without it", socket_name_);
+    if (!stuck_)
+      spdlog::warn("shm: the server at {} hung up; giving no tokens until it is back",
+                   socket_name_);
     set_up(false);
     for (ShmRegion* region : regions_) region->key_.store(0);
     session_.reset();
@@ -202,6 +212,8 @@ class ShmFabric final : public Fabric {
   SessionId session_id_ GUARDED_BY(state_mutex_){};
   std::atomic<bool> up_{false};  // changes under state_mutex_ only
 
+  // Written once: the end. Without it (no descriptor left) the end takes an interval longer.
+  const UniqueFd wake_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::jthread keeper_;  // last: stopped before anything it uses is gone
 };
 
