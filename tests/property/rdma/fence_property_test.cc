@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fence over devices that hand their keys out again: 100,000 random fills, fills that are given
-// up, renewals, memory that is registered for one fill only, and devices that fail and come back.
-// No token may reach what is registered after it was made for something else.
+// The fence over devices that use their keys again: 100,000 random fills, fills that are given up,
+// fences, memory that is registered for one fill only, and devices that fail and come back. No
+// token may reach memory that is registered for something else after the token was made.
 //
 // The control is the same run with memory registered at its own address. It must find such tokens.
 #include <array>
@@ -20,7 +20,7 @@
 #include "fakes/rdma/fence_checker.h"
 #include "fakes/rdma/identity_addresses.h"
 #include "fakes/rdma/recording_verbs.h"
-#include "fakes/s3/scripted_http_server.h"
+#include "fakes/rdma/scripted_rc_server.h"
 #include "rdma/mlx5/dc_fabric.h"
 #include "rdma/mlx5/dc_token.h"
 #include "rdma/verbs/rc_fabric.h"
@@ -83,24 +83,8 @@ class DcWorld final : public World {
 
 class RcWorld final : public World {
  public:
-  explicit RcWorld(AddressSpace& addresses) {
-    server_.then(
-        {.headers = {{"x-amz-rdma-session", "ba6288ffa254eeaa9c2deff497aae8c0"},
-                     {"x-amz-rdma-psn", "2239bc"},
-                     {"x-amz-rdma-reply",
-                      rc::format_reply({.queue_pair_number = 0x15,
-                                        .gid = verbs::gid_of_address("192.0.2.9").value()})}}});
-    const std::string url = server_.url();
-    const auto port = static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
-    fabric_ = verbs::make_rc_fabric({.port = {},
-                                     .endpoint_url = url,
-                                     .endpoint_host = "127.0.0.1",
-                                     .endpoint_port = port,
-                                     .ca_file = {},
-                                     .sessions_max = 4},
-                                    clock_, metrics_, addresses)
-                  .value();
-  }
+  explicit RcWorld(AddressSpace& addresses)
+      : fabric_(verbs::make_rc_fabric(server_.options(), clock_, metrics_, addresses).value()) {}
   Fabric& fabric() override { return *fabric_; }
   fakes::RecordingVerbs& verbs() override { return verbs_; }
   const std::vector<std::string>& devices() const override { return devices_; }
@@ -118,7 +102,7 @@ class RcWorld final : public World {
   const std::vector<std::string> devices_{"rxe0"};
   fakes::RecordingVerbs verbs_{
       {{.name = "rxe0", .ports = {fakes::port_with_address(1)}, .is_mlx5 = false}}};
-  fakes::ScriptedHttpServer server_;
+  fakes::ScriptedRcServer server_;
   const SystemClock clock_;
   metrics::Registry metrics_;
   std::unique_ptr<Fabric> fabric_;
@@ -179,13 +163,13 @@ class RandomRun {
     checker_.on_token(world_.read(token->text()), world_.verbs().registration_count());
     if (one_in(world_.fills_a_broken_session())) {
       token->end(one_in(2) ? TokenFate::kGivenUp : TokenFate::kUnanswered);
-      if (one_in(2)) static_cast<void>(slot.region->fence());  // else it is renewed some time
+      if (one_in(2)) static_cast<void>(slot.region->fence());  // else some time later
     } else {
       token->end(TokenFate::kAnswered);
     }
   }
 
-  // Else the steps would be over before a device that was lost is back.
+  // Otherwise the steps would be over before a device that failed is back.
   void wait_until_up() {
     for (int attempt = 0; attempt < 30'000 && !world_.fabric().is_up(); ++attempt) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -217,7 +201,7 @@ class FenceProperty : public testing::Test {
               << " with a key that was used before, " << findings.intersections
               << " within reach of an older token\n";
     EXPECT_GT(findings.tokens, kSteps / 10U);
-    EXPECT_GT(findings.keys_used_again, kSteps / 20U) << "or nothing was proved";
+    EXPECT_GT(findings.keys_used_again, kSteps / 20U) << "otherwise the run proves nothing";
     EXPECT_EQ(findings.tokens_of_nothing, 0U);
     return findings;
   }

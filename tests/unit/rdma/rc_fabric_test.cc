@@ -14,7 +14,7 @@
 #include "fakes/allocation_count.h"
 #include "fakes/eventually.h"
 #include "fakes/rdma/recording_verbs.h"
-#include "fakes/s3/scripted_http_server.h"
+#include "fakes/rdma/scripted_rc_server.h"
 #include "s3rdmafs/rdma/rc_wire.h"
 
 namespace s3rdmafs::rdma::verbs {
@@ -22,29 +22,11 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kSession = "ba6288ffa254eeaa9c2deff497aae8c0";
-
 class RcFabricTest : public ::testing::Test {
  protected:
-  RcFabricTest() {
-    server_.then({.headers = {{"x-amz-rdma-session", kSession},
-                              {"x-amz-rdma-psn", "2239bc"},
-                              {"x-amz-rdma-reply",
-                               rc::format_reply({.queue_pair_number = 0x15,
-                                                 .gid = gid_of_address("192.0.2.9").value()})}}});
-  }
-
   Fabric& fabric() {
     if (!fabric_) {
-      const std::string url = server_.url();
-      const auto port = static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
-      auto made = make_rc_fabric({.port = port_,
-                                  .endpoint_url = url,
-                                  .endpoint_host = "127.0.0.1",
-                                  .endpoint_port = port,
-                                  .ca_file = {},
-                                  .sessions_max = 4},
-                                 clock_, metrics_);
+      auto made = make_rc_fabric(server_.options(port_), clock_, metrics_);
       if (!made) throw std::runtime_error(made.error().detail);
       fabric_ = std::move(*made);
     }
@@ -80,7 +62,7 @@ class RcFabricTest : public ::testing::Test {
                    .gids = {{.raw = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}},
                             {.raw = gid_of_address("192.0.2.1").value()}}}},
         .is_mlx5 = false}}};
-  fakes::ScriptedHttpServer server_;
+  fakes::ScriptedRcServer server_;
   PortWish port_;
   const SystemClock clock_;
   metrics::Registry metrics_;
@@ -88,9 +70,9 @@ class RcFabricTest : public ::testing::Test {
   std::unique_ptr<Fabric> fabric_;  // before its regions, which tests hold
 };
 
-TEST_F(RcFabricTest, AsksTheServerForASessionAsTheDialectSays) {
+TEST_F(RcFabricTest, RequestsASessionInTheDialectsForm) {
   EXPECT_TRUE(fabric().is_up());
-  const auto seen = server_.seen().at(0);
+  const auto seen = server_.http().seen().at(0);
   EXPECT_EQ(seen.method, "POST");
   EXPECT_EQ(seen.url, rc::kConnectPath);
   EXPECT_EQ(seen.headers.at("content-length"), "0");
@@ -105,7 +87,7 @@ TEST_F(RcFabricTest, BringsAQueuePairToReadyToReceiveAndNoFurther) {
   const auto pairs = verbs_.queue_pairs();
   ASSERT_EQ(pairs.size(), 1U);
   const auto& steps = pairs[0].modifications;
-  ASSERT_EQ(steps.size(), 2U) << "who is only written to and read from never sends";
+  ASSERT_EQ(steps.size(), 2U) << "this side never sends";
   const ibv_qp_attr& init = steps[0].first;
   EXPECT_EQ(init.qp_state, IBV_QPS_INIT);
   EXPECT_EQ(init.qp_access_flags,
@@ -121,12 +103,12 @@ TEST_F(RcFabricTest, BringsAQueuePairToReadyToReceiveAndNoFurther) {
   EXPECT_EQ(ready.ah_attr.grh.sgid_index, 1);
   EXPECT_EQ(ready.ah_attr.grh.hop_limit, 64);
   EXPECT_EQ(ready.ah_attr.grh.dgid.raw[15], 9);
-  EXPECT_EQ(ready.ah_attr.grh.traffic_class, 0) << "unmarked, unless it is told otherwise";
+  EXPECT_EQ(ready.ah_attr.grh.traffic_class, 0) << "unmarked by default";
   EXPECT_EQ(ready.ah_attr.sl, 0);
 }
 
-// The bytes of a PUT leave through the pair: the server reads them.
-TEST_F(RcFabricTest, MarksWhatItSendsAsItIsTold) {
+// The server reads the bytes of a PUT through the pair.
+TEST_F(RcFabricTest, MarksItsPacketsAsConfigured) {
   port_.marks = {.traffic_class = 104, .service_level = 3};
   EXPECT_TRUE(fabric().is_up());
   const ibv_qp_attr ready = verbs_.queue_pairs().at(0).modifications.at(1).first;
@@ -148,7 +130,7 @@ TEST_F(RcFabricTest, NamesExactlyTheWindowInItsTokens) {
   const auto of = region();
   const auto read = rc::parse_object_token(token(*of, 100).value());
   ASSERT_TRUE(read);
-  EXPECT_EQ(read->session_id, kSession);
+  EXPECT_EQ(read->session_id, fakes::ScriptedRcServer::kSession);
   EXPECT_EQ(read->address, verbs_.registrations()[0].iova + 100);
   EXPECT_EQ(read->size_bytes, 64U);
   EXPECT_EQ(read->rkey, verbs_.registrations()[0].rkey);
@@ -166,14 +148,14 @@ TEST_F(RcFabricTest, CallsNoVerbsAndAsksForNoSessionForATokenInSteadyState) {
   EXPECT_LE(fakes::allocations_of_this_thread() - before, 4 * kTokens)
       << "the text, the wait and the way back";
   EXPECT_EQ(verbs_.calls().size(), calls_before);
-  EXPECT_EQ(server_.seen().size(), 1U);
+  EXPECT_EQ(server_.http().seen().size(), 1U);
   // The control: a registration would have been seen.
   const auto another = region();
   EXPECT_GT(verbs_.calls().size(), calls_before);
 }
 
 // The device gives the same key to the next registration: only the address can tell them apart.
-TEST_F(RcFabricTest, FencesByTakingTheKeyBackAndNeverUsingItsAddressAgain) {
+TEST_F(RcFabricTest, FencesByDeregisteringTheKeyAndNeverUsingItsAddressAgain) {
   const auto of = region();
   const std::string old = token(*of).value();
   ASSERT_TRUE(can_write(old));
@@ -209,7 +191,7 @@ TEST_F(RcFabricTest, OpensADeviceThatFailedAgainWithAllItsMemory) {
   EXPECT_FALSE(can_write(old));
 }
 
-TEST_F(RcFabricTest, TriesAgainToRegisterWhatADeviceRefusedWhenItCameBack) {
+TEST_F(RcFabricTest, TriesAgainToRegisterMemoryThatADeviceRefusedWhenItCameBack) {
   const auto of = region();
   verbs_.fail_next("rxe0", "ibv_reg_mr", ENOMEM, 2);
   verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
@@ -244,7 +226,7 @@ TEST_F(RcFabricTest, ADeviceThatOpensSlowlyKeepsNoRegistrationWaiting) {
       fakes::eventually([&] { return token(*another).has_value() && token(*of).has_value(); }));
 }
 
-TEST_F(RcFabricTest, ADeviceThatFailsUnderARegistrationTakesItInWhenItIsBack) {
+TEST_F(RcFabricTest, ADeviceThatFailsDuringARegistrationMakesItWhenItIsBack) {
   const auto of = region();
   verbs_.hold_next("rxe0", "ibv_reg_mr");
   auto slow = std::async(std::launch::async, [this] { return region(); });
@@ -253,14 +235,14 @@ TEST_F(RcFabricTest, ADeviceThatFailsUnderARegistrationTakesItInWhenItIsBack) {
   ASSERT_TRUE(fakes::eventually([&] { return !fabric().is_up(); }));
   verbs_.fail_next("rxe0", "ibv_reg_mr", EIO);
   verbs_.let_go("rxe0", "ibv_reg_mr");
-  const auto made = slow.get();  // the device is the fault, not the memory: no error
+  const auto made = slow.get();  // not an error: the device failed, not the memory
   EXPECT_TRUE(
       fakes::eventually([&] { return token(*made).has_value() && token(*of).has_value(); }));
   EXPECT_EQ(verbs_.busy_destructions(), 0);
 }
 
-// A key that could not be taken back may still let a server write.
-TEST_F(RcFabricTest, TakesBackAKeyLeftFromADeviceThatFailedBeforeItRegistersAnew) {
+// A key that could not be deregistered may still let a server write.
+TEST_F(RcFabricTest, DeregistersAKeyThatADeviceThatFailedKeptBeforeItRegistersAgain) {
   const auto of = region();
   verbs_.fail_next("rxe0", "ibv_dereg_mr", EBUSY, 2);
   verbs_.send_event("rxe0", IBV_EVENT_DEVICE_FATAL);
@@ -279,7 +261,7 @@ TEST_F(RcFabricTest, ExplainsTheLimitOnLockedMemory) {
   EXPECT_EQ(refused.error().code, ErrorCode::kNoMemory);
 }
 
-TEST_F(RcFabricTest, LeavesNothingBehind) {
+TEST_F(RcFabricTest, DestroysEverythingAtItsEnd) {
   {
     const auto of = region();
     ASSERT_TRUE(token(*of));
