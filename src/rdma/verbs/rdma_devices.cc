@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why by the route. A server answers to the address a request came from, and separate rails seldom
-// route to each other: the port to use is the one whose address the kernel would send from
-// (s3rdmafs-protocol(7)). Everything else is a guess, and only made where it cannot matter.
+// Why by the route. A server answers to the address that a request came from, and separate rails
+// seldom route to each other. So the port to use is the one whose address the kernel would send
+// from (s3rdmafs-protocol(7)). Any other choice is a guess, made only where it cannot matter.
 #include "s3rdmafs/rdma/rdma_devices.h"
 
 #include <arpa/inet.h>
@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <expected>
 #include <memory>
 
 #include <net/if.h>
@@ -79,7 +80,7 @@ DeviceInfo describe_device(ibv_device* device) {
   }
   ibv_device_attr attributes{};
   if (const int error = ibv_query_device(context.get(), &attributes); error != 0) {
-    info.hindrance = fmt::format("cannot be asked: {}", std::strerror(error));
+    info.hindrance = fmt::format("cannot be queried: {}", std::strerror(error));
     return info;
   }
   info.node_guid = fmt::format("{:016x}", be64toh(attributes.node_guid));
@@ -93,13 +94,48 @@ bool is_loopback(std::string_view address) {
   return address == "::1" || address.starts_with("127.");
 }
 
-// How good a GID is where nobody asks for one in particular; 0: of no use.
+// Larger is better.
 int rank(const GidEntry& entry, const std::optional<Gid>& wanted) {
   const bool is_the_one = wanted && entry.gid == *wanted;
   const int of_type = entry.type == GidType::kRoceV1 ? 1 : 2;
   return (is_the_one ? 8 : 0) + (is_link_local(entry.gid) ? 0 : 4) + of_type;
 }
 constexpr int kRankOfTheOne = 8;
+
+/// One entry of one port's GID table. Borrows all three.
+struct GidPlace {
+  const DeviceInfo& device;
+  const PortInfo& port;
+  const GidEntry& entry;
+};
+
+/// Every GID of an active port that the mount file allows.
+std::vector<GidPlace> allowed_gids(const std::vector<DeviceInfo>& devices, const PortWish& wish) {
+  std::vector<GidPlace> allowed;
+  for (const DeviceInfo& device : devices) {
+    if (!wish.device.empty() && device.name != wish.device) continue;
+    for (const PortInfo& port : device.ports) {
+      if (!port.is_active || (wish.port && *wish.port != port.number)) continue;
+      for (const GidEntry& entry : port.gids) {
+        if (wish.gid_index && *wish.gid_index != entry.index) continue;
+        allowed.push_back({.device = device, .port = port, .entry = entry});
+      }
+    }
+  }
+  return allowed;
+}
+
+ChosenPort chosen_port(const GidPlace& place, bool is_the_one, PacketMarks marks) {
+  const auto& [device, port, entry] = place;
+  return {.device = device.name,
+          .port = port.number,
+          .gid_index = entry.index,
+          .gid = entry.gid,
+          .why = fmt::format("{} port {}, {} GID {} ({}){}", device.name, port.number,
+                             gid_type_name(entry.type), entry.index, address_of_gid(entry.gid),
+                             is_the_one ? ": the address requests are sent from" : ""),
+          .marks = marks};
+}
 
 std::string what_was_asked(const PortWish& wish) {
   if (!wish.gid_index) return "as asked for";
@@ -116,6 +152,24 @@ std::string what_there_is(const std::vector<DeviceInfo>& devices) {
       for (const GidEntry& entry : port.gids) text += ", " + address_of_gid(entry.gid);
       text += ")";
     }
+  }
+  return text;
+}
+
+// The address that the kernel would send from, or errno.
+std::expected<std::string, int> source_of_route(const addrinfo& destination) {
+  // Connecting a datagram socket asks the routing table and sends nothing.
+  const UniqueFd probe(::socket(destination.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage source{};
+  socklen_t length = sizeof(source);
+  if (!probe || ::connect(probe.get(), destination.ai_addr, destination.ai_addrlen) != 0 ||
+      ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&source), &length) != 0) {
+    return std::unexpected(errno);
+  }
+  char text[NI_MAXHOST] = {};
+  if (::getnameinfo(reinterpret_cast<sockaddr*>(&source), length, text, sizeof(text), nullptr, 0,
+                    NI_NUMERICHOST) != 0) {
+    return std::unexpected(ENETUNREACH);
   }
   return text;
 }
@@ -161,30 +215,16 @@ Result<ChosenPort> choose_port(const std::vector<DeviceInfo>& devices, const Por
   if (!wish.address.empty()) source_address = wish.address;
   const std::optional<Gid> wanted = gid_of_address(source_address);
   const bool any_will_do = is_loopback(source_address) || !wish.device.empty() || wish.gid_index;
-  std::optional<ChosenPort> best;
+  const std::vector<GidPlace> allowed = allowed_gids(devices, wish);
+  const GidPlace* best = nullptr;
   int best_rank = any_will_do ? 0 : kRankOfTheOne;
-  for (const DeviceInfo& device : devices) {
-    if (!wish.device.empty() && device.name != wish.device) continue;
-    for (const PortInfo& port : device.ports) {
-      if (!port.is_active || (wish.port && *wish.port != port.number)) continue;
-      for (const GidEntry& entry : port.gids) {
-        if (wish.gid_index && *wish.gid_index != entry.index) continue;
-        const int value = rank(entry, wanted);
-        if (value <= best_rank) continue;
-        best_rank = value;
-        best = ChosenPort{
-            .device = device.name,
-            .port = port.number,
-            .gid_index = entry.index,
-            .gid = entry.gid,
-            .why = fmt::format("{} port {}, {} GID {} ({}){}", device.name, port.number,
-                               gid_type_name(entry.type), entry.index, address_of_gid(entry.gid),
-                               value > kRankOfTheOne ? ": the address requests are sent from" : ""),
-            .marks = wish.marks};
-      }
-    }
+  for (const GidPlace& place : allowed) {
+    const int value = rank(place.entry, wanted);
+    if (value <= best_rank) continue;
+    best_rank = value;
+    best = &place;
   }
-  if (best) return *best;
+  if (best != nullptr) return chosen_port(*best, best_rank > kRankOfTheOne, wish.marks);
   return fail(
       ErrorCode::kNotFound,
       fmt::format("no active RDMA port {}: {}. {}",
@@ -211,20 +251,9 @@ Result<std::string> source_address_towards(const std::string& host, std::uint16_
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, ::freeaddrinfo);
   int last_errno = ENETUNREACH;
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    // Connecting a datagram socket asks the routing table and sends nothing.
-    const UniqueFd probe(::socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    sockaddr_storage source{};
-    socklen_t length = sizeof(source);
-    if (!probe || ::connect(probe.get(), at->ai_addr, at->ai_addrlen) != 0 ||
-        ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&source), &length) != 0) {
-      last_errno = errno;
-      continue;
-    }
-    char text[NI_MAXHOST] = {};
-    if (::getnameinfo(reinterpret_cast<sockaddr*>(&source), length, text, sizeof(text), nullptr, 0,
-                      NI_NUMERICHOST) == 0) {
-      return std::string(text);
-    }
+    auto source = source_of_route(*at);
+    if (source) return *std::move(source);
+    last_errno = source.error();
   }
   return fail_errno("no route to " + name, last_errno);
 }
