@@ -25,7 +25,7 @@ class EndpointRegions final : public MemoryRegion {
   [[nodiscard]] Result<void> fence() override {
     Result<void> result;
     for (const auto& region : regions_) {
-      if (auto renewed = region->fence(); !renewed) result = std::move(renewed);
+      if (auto fenced = region->fence(); !fenced) result = std::move(fenced);
     }
     return result;
   }

@@ -13,7 +13,7 @@ namespace s3rdmafs::rdma {
 /// chooses. Up while one is. Its regions' own token() is that of the first.
 ///
 /// fence() fences off every server. One that does not answer keeps the memory in quarantine, since
-/// nobody noted which of them had tokens for it.
+/// it is not recorded which of them had tokens for it.
 ///
 /// @param fabrics  in the order of endpoint.urls; at least one
 [[nodiscard]] std::unique_ptr<Fabric> make_endpoint_fabrics(

@@ -29,8 +29,8 @@ struct Backing {
   std::span<std::byte> bytes;
 };
 
-/// Registered memory. Not copyable: a region has one owner, who destroys it before the memory.
-/// Destroying it ends the server's right to touch the memory, as fence() does.
+/// Registered memory. A region has one owner, which destroys it before the memory. Destroying it
+/// ends the server's right to touch the memory, as fence() does.
 ///
 /// Threads: token() may be called by any thread at any time; fence() by one at a time.
 class MemoryRegion {
@@ -42,22 +42,22 @@ class MemoryRegion {
 
   [[nodiscard]] virtual std::span<std::byte> bytes() const noexcept = 0;
 
-  /// A token for exactly [offset, offset + length) of this region. At once where a token is only
-  /// text (shm, dc); where it needs a session that others hold (rc), when one is free.
-  /// Errors: kUnreachable while the fabric is down, or when no session came free in the bounded
-  /// time the fabric allows or by `deadline`: the caller goes by HTTP. kCancelled: shut down.
+  /// Makes a token for exactly [offset, offset + length) of this region, in bytes. Calls `done` at
+  /// once where a token is only text (shm, dc), and when a session is free where it needs one (rc).
+  /// Errors: kUnreachable while the fabric is down, or where no session came free by `deadline` or
+  /// within the fabric's own bound: the caller goes by HTTP. kCancelled after shut_down().
   virtual void token(std::size_t offset, std::size_t length, Deadline deadline,
                      Done<Token> done) = 0;
 
-  /// This memory as one server of the store gets at it: where tokens belong to a server, another
-  /// object, which this one owns. `endpoint` counts from 0 in the order of endpoint.urls.
+  /// This memory for one server of the store: where tokens belong to a server, another region,
+  /// which this one owns. `endpoint` counts from 0 in the order of endpoint.urls.
   [[nodiscard]] virtual MemoryRegion& for_endpoint(std::size_t endpoint) noexcept {
     static_cast<void>(endpoint);
     return *this;
   }
 
-  /// The server may have been restarted, and so may have forgotten what it had agreed with this
-  /// process: nothing of that (rc: sessions) serves a later token. Does not block; any thread.
+  /// Forgets what was agreed with the server (rc: sessions), since the server may have been
+  /// restarted: later tokens use none of it. Does not block. Any thread.
   virtual void drop_sessions() {}
 
   /// The fence against late writes: once it returns without error, no token handed out before can
@@ -78,8 +78,8 @@ struct Window {
   }
 };
 
-/// One way for a server to reach our memory: `shm` here, verbs and mlx5 in later folders.
-/// Thread-safe. Outlives its regions.
+/// One way for a server to reach our memory; shm/, verbs/ and mlx5/ have one each. Thread-safe.
+/// Outlives its regions.
 class Fabric {
  public:
   virtual ~Fabric() = default;
@@ -87,7 +87,7 @@ class Fabric {
   /// "shm", "rc", "dc"; "none" for the fabric that registers nothing and has no tokens.
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
-  /// Whether tokens can be had now. A fabric that went down comes back by itself.
+  /// Whether the fabric gives tokens now. A fabric that went down comes back by itself.
   [[nodiscard]] virtual bool is_up() const noexcept = 0;
 
   /// Errors: kNoMemory (locked-memory limit, with the limit to raise), kSystem.

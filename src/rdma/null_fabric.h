@@ -7,8 +7,8 @@
 
 namespace s3rdmafs::rdma {
 
-/// The fabric of a mount that goes by HTTP alone: regions are plain memory, tokens are never had
-/// (kUnsupported). fence() always succeeds: no server was ever let in.
+/// The fabric of a mount that uses HTTP alone: regions are plain memory, and token() fails with
+/// kUnsupported. fence() always succeeds: no server ever had access.
 [[nodiscard]] std::unique_ptr<Fabric> make_null_fabric();
 
 }  // namespace s3rdmafs::rdma

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Why one place: no standard exists yet, and servers differ in every detail but the header names.
-// What costs a user's bytes is a wrong yes, so whatever is not clearly "done" is asked for again by
-// HTTP, which is always right and only slower.
+// A wrong "done" costs a user's bytes. So what is not clearly done is requested again by HTTP,
+// which is always right and only slower.
 #include "rdma/reply_rule.h"
 
 #include <algorithm>
@@ -48,8 +48,8 @@ bool speaks_of_rdma(std::string_view s3_error_code) {
   return lower.find("rdma") != std::string::npos;
 }
 
-/// The codes of HTTP 400 that a bad token cannot be the reason for. Others are taken to mean the
-/// token, since versitygw and others answer a malformed one with a generic code.
+/// The codes of HTTP 400 that a bad token cannot cause. All others count against the token, since
+/// versitygw and other servers answer a malformed one with a generic code.
 constexpr std::array kCodesWithoutTheToken = std::to_array<std::string_view>(
     {"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "RequestTimeout",
      "AuthorizationHeaderMalformed", "InvalidBucketName", "KeyTooLongError", "IncompleteBody",

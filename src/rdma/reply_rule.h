@@ -28,7 +28,7 @@ enum class Verdict {
   kDoneByRdma,         ///< the window holds (GET) or the server took (PUT) exactly the bytes
   kBodyCarriesData,    ///< GET: the HTTP body is the data, all of it
   kRetryWithoutToken,  ///< the server would not or did not: the same request by HTTP
-  kTokenRejected,      ///< as above, and no token of ours will do: a configuration fault
+  kTokenRejected,      ///< as above, and the server takes no token of ours: a configuration fault
   kTransferFailed,     ///< the server tried and failed: again, better without the token
   kTruncated,          ///< fewer bytes than asked for
   kCorrupt,            ///< the answer contradicts itself: these bytes must not be used
@@ -43,14 +43,14 @@ struct Decision {
 /// The client's decision rule, told in s3rdmafs-protocol(7); every peer's behaviour there
 /// is a row of tests/unit/rdma/reply_rule_test.cc. Reentrant.
 ///
-/// Success takes the reply header *and* the byte count, unless the mount file
-/// says otherwise: some servers never send a count. A reply's number need
-/// not equal the HTTP status: versitygw answers HTTP 206 with reply 200.
+/// Success needs the reply header *and* the byte count, unless the mount file says otherwise: some
+/// servers never send a count. A reply's number need not equal the HTTP status: versitygw answers
+/// HTTP 206 with reply 200.
 [[nodiscard]] Decision judge_get(const ReplyFacts& facts);
 
 /// The same for PUT and UploadPart, whose body was empty. A server without RDMA answers plain 200
-/// and has then stored an object of zero bytes: reason "stored_empty", and the caller must put it
-/// right.
+/// and has then stored an object of zero bytes: the reason is "stored_empty", and the caller must
+/// repair the object.
 [[nodiscard]] Decision judge_put(const ReplyFacts& facts);
 
 }  // namespace s3rdmafs::rdma

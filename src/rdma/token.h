@@ -10,17 +10,17 @@ namespace s3rdmafs::rdma {
 /// What became of the request that carried a token.
 enum class TokenFate {
   kUnsent,           ///< it never left, or surely never arrived
-  kUnconnected,      ///< it never left: no connection came about from source_address(), only others
+  kUnconnected,      ///< it never left: source_address() could not connect, another address could
   kAnswered,         ///< a complete answer: the server is done with the window
   kAnsweredUnbound,  ///< the same, but the request did not come from source_address()
   kTransferFailed,   ///< a complete answer, and it says that the transfer failed
   kUnanswered,       ///< no complete answer: the server may still touch the window
-  kGivenUp,          ///< not waited for: it may as well, but nothing is known to have failed
+  kGivenUp,  ///< not waited for any longer: as kUnanswered, but nothing is known to have failed
 };
 
-/// The value of x-amz-rdma-token for one request, and what that value holds on to: an RC session
-/// serves one request at a time (s3rdmafs-protocol(7)). Movable; used by one thread at a
-/// time. Must be gone before its region.
+/// The value of x-amz-rdma-token for one request, and what that value holds: an RC session serves
+/// one request at a time (s3rdmafs-protocol(7)). Movable; used by one thread at a time. It must be
+/// destroyed before its region.
 class Token {
  public:
   using GiveBack = std::move_only_function<void(TokenFate)>;
@@ -42,17 +42,17 @@ class Token {
     give_back_ = std::exchange(other.give_back_, {});
     return *this;
   }
-  /// A token nobody ended is taken for the worst case.
+  /// A token that was never ended counts as the worst case.
   ~Token() { end(TokenFate::kUnanswered); }
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
   /// The IP address on this host that the request must come from: a server chooses the network it
   /// reaches our memory by from the connection, and separate networks may not be routed. Empty:
-  /// any. Where no connection comes about from it, any other is better than none.
+  /// any. Where no connection can be made from it, any other is better than none.
   [[nodiscard]] const std::string& source_address() const noexcept { return source_address_; }
 
-  /// The request is over. What the token held on to may serve the next one, or is torn down.
+  /// Ends the request. What the token held serves the next request, or is destroyed.
   void end(TokenFate fate) {
     if (GiveBack give_back = std::exchange(give_back_, {})) give_back(fate);
   }

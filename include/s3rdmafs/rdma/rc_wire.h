@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rc dialect writes into headers, both directions. See s3rdmafs-protocol(7), RC SESSIONS.
+// The values of the rc dialect's headers, in both directions. See s3rdmafs-protocol(7), RC
+// SESSIONS.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@ inline constexpr std::string_view kReplyHeader = "x-amz-rdma-reply";
 /// Packet sequence numbers are 1..kPsnMax here: 0 is refused, and so is 0xffffff by some.
 inline constexpr std::uint32_t kPsnMax = 0xfffffe;
 
-/// One side's queue pair, as the 88 hex digits say it.
+/// One side's queue pair, as 88 hex digits describe it.
 struct Endpoint {
   std::uint32_t queue_pair_number = 0;
   std::array<std::uint8_t, 16> gid{};  ///< network order
@@ -29,7 +30,7 @@ struct Endpoint {
   bool operator==(const Endpoint&) const = default;
 };
 
-/// What stands behind a ":" is ignored. Nothing if malformed or not of a reliable connection.
+/// The rest after a ":" is ignored. Nothing if malformed or not of a reliable connection.
 [[nodiscard]] std::optional<Endpoint> parse_endpoint(std::string_view text);
 /// 88 lower-case digits; memory and LID are zero.
 [[nodiscard]] std::string format_endpoint(const Endpoint& endpoint);

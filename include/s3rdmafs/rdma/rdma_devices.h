@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RDMA devices this machine has, and which port a mount should use. Plain values: discovery is
-// one call, and the choice is a function of what it found.
+// The RDMA devices of this machine, and which port a mount should use. Plain values: discovery is
+// one call, and the choice is a function of its result.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace s3rdmafs::rdma::verbs {
 
 using Gid = std::array<std::uint8_t, 16>;  ///< network order
 
-/// fe80::/10: an address that is of use on its own link only.
+/// fe80::/10: an address that is valid on its own link only.
 [[nodiscard]] inline bool is_link_local(const Gid& gid) {
   return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
 }
@@ -45,17 +45,18 @@ struct DeviceInfo {
   std::string name;  ///< "mlx5_0", "rxe0"
   std::string node_guid;
   std::vector<PortInfo> ports;
-  /// Why the device has no ports here: it cannot be opened or asked, as a device that a container
-  /// was not given. Empty: nothing is wrong.
+  /// Why the device has no ports here: it cannot be opened or queried, as a device that a container
+  /// was not given. Empty: it is usable.
   std::string hindrance = {};
 };
 
-/// Every device, its ports and their GIDs, in the kernel's order. None is no error, and neither is
-/// a device that cannot be opened. Errors: kSystem, where the kernel does not list its devices.
+/// Every device, its ports and their GIDs, in the kernel's order. An empty list is not an error,
+/// and neither is a device that cannot be opened. Errors: kSystem where the kernel does not list
+/// devices.
 [[nodiscard]] Result<std::vector<DeviceInfo>> list_devices();
 
-/// How what leaves through a queue pair of ours is marked for the switches: the answers to a
-/// server's reads of our memory, which are the bytes of a PUT.
+/// How packets from our queue pairs are marked for the switches: the answers to a server's reads of
+/// our memory, which carry the bytes of a PUT.
 struct PacketMarks {
   std::uint8_t traffic_class = 0;  ///< of the GRH or IP header: DSCP times 4, and ECN
   std::uint8_t service_level = 0;  ///< 0 to 15 on InfiniBand; on RoCE the priority, 0 to 7
@@ -80,14 +81,14 @@ struct ChosenPort {
   std::uint8_t port = 1;
   unsigned gid_index = 0;
   Gid gid{};
-  std::string why;  ///< one line for a person
+  std::string why;  ///< one line for the log
   PacketMarks marks = {};
 };
 
-/// The port whose traffic takes the route to the server: the one with a RoCE v2 GID equal to
-/// `source_address`, else another GID equal to it. Where the source is this host's loopback, or
-/// nothing has that address and the file names a device, the first active port, RoCE v2 with an IP
-/// address preferred to link-local, and to v1.
+/// The port on the route to the server: the one with a RoCE v2 GID equal to `source_address`, else
+/// with another GID equal to it. Where the source is this host's loopback address, or no port has
+/// that address and the mount file names a device: the first active port. RoCE v2 with an IP
+/// address is preferred to link-local, and to v1.
 /// @param source_address  text of an IP address; source_address_towards() finds it
 /// Errors: kNotFound, with what there is and what to do.
 [[nodiscard]] Result<ChosenPort> choose_port(const std::vector<DeviceInfo>& devices,
@@ -98,7 +99,7 @@ struct ChosenPort {
 [[nodiscard]] Result<std::string> source_address_towards(const std::string& host,
                                                          std::uint16_t port);
 
-/// IPv4 addresses as ::ffff:a.b.c.d. Nothing for what is no address.
+/// IPv4 addresses as ::ffff:a.b.c.d. Nothing if the text is not an address.
 [[nodiscard]] std::optional<Gid> gid_of_address(std::string_view address);
 /// "10.0.0.1" or "fe80::1".
 [[nodiscard]] std::string address_of_gid(const Gid& gid);

@@ -22,7 +22,7 @@
 //
 // lower-case, zero padded, 79 characters. A token opens only memory of its own session, only while
 // its region is registered, only inside the region, only in the direction of its access. The
-// session id is 128 random bits: who does not know it can name no memory.
+// session id is 128 random bits: without it no memory can be named.
 #pragma once
 
 #include <array>
@@ -64,7 +64,7 @@ static_assert(sizeof(Message) == 56, "the layout is the protocol");
 
 using SessionId = std::array<std::uint8_t, 16>;
 
-/// What one token says.
+/// The fields of one token.
 struct Token {
   SessionId session_id{};
   std::uint64_t region_key = 0;

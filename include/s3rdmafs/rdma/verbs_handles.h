@@ -16,8 +16,8 @@ struct Destroy {
   }
 };
 
-// Owners of libibverbs objects. Whoever has several declares them in this order, so that they are
-// destroyed in the reverse one: the kernel refuses to destroy what another still uses.
+// Owners of libibverbs objects. Declare several in this order, so that they are destroyed in
+// reverse: the kernel refuses to destroy an object that another still uses.
 using DeviceList =
     std::unique_ptr<ibv_device*[], Destroy<ibv_free_device_list>>;  // nullptr ends it
 using Context = std::unique_ptr<ibv_context, Destroy<ibv_close_device>>;

@@ -20,8 +20,8 @@ namespace s3rdmafs::rdma::mlx5 {
 struct RailPort {
   std::string device;     ///< "mlx5_0"
   std::uint8_t port = 1;  ///< from 1
-  /// Always there on RoCE. On InfiniBand the target is reached by its LID where there is none,
-  /// which does not cross routers and is not what most servers expect.
+  /// Always set on RoCE. Without it servers reach the target by its LID, on InfiniBand only: that
+  /// does not cross routers, and most servers do not expect it.
   std::optional<unsigned> gid_index;
   verbs::PacketMarks marks = {};
 
@@ -30,20 +30,21 @@ struct RailPort {
 
 struct DcOptions {
   std::vector<RailPort> rails;  ///< at least one
-  std::uint64_t dc_key = 0;
+  std::uint64_t dc_key = 0;     ///< the same on the servers
   DcTokenForm token_form = DcTokenForm::k81;
-  /// Whether a request is to come from the address of the rail that its token names.
+  /// Whether requests are sent from the address of the rail that their token names.
   bool bind_source = true;
 };
 
 /// The fabric to servers with DC initiators: cuObject's tokens over ConnectX
-/// (s3rdmafs-protocol(7)). Memory is registered on every rail; tokens name one rail after the
-/// other, leaving out what is down or keeps failing. Devices that fail, and ports that go down or
-/// get another address, come back by themselves, within about a second.
+/// (s3rdmafs-protocol(7)). Memory is registered on every rail. Each token names the rail with the
+/// fewest bytes outstanding, of those that are up and do not keep failing. The fabric recovers by
+/// itself, within about a second, from devices that fail and from ports that go down or get another
+/// address.
 ///
-/// Rails whose port is down do not keep it from starting. Borrows clock, metrics and addresses.
-/// Errors: kUnsupported where this build has no libmlx5 or a device no DC transport; kNotFound
-/// where there is no such device, port or GID; kSystem, with the call that failed.
+/// It starts also while the ports of some rails are down. Borrows clock, metrics and addresses.
+/// Errors: kUnsupported where this build lacks libmlx5 or a device lacks DC transport; kNotFound
+/// where a device, port or GID does not exist; kSystem, with the call that failed.
 [[nodiscard]] Result<std::unique_ptr<Fabric>> make_dc_fabric(
     DcOptions options, const Clock& clock, metrics::Registry& metrics,
     verbs::AddressSpace& addresses = verbs::process_addresses());

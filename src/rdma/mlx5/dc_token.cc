@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One is made for every RDMA request, so the text is written in place: one allocation, its own.
+// A token is made for every RDMA request, so the text is written in place, with one allocation.
 #include "rdma/mlx5/dc_token.h"
 
 #include <span>
@@ -20,7 +20,7 @@ static_assert(kTokenBytes % 3 == 0, "its base64 form has no padding");
 
 constexpr std::string_view kDigits = "0123456789abcdef";
 
-/// Writes fields one behind the other, a colon between them.
+/// Writes fields one after another, a colon between them.
 class FieldWriter {
  public:
   explicit FieldWriter(std::string& text) : text_(text) {}
@@ -45,7 +45,7 @@ class FieldWriter {
   std::string& text_;
 };
 
-/// Reads them back. The first that is wrong is kept as the error; what follows it reads as zero.
+/// Reads them back. The first field that is wrong is the error; the fields after it read as zero.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view text) : rest_(text) {}

@@ -10,7 +10,7 @@
 
 namespace s3rdmafs::rdma::mlx5 {
 
-/// Where a DC target is reached: the part of a token that is the same for every window on a rail.
+/// How servers reach a DC target: the part of a token that is the same for every window on a rail.
 struct DcAddress {
   std::uint16_t lid = 0;               ///< of the port; 0 on RoCE, which has none
   std::uint32_t dct_number = 0;        ///< 24 bits; known once the target is ready to receive
@@ -27,8 +27,8 @@ enum class DcTokenForm {
   kBase64,  ///< the 81 characters in base64: Sirius
 };
 
-/// What a client tells a server about one window over dynamically connected transport: the
-/// 81-character token of cuObject (s3rdmafs-protocol(7)). Plain value.
+/// How a client describes one window to a server with DC initiators: the 81-character
+/// token of cuObject (s3rdmafs-protocol(7)). Plain value.
 ///
 ///     addr:size:rkey:lid:dctn:gidflag:gid     16:8:8:4:6:1:32 hexadecimal digits, lower case
 struct DcToken {
@@ -40,7 +40,7 @@ struct DcToken {
   /// @param form  what the server takes
   [[nodiscard]] std::string to_text(DcTokenForm form) const;
 
-  /// The reverse, as strict as the strictest server: exact widths, lower case, nothing behind.
+  /// The reverse, as strict as the strictest server: exact widths, lower case, nothing after it.
   /// Errors: kInvalidArgument, with the first field that is wrong.
   [[nodiscard]] static Result<DcToken> parse(std::string_view text, DcTokenForm form);
 

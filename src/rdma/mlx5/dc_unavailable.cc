@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for the other files of this folder where there was no libmlx5 to build with.
+// Stands in for the other files of this folder in a build without libmlx5.
 #include "rdma/mlx5/dc_fabric.h"
 #include "rdma/mlx5/find_rails.h"
 

@@ -55,8 +55,8 @@ Result<std::vector<FoundPort>> ports_of(ibv_device* device) {
   return ports;
 }
 
-/// A device that the machine has and this process cannot use: in a container the kernel lists the
-/// whole machine's devices, and only some can be opened.
+/// A device that this process cannot use: in a container the kernel lists the whole machine's
+/// devices, and only some can be opened.
 struct UnusableDevice {
   std::string name;
   std::string cause;
@@ -110,7 +110,7 @@ int rank(const ibv_gid_entry& gid) {
   return gid.gid_type == IBV_GID_TYPE_ROCE_V2 ? rank : rank + 3;
 }
 
-/// Nothing: by the LID alone, or there is none.
+/// Nothing: servers use the LID alone, or the port has no GID.
 std::optional<unsigned> choose_gid(const FoundPort& port, const RailWish& wish) {
   if (wish.gid_index) return wish.gid_index;
   if (port.is_infiniband) {
@@ -181,10 +181,10 @@ Result<RailPort> find_rail(const Found& found, const std::string& text, const Ra
                   text, known.empty() ? "none" : known, causes(found.unusable)));
 }
 
-/// What the routing table knows a port by.
+/// The port as the routing table knows it.
 RailCandidate candidate_on(const FoundPort& port, const RailWish& wish) {
   RailCandidate candidate{.rail = rail_on(port, choose_gid(port, wish))};
-  if (port.is_infiniband) return candidate;  // its GIDs are no addresses of a network device
+  if (port.is_infiniband) return candidate;  // its GIDs are not addresses of a network device
   const auto gid =
       std::ranges::find(port.gids, candidate.rail.gid_index, &ibv_gid_entry::gid_index);
   if (gid == port.gids.end()) return candidate;
@@ -205,7 +205,7 @@ Result<std::vector<RailPort>> all_rails(const Found& found, const RailWish& wish
                 "no port of a ConnectX is active on this machine" + causes(found.unusable));
   }
   for (const UnusableDevice& device : found.unusable) {
-    spdlog::warn("dc: {} cannot be used: {}; going on without it", device.name, device.cause);
+    spdlog::warn("dc: {} cannot be used: {}; not using it", device.name, device.cause);
   }
   return reachable_rails(std::move(candidates), wish.endpoints, routes);
 }

@@ -19,20 +19,20 @@ struct RailWish {
   /// before a link-local one, the lowest index of its kind; on InfiniBand entry 0, which is always
   /// the port's own.
   std::optional<unsigned> gid_index = {};
-  /// Where the GID is chosen: none on InfiniBand, where the LID says it all within a subnet.
+  /// Where the GID is chosen: none on InfiniBand, where the LID is enough within a subnet.
   bool lid_alone_on_infiniband = false;
-  /// Addresses of the endpoints, for "auto"; empty: they are not known, and every port may do.
+  /// Addresses of the endpoints, for "auto"; empty: not known, so every active port is taken.
   std::vector<verbs::Gid> endpoints = {};
 };
 
-/// The rails that are wished for. Borrows `routes`, which only "auto" asks.
+/// The rails that `wish` describes. Borrows `routes`, which only "auto" asks.
 ///
-/// A device that cannot be opened or asked is logged and left out: in a container the kernel lists
-/// devices that the container was not given.
+/// A device that cannot be opened or queried is logged and left out: in a container the kernel
+/// lists devices that the container was not given.
 ///
-/// Errors: kNotFound, with the rail that is not there; kUnsupported where "auto" finds none or this
-/// build has no libmlx5; kSystem, also where a device that is named cannot be opened or asked. Each
-/// names the devices left out, with their causes.
+/// Errors: kNotFound, with the rail that does not exist; kUnsupported where "auto" finds none or
+/// this build lacks libmlx5; kSystem, also where a device that is named cannot be opened or
+/// queried. Each names the devices left out, with their causes.
 [[nodiscard]] Result<std::vector<RailPort>> find_rails(const RailWish& wish,
                                                        verbs::RouteQuery& routes);
 

@@ -44,7 +44,7 @@ std::vector<RailPort> reachable_rails(std::vector<RailCandidate> candidates,
   }
   for (const RailPort& rail : left_out) {
     spdlog::info(
-        "dc: the kernel does not route {} to {}; going without it (rdma.rails can name it)",
+        "dc: the kernel does not route {} to {}; not using the rail (rdma.rails can name it)",
         rail.name(), list_of(endpoints));
   }
   return kept;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Why addresses of our own. The mlx5 driver keeps the keys of deregistered memory on a stack, and
-// the next registration of like shape takes the top one with its key unchanged. Memory that is
-// registered again at its own address then is what it was before: address, key and rights, and a
-// token that should be dead writes into it. An address that never comes back makes such a token
-// point outside of every registration, whatever the key.
+// the next registration of like shape takes the top one unchanged. Memory that is registered again
+// at its own address then has the same address, key and rights, and a token that should be dead
+// writes into it. With an address that is never used again, such a token points outside every
+// registration.
 #include "rdma/verbs/address_space.h"
 
 #include <sys/random.h>

@@ -15,18 +15,18 @@ class AddressSpace {
  public:
   virtual ~AddressSpace() = default;
 
-  /// Where one registration of `bytes` begins. Each call is for one registration.
+  /// The address of one registration of `bytes`. Each call is for one registration.
   [[nodiscard]] virtual std::uint64_t take(std::span<const std::byte> bytes) = 0;
 };
 
 /// Addresses that no registration before had, in ascending order. Each equals the memory's own
 /// address modulo 2 MiB, as the kernel and the device's choice of a page size want it. The
-/// addresses come round after 2^63 bytes: at 100 GB/s of registrations that takes almost 3 years.
+/// addresses repeat after 2^63 bytes: at 100 GB/s of registrations that takes almost 3 years.
 class FreshAddresses final : public AddressSpace {
  public:
   /// A huge page: ranges begin and end between two of them.
   static constexpr std::uint64_t kAlignment = std::uint64_t{2} << 20;
-  /// Above every address of a program, so that no address of ours can be taken for one of them.
+  /// Above every address of a program, so that the two kinds cannot be confused.
   static constexpr std::uint64_t kLowest = std::uint64_t{1} << 56;
   /// Servers may keep an address as a signed number.
   static constexpr std::uint64_t kEnd = std::uint64_t{1} << 63;

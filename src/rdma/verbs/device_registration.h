@@ -17,11 +17,11 @@
 
 namespace s3rdmafs::rdma::verbs {
 
-/// One region's registration with one device, and what tokens say of it. Thread-safe: calls for one
-/// region and device wait for each other, since the verbs may take seconds; nothing else waits for
-/// them, and key() never does.
+/// One region's registration with one device, and its key for tokens. Thread-safe: calls for one
+/// region and device wait for each other, since the verbs may take seconds. Nothing else waits for
+/// them, and key() never waits.
 ///
-/// @tparam Device  DcTarget or RcDevice: has register_memory(); kept open while memory is
+/// @tparam Device  DcTarget or RcDevice: has register_memory(); stays open while memory is
 /// registered
 template <class Device>
 class DeviceRegistration {
@@ -29,16 +29,16 @@ class DeviceRegistration {
   /// What comes after a registration that ends.
   enum class Next {
     kNothing,  ///< no other, until want()
-    kAnother,  ///< whoever finds the memory without one makes another
+    kAnother,  ///< the next make() makes another
   };
 
   /// Nothing while the memory is not registered.
   [[nodiscard]] std::optional<TokenKey::Value> key() const { return key_.get(); }
 
-  /// Whether make() is at work in the verbs: whoever must not wait for it comes back later.
+  /// Whether make() is in the verbs now: a thread that must not wait calls it again later.
   [[nodiscard]] bool is_busy() const { return is_busy_.load(std::memory_order_relaxed); }
 
-  /// make() does nothing before.
+  /// Lets make() register the memory; it does nothing before.
   void want() EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     is_wanted_ = true;
@@ -46,7 +46,7 @@ class DeviceRegistration {
 
   /// Registers the memory, unless it is, or is not wanted.
   /// @param open_device  returns the device, or nullptr while it is closed: then nothing is done,
-  ///                     and whoever opens it calls make() again
+  ///                     and the thread that opens it calls make() again
   /// Errors: the device's, and those of end().
   template <class OpenDevice>
   [[nodiscard]] Result<void> make(const OpenDevice& open_device, std::span<std::byte> bytes,
@@ -78,7 +78,7 @@ class DeviceRegistration {
     return deregister();
   }
 
-  /// After end() failed: leaves the key to the end of the device. The memory of the handle is lost.
+  /// After end() failed: the key lives until the device is closed. The handle's memory leaks.
   void abandon() EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (key_.get()) return;

@@ -18,16 +18,16 @@ struct RcOptions {
   std::string endpoint_url;   ///< scheme://host[:port]
   std::string endpoint_host;  ///< of that URL
   std::uint16_t endpoint_port = 0;
-  std::string ca_file;
-  unsigned sessions_max = 64;
+  std::string ca_file;         ///< PEM; empty: the system's
+  unsigned sessions_max = 64;  ///< with this server; at least 1
 };
 
-/// The fabric to servers that speak the rc dialect, over any RDMA device (s3rdmafs-protocol(7)).
-/// Ports that go down, addresses that change, devices that fail and servers that restart come
-/// back by themselves, within about a second. Borrows clock, metrics and addresses.
+/// The fabric to servers that speak the rc dialect, over any RDMA device (s3rdmafs-protocol(7)). It
+/// recovers by itself, within about a second, from ports that go down, addresses that change,
+/// devices that fail and servers that restart. Borrows clock, metrics and addresses.
 ///
 /// Errors: kNotFound where no port of a device leads to the server; kSystem. A server that cannot
-/// be reached, or does no rc, is no error: the fabric is down and goes on trying.
+/// be reached or does not speak rc is not an error: the fabric is down and goes on trying.
 [[nodiscard]] Result<std::unique_ptr<Fabric>> make_rc_fabric(
     RcOptions options, const Clock& clock, metrics::Registry& metrics,
     AddressSpace& addresses = process_addresses());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two questions. The first is which way the kernel sends from the source: rules may choose a table
-// by it. Where two ports are in one network, the kernel sends from both addresses by one of them;
-// so the second is whether the destination is a neighbour on the device's own network. A route over
-// a gateway counts only where the kernel would take it.
+// Two questions. The first is how the kernel sends from the source address: rules may choose a
+// table by it. Where two ports are in one network, the kernel sends from both addresses by one of
+// them. So the second question is whether the destination is a neighbour on the device's own
+// network. A route over a gateway counts only where the kernel would take it.
 #include "rdma/verbs/route.h"
 
 #include <linux/netlink.h>
@@ -37,12 +37,12 @@ bool is_ipv4(const Gid& address) {
   return std::equal(address.begin(), address.begin() + 12, kMapped.begin());
 }
 
-/// As it stands in a message: 4 or 16 bytes.
+/// As in a message: 4 or 16 bytes.
 std::span<const std::uint8_t> address_bytes(const Gid& address) {
   return std::span(address).subspan(is_ipv4(address) ? 12 : 0);
 }
 
-/// What stands at a place in a message, which is aligned for it.
+/// The value at a place in a message, which is aligned for it.
 template <class T>
 T* at(std::byte* place) {
   return reinterpret_cast<T*>(place);
@@ -223,7 +223,7 @@ Result<std::vector<Gid>> addresses_of_hosts(const std::vector<std::string>& host
   }
   if (names.empty()) return addresses;
   const std::string first = names.front();
-  // A resolver may take half a minute. The thread owns all it uses, so it may end when it likes.
+  // A resolver may take half a minute. Nothing waits for the thread, which owns all that it uses.
   std::promise<Result<std::vector<Gid>>> promise;
   std::future<Result<std::vector<Gid>>> future = promise.get_future();
   std::thread([names = std::move(names), promise = std::move(promise)]() mutable {

@@ -10,13 +10,13 @@
 
 namespace s3rdmafs::rdma::verbs {
 
-/// What the kernel's routing table says. One thread.
+/// Queries the kernel's routing table. One thread.
 class RouteQuery {
  public:
   enum class Answer {
     kLeadsThere,
     kLeadsElsewhere,  ///< by another network device, or nowhere
-    kUnknown,         ///< the kernel did not say, or the destination is this host
+    kUnknown,         ///< the kernel did not answer, or the destination is this host
   };
 
   virtual ~RouteQuery() = default;
@@ -24,7 +24,7 @@ class RouteQuery {
   /// Whether packets to `destination` leave by a network device: by the route from one of its
   /// addresses, or because the destination is on the device's own network.
   /// @param device  index of the network device
-  /// @param source  an address of that device; link-local ones do not count: any may do then
+  /// @param source  an address of that device; a link-local one is ignored: any may be the source
   [[nodiscard]] virtual Answer ask(unsigned device, const Gid& source, const Gid& destination) = 0;
 };
 
@@ -33,7 +33,7 @@ class RouteQuery {
 
 /// The addresses of hosts, which may be names or addresses in text ("[::1]" too). Blocks for
 /// `patience` at most, where there are names. Errors: kUnreachable where not all of them are known
-/// by then: a part of them would lead to conclusions about the rest.
+/// by then: from a part one would draw wrong conclusions about the rest.
 [[nodiscard]] Result<std::vector<Gid>> addresses_of_hosts(const std::vector<std::string>& hosts,
                                                           std::chrono::milliseconds patience);
 

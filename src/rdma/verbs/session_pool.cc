@@ -130,7 +130,6 @@ void SessionPool::shut_down() {
     wake_.notify_one();
   }
   maker_.cancel();
-  thread_.request_stop();
   if (thread_.joinable()) thread_.join();
   carry_out(std::move(work));
   const MutexLock lock(mutex_);
@@ -235,7 +234,7 @@ void SessionPool::add_session(Lease lease, Work& work) {
 void SessionPool::note_refusal(Error error, Work& work) {
   count_open(-1);
   if (!problem_ || problem_->detail != error.detail) {
-    spdlog::warn("rc: no session with the server: {}; trying again", error.detail);
+    spdlog::warn("rc: cannot make a session with the server: {}; trying again", error.detail);
   }
   retry_.start(error.code == ErrorCode::kUnsupported
                    ? std::chrono::milliseconds(kUnsupportedInterval)

@@ -8,7 +8,7 @@
 
 namespace s3rdmafs::rdma::verbs {
 
-/// What tokens say of one registration for as long as it lives. Thread-safe.
+/// The key of one registration, for tokens, while the registration lives. Thread-safe.
 class TokenKey {
  public:
   struct Value {

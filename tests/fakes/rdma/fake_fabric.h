@@ -12,7 +12,7 @@
 
 namespace s3rdmafs::fakes {
 
-/// A fabric over the caller's own memory whose renewals the test allows or refuses. Counts what is
+/// A fabric over the caller's own memory whose fences the test allows or refuses. Counts what is
 /// registered. Thread-safe.
 class FakeFabric final : public rdma::Fabric {
  public:
@@ -26,7 +26,7 @@ class FakeFabric final : public rdma::Fabric {
   }
 
   void let_fences_fail(bool fail) { fences_fail_ = fail; }
-  /// While held, renewals wait, as for a server that is slow to let go.
+  /// While held, fence() waits, as for a slow server.
   void hold_fences(bool hold) {
     {
       const MutexLock lock(mutex_);

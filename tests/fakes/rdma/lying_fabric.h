@@ -7,7 +7,7 @@
 
 namespace s3rdmafs::fakes {
 
-/// A fabric whose renewals do nothing and say that they did: quarantine switched off. Old tokens go
+/// A fabric whose fence() does nothing and reports success: quarantine switched off. Old tokens go
 /// on working, which is the planted bug that tests of late writes must see. Borrows the real one.
 class LyingFabric final : public rdma::Fabric {
  public:

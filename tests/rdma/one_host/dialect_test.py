@@ -13,7 +13,7 @@ from peer.rc_client import CONNECT, DISCONNECT, GET_ACCESS, PUT_ACCESS, Device, 
 
 MIB = 1 << 20
 BUCKET = "dialect"
-# Three staging buffers and a bit, and an odd length.
+# A little more than three staging buffers, and an odd length.
 LARGE = 13 * MIB + 77
 HUGE = 192 * MIB
 CANARY = b"\xa5"
@@ -129,11 +129,11 @@ def test_a_put_that_fails_leaves_the_old_object(server, device, ending):
     session.close()
 
 
-def test_a_part_that_fails_is_no_part(server, device, session):
+def test_a_part_that_fails_is_not_stored(server, device, session):
     created = signed_http.signed(server, "POST", f"/{BUCKET}/parts", {"content-length": "0"}, "uploads")
     upload = created.body.decode().split("<UploadId>")[1].split("</UploadId>")[0]
     memory = device.memory(6 * MIB, PUT_ACCESS)
-    # The first staging buffer arrives; the second would come from behind the region.
+    # The first staging buffer arrives; the second would come from after the region.
     too_far = session.token(memory, 12 * MIB)
     assert session.put(f"/{BUCKET}/parts", too_far, f"partNumber=1&uploadId={upload}").status == 500
     parts = signed_http.signed(server, "GET", f"/{BUCKET}/parts", query=f"uploadId={upload}")
@@ -151,20 +151,20 @@ def test_a_failed_transfer_ends_its_session_and_a_refused_one_does_not(device, s
     assert session.get(f"/{BUCKET}/large", session.token(memory), whole).status == 500
 
 
-def test_a_busy_session_refuses_a_second_request_and_is_none_the_worse(device, session):
+def test_a_busy_session_refuses_a_second_request_and_still_works(device, session):
     memory = landing(device, HUGE)
     first = []
     thread = threading.Thread(target=lambda: first.append(session.get(f"/{BUCKET}/huge", session.token(memory))))
     small, refused = landing(device, 4096), 0
     before = memory.read(8, 0)
     thread.start()
-    # Or the small request might be the first, and the huge one be refused.
+    # Otherwise the small request might come first, and the large one be refused.
     while thread.is_alive() and memory.read(8, 0) == before:
         time.sleep(0.001)
     while thread.is_alive():
         refused += session.get(f"/{BUCKET}/large", session.token(small), (0, 4095)).status == 500
     thread.join()
-    assert refused > 0, "the transfer was over before a second request came: make it longer"
+    assert refused > 0, "the transfer ended before the second request came: make it longer"
     assert_done(first[0], 200, HUGE)
     assert not content.difference(memory.read(HUGE, 0), 2, 0, HUGE)
     assert session.get(f"/{BUCKET}/large", session.token(small), (0, 4095)).status == 206
@@ -191,7 +191,7 @@ def test_sixty_four_sessions_at_once(server, device):
         session.close()
 
 
-def test_shm_tokens_are_served_beside(server):
+def test_shm_tokens_are_served_too(server):
     answer = signed_http.signed(server, "GET", f"/{BUCKET}/large", {"x-amz-rdma-token": "shm:nonsense"})
     assert (answer.status, answer.code()) == (400, "InvalidRDMAToken")
 

@@ -48,14 +48,14 @@ def test_it_passes_over_real_verbs_and_reports_the_device(site, server, tmp_path
     assert_tells_of_the_device(json.loads((tmp_path / "report.json").read_text(encoding="utf-8")), server.address)
     for check in ("RDMA read", "RDMA write", "RDMA sizes and MTU"):
         assert any(line.startswith("pass") and check in line for line in result.stdout.splitlines()), result.stdout
-    assert [path.name for path in (server.root / BUCKET).iterdir()] == ["object"], "nothing is left behind"
+    assert [path.name for path in (server.root / BUCKET).iterdir()] == ["object"], "nothing else is left"
 
 
-def test_it_names_a_device_that_is_not_there(site, server):
+def test_it_names_a_device_that_does_not_exist(site, server):
     file = site.mount_file(server, BUCKET, rdma={"mode": "require", "fabric": "rc", "rails": "mlx5_7"})
     result = doctor(file)
     assert result.returncode == 2, result.stdout
-    assert "rxe0" in first_line(result, "fail"), "it says what there is: " + result.stdout
+    assert "rxe0" in first_line(result, "fail"), "it names the devices that exist: " + result.stdout
 
 
 def test_it_names_a_server_without_rc(site):

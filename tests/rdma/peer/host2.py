@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host 2 as host 1 sees it: its s3rdma-target, and its network card."""
+"""Host 2 as host 1 uses it: its s3rdma-target and its network card."""
 
 import json
 import socket

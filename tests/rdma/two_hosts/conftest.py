@@ -23,7 +23,7 @@ WIRES = {"good": (), "loses 1 %": ("loss", "1%"), "late": ("delay", "5ms")}
 
 @pytest.fixture(params=WIRES.values(), ids=WIRES.keys())
 def wire(host2, request):
-    """The wire in one of its conditions, in both directions."""
+    """The wire in one condition, in both directions."""
     rules = ("tc", "qdisc", "add", "dev", "rail", "root", "netem", "limit", "100000", *request.param)
     if request.param:
         subprocess.run(rules, check=True, timeout=20)
@@ -34,7 +34,7 @@ def wire(host2, request):
         for_both = ("tc", "qdisc", "del", "dev", "rail", "root")
         subprocess.run(for_both, check=True, timeout=20)
         host2.run(*for_both)
-        assert host2_dropped > 0 or "loss" not in request.param, "no packet was lost: this proves nothing"
+        assert host2_dropped > 0 or "loss" not in request.param, "no packet was lost: the test proves nothing"
 
 
 def dropped_packets(text):

@@ -16,7 +16,7 @@ MIB = 1 << 20
 TOTAL = sum(SIZES.values())
 # The largest payload of a RoCE packet.
 PACKET_BYTES = 4096
-# As long as the wire is cut, the server's retries, and time for what waited to come through.
+# The time of the cut, of the server's retries, and for waiting requests to finish.
 PATIENCE = {"deadline": "60s"}
 
 

@@ -141,7 +141,7 @@ TEST(DcTarget, IsReachedByLidAndGidOnInfiniBand) {
 }
 
 // The bytes of a PUT leave through the target: the server reads them.
-TEST(DcTarget, MarksWhatItSendsAsItIsTold) {
+TEST(DcTarget, MarksItsPacketsAsConfigured) {
   RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort}}});
   RailPort where = kRoce;
   where.marks = {.traffic_class = 104, .service_level = 3};
@@ -176,7 +176,7 @@ TEST(DcTarget, RegistersMemoryWithTheLeastAccessThatADirectionNeeds) {
   EXPECT_EQ(seen[0].iova, kIova);
 }
 
-TEST(DcTarget, SaysWhatIsWrongWithARailThatCannotWork) {
+TEST(DcTarget, ReportsWhyARailCannotWork) {
   FakePort down = kRocePort;
   down.state = IBV_PORT_DOWN;
   RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort, down}},
@@ -211,8 +211,8 @@ TEST(DcTarget, RefusesAnEmptyEntryOfTheGidTableByName) {
       << "the control: the entry before it";
 }
 
-// A failure at any step leaves nothing behind.
-TEST(DcTarget, IsTakenDownWholeWhereOneStepFails) {
+// A failure at any step destroys what was made before.
+TEST(DcTarget, IsDestroyedWholeWhereOneStepFails) {
   for (const char* step : {"ibv_open_device", "ibv_alloc_pd", "ibv_create_cq", "ibv_create_srq",
                            "mlx5dv_create_qp", "ibv_modify_qp"}) {
     RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort}}});

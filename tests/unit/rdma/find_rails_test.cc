@@ -48,7 +48,7 @@ class FakeRoutes final : public verbs::RouteQuery {
 
 class FindRailsTest : public ::testing::Test {
  protected:
-  /// "mlx5_0:1/3 mlx5_1:1", with the index of the GID behind the "/", or the error.
+  /// "mlx5_0:1/3 mlx5_1:1", with the index of the GID after the "/", or the error.
   std::string rails(std::string_view text, std::optional<unsigned> gid_index = {}) {
     return rails({.ports = text, .gid_index = gid_index});
   }
@@ -113,7 +113,7 @@ TEST_F(FindRailsTest, TakesThePortsOwnGidOnInfiniBandUnlessTheLidAloneIsWanted) 
 
 // --- By route ---
 
-TEST_F(FindRailsTest, TakesThePortsByItselfThatLeadToAnEndpoint) {
+TEST_F(FindRailsTest, TakesOnlyPortsThatLeadToAnEndpoint) {
   give_network_devices();
   const RailWish wish{.endpoints = {verbs::gid_of_address("198.51.100.1").value()}};
   EXPECT_EQ(rails(wish), "mlx5_0:1/3 mlx5_0:2/1 mlx5_1:1/0") << "the control: all lead there";
@@ -158,13 +158,13 @@ TEST_F(FindRailsTest, TakesAPortWhoseNetworkDeviceIsNotKnown) {
             "mlx5_0:1/3 mlx5_0:2/1 mlx5_1:1/0");
 }
 
-TEST_F(FindRailsTest, TakesNoEmptyEntryOfTheGidTableByItself) {
+TEST_F(FindRailsTest, LeavesOutEmptyEntriesOfTheGidTable) {
   verbs_.change_port("mlx5_0", 2, [](FakePort& port) { port.gids = {FakeGid{}, kLinkLocal}; });
   verbs_.change_port("mlx5_3", 1, [](FakePort& port) { port.gids = {FakeGid{}}; });
   EXPECT_EQ(rails("auto"), "mlx5_0:1/3 mlx5_0:2/1 mlx5_1:1/0");
 }
 
-TEST_F(FindRailsTest, NamesWhatIsNotThere) {
+TEST_F(FindRailsTest, NamesARailThatDoesNotExist) {
   EXPECT_THAT(rails("mlx5_0,mlx5_9"), HasSubstr("there is no 'mlx5_9'"));
   EXPECT_THAT(rails("mlx5_0:3"), HasSubstr("ConnectX are mlx5_0:1, mlx5_0:2, mlx5_1:1"));
   EXPECT_THAT(rails("mlx5_0:x"), HasSubstr("there is no 'mlx5_0:x'"));
@@ -174,7 +174,7 @@ TEST_F(FindRailsTest, NamesWhatIsNotThere) {
 }
 
 // In a container the kernel lists the whole machine's devices, and only some may be opened.
-TEST_F(FindRailsTest, GoesOnWithoutADeviceThatCannotBeOpenedOrAsked) {
+TEST_F(FindRailsTest, LeavesOutADeviceThatCannotBeOpenedOrQueried) {
   verbs_.fail_next("mlx5_0", "ibv_open_device", EPERM);
   EXPECT_EQ(rails("auto"), "mlx5_1:1/0");
   verbs_.fail_next("mlx5_1", "ibv_query_device", EIO);
@@ -206,7 +206,7 @@ TEST_F(FindRailsTest, LeavesNoDeviceOpen) {
   EXPECT_EQ(verbs_.live_objects(), 0);
 }
 
-TEST(FindRails, SaysSoWhereThereIsNoConnectX) {
+TEST(FindRails, ReportsAMachineWithoutAConnectX) {
   const fakes::RecordingVerbs verbs({});
   FakeRoutes routes;
   const auto found = find_rails({}, routes);

@@ -35,11 +35,11 @@ TEST_F(ListDevicesTest, HasTheOthersWhereOneCannotBeOpened) {
   EXPECT_EQ(choose_port(*devices, {}, "192.0.2.2").value().device, "mlx5_1");
 }
 
-TEST_F(ListDevicesTest, HasTheOthersWhereOneCannotBeAsked) {
+TEST_F(ListDevicesTest, HasTheOthersWhereOneCannotBeQueried) {
   verbs_.fail_next("mlx5_1", "ibv_query_device", EIO);
   const auto devices = list_devices();
   ASSERT_TRUE(devices) << devices.error().detail;
-  EXPECT_EQ(devices->back().hindrance, "cannot be asked: Input/output error");
+  EXPECT_EQ(devices->back().hindrance, "cannot be queried: Input/output error");
   EXPECT_EQ(choose_port(*devices, {}, "192.0.2.1").value().device, "mlx5_0");
   EXPECT_EQ(verbs_.live_objects(), 0);
 }
@@ -52,10 +52,10 @@ TEST_F(ListDevicesTest, NamesEveryDeviceWithItsCauseWhereNoneIsLeft) {
   const auto port = choose_port(*devices, {}, "192.0.2.1");
   ASSERT_FALSE(port);
   EXPECT_THAT(port.error().detail, HasSubstr("mlx5_0 (cannot be opened: Operation not permitted)"));
-  EXPECT_THAT(port.error().detail, HasSubstr("mlx5_1 (cannot be asked: Input/output error)"));
+  EXPECT_THAT(port.error().detail, HasSubstr("mlx5_1 (cannot be queried: Input/output error)"));
 }
 
-TEST_F(ListDevicesTest, SaysWhyADeviceThatIsNamedCannotBeUsed) {
+TEST_F(ListDevicesTest, ReportsWhyADeviceThatIsNamedCannotBeUsed) {
   verbs_.fail_next("mlx5_1", "ibv_open_device", EPERM);
   const auto devices = list_devices();
   ASSERT_TRUE(devices) << devices.error().detail;

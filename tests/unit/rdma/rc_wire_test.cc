@@ -36,12 +36,12 @@ TEST(RcEndpoint, IsReadBack) {
       "012a00000000000000000000000000000000000000efbeadde00100000007f00000010000000000000010000");
   ASSERT_TRUE(of_hipobject);
   EXPECT_EQ(of_hipobject->queue_pair_number, 42U);
-  // Vector 6: so is what stands behind.
+  // Vector 6: so is the rest after it.
   EXPECT_TRUE(parse_endpoint(std::string(kSeenRequest) + ":00007f0000001000:0000000000001000"));
   EXPECT_EQ(parse_reply("200:" + with_zeros("0163"))->queue_pair_number, 99U);  // vector 4
 }
 
-TEST(RcEndpoint, RefusesWhatIsNone) {
+TEST(RcEndpoint, RefusesMalformedText) {
   EXPECT_FALSE(parse_endpoint(std::string(88, '0'))) << "transport 0 is DC";
   EXPECT_FALSE(parse_endpoint(std::string(kSeenRequest).substr(1)));
   EXPECT_FALSE(parse_endpoint(std::string(kSeenRequest) + "0"));

@@ -62,7 +62,7 @@ TEST(ChoosePort, TakesAnyPortToThisVeryHost) {
   EXPECT_EQ(any->gid_index, 3U) << "RoCE v2 with an IP address before link-local and v1";
 }
 
-TEST(ChoosePort, DoesAsItIsTold) {
+TEST(ChoosePort, TakesThePortThatTheMountFileNames) {
   EXPECT_EQ(choose_port(kTwoRails, parse_rail("mlx5_1", std::nullopt), "10.0.0.1")->device,
             "mlx5_1");
   EXPECT_EQ(choose_port(kTwoRails, parse_rail("10.1.0.1", std::nullopt), "10.0.0.1")->device,

@@ -98,7 +98,7 @@ TEST_F(KernelRouteTest, LeadsThereByTheNetworkDeviceOfTheRoute) {
             static_cast<int>(Answer::kLeadsThere));
   EXPECT_EQ(ask_in_network(kLoopback, "fe80::1", "198.51.100.9"),
             static_cast<int>(Answer::kLeadsThere))
-      << "whatever the source, where it is no address of the network";
+      << "for every source that is not an address of the network";
 }
 
 TEST_F(KernelRouteTest, LeadsElsewhereByEveryOther) {
@@ -106,7 +106,7 @@ TEST_F(KernelRouteTest, LeadsElsewhereByEveryOther) {
             static_cast<int>(Answer::kLeadsElsewhere));
   EXPECT_EQ(ask_in_network(kLoopback, kSource, "203.0.113.9"),
             static_cast<int>(Answer::kLeadsElsewhere))
-      << "there is no route at all";
+      << "no route exists";
   EXPECT_EQ(ask_in_network(kLoopback, kSource, "2001:db8::1"),
             static_cast<int>(Answer::kLeadsElsewhere))
       << "an IPv4 address sends to no IPv6 one";
