@@ -4,6 +4,11 @@
 #include <cstring>
 
 namespace s3rdmafs {
+namespace {
+
+constexpr std::string_view kBeforeAdvice = "; ";
+
+}  // namespace
 
 std::string_view error_code_name(ErrorCode code) noexcept {
   switch (code) {
@@ -66,6 +71,18 @@ bool is_retryable(ErrorCode code) noexcept {
     default:
       return false;  // kTimedOut included: it means that the whole deadline is spent
   }
+}
+
+std::string_view Error::problem() const noexcept {
+  std::string_view text = detail;
+  if (!advice.empty()) text.remove_suffix(kBeforeAdvice.size() + advice.size());
+  return text;
+}
+
+std::unexpected<Error> fail_with_advice(ErrorCode code, std::string_view problem,
+                                        std::string advice) {
+  std::string detail = std::string(problem) + std::string(kBeforeAdvice) + advice;
+  return std::unexpected<Error>(Error{code, std::move(detail), std::move(advice)});
 }
 
 std::unexpected<Error> fail_errno(std::string_view what, int saved_errno) {

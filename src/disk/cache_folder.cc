@@ -24,17 +24,17 @@ Result<void> check_owner(const std::string& path, int fd) {
   struct stat status{};
   if (::fstat(fd, &status) != 0) return fail_errno("stat " + path, errno);
   if (status.st_uid != ::geteuid()) {
-    return fail(
-        ErrorCode::kAccessDenied,
-        fmt::format("disk.path {} belongs to user {}, not to the one who mounts ({}); choose "
-                    "another folder, or change its owner",
-                    path, status.st_uid, ::geteuid()));
+    return fail_with_advice(ErrorCode::kAccessDenied,
+                            fmt::format("disk.path {} belongs to user {}, not to the mounting "
+                                        "user {}",
+                                        path, status.st_uid, ::geteuid()),
+                            "choose another folder, or change its owner");
   }
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return fail(ErrorCode::kAccessDenied,
-                fmt::format("disk.path {} has mode {:04o}, so that others may enter it; run: chmod "
-                            "700 {}",
-                            path, status.st_mode & 07777, path));
+    return fail_with_advice(ErrorCode::kAccessDenied,
+                            fmt::format("disk.path {} has mode {:04o}, so that others may enter it",
+                                        path, status.st_mode & 07777),
+                            "run: chmod 700 " + path);
   }
   return {};
 }
@@ -71,10 +71,10 @@ bool take_lock_soon(int lock) {
 }
 
 std::unexpected<Error> in_use(const std::string& path, int lock) {
-  return fail(ErrorCode::kBusy,
-              fmt::format("disk.path {} is in use by another mount{}; give each mount a folder of "
-                          "its own",
-                          path, holder_of(lock)));
+  return fail_with_advice(
+      ErrorCode::kBusy,
+      fmt::format("disk.path {} is in use by another mount{}", path, holder_of(lock)),
+      "give each mount a folder of its own");
 }
 
 // The process's number is in it for the error message alone.
@@ -115,10 +115,9 @@ Result<CacheFolder> CacheFolder::open(const std::string& path, Purpose purpose) 
   if (!folder) {
     if (errno == ENOENT) return fail(ErrorCode::kNotFound, "disk.path " + path + " is not there");
     if (errno == ENOTDIR || errno == ELOOP) {
-      return fail(ErrorCode::kNotDirectory,
-                  "disk.path " + path +
-                      " is not a folder, or a symbolic link to one; name the folder "
-                      "itself");
+      return fail_with_advice(ErrorCode::kNotDirectory,
+                              "disk.path " + path + " is not a folder, or a symbolic link to one",
+                              "name the folder itself");
     }
     return fail_errno("disk.path: open " + path, errno);
   }

@@ -116,13 +116,12 @@ Result<void> check_fuse_device() {
   const int saved_errno = errno;
   const std::string reason = std::string("/dev/fuse: ") + std::strerror(saved_errno);
   if (saved_errno == EACCES || saved_errno == EPERM) {
-    return fail(ErrorCode::kAccessDenied,
-                reason + "; run as root, or give this user the right to open /dev/fuse");
+    return fail_with_advice(ErrorCode::kAccessDenied, reason,
+                            "run as root, or give this user the right to open /dev/fuse");
   }
-  return fail(ErrorCode::kUnsupported,
-              reason +
-                  "; load the kernel's FUSE (modprobe fuse), or in a container pass the device "
-                  "in (--device /dev/fuse)");
+  return fail_with_advice(ErrorCode::kUnsupported, reason,
+                          "load the kernel's FUSE (modprobe fuse), or in a container pass the "
+                          "device in (--device /dev/fuse)");
 }
 
 }  // namespace s3rdmafs::fuse

@@ -12,10 +12,11 @@ Result<std::unique_ptr<Arena>> Arena::create(std::uint64_t size_bytes, Lock lock
   const std::uint64_t budget_bytes = std::max(use.budget_bytes, size_bytes);
   if (const std::uint64_t available = available_memory_bytes(); budget_bytes > available) {
     const std::string size_key(use.size_key);
-    return fail(ErrorCode::kNoMemory, size_key + " is " + format_size(budget_bytes) +
-                                          ", but the machine (or the control group) has " +
-                                          std::to_string(available / kMiB) +
-                                          "MiB of memory left: lower " + size_key);
+    return fail_with_advice(ErrorCode::kNoMemory,
+                            size_key + " is " + format_size(budget_bytes) +
+                                ", but the machine (or the control group) has " +
+                                std::to_string(available / kMiB) + "MiB of memory left",
+                            "lower " + size_key);
   }
   auto file = make_memory_file(size_bytes);
   if (!file) return std::unexpected(file.error());

@@ -40,9 +40,10 @@ MappedMemory::MappedMemory(MappedMemory&& other) noexcept
 Result<void> MappedMemory::populate(std::string_view size_key) const {
   if (::madvise(bytes_.data(), bytes_.size(), MADV_POPULATE_WRITE) == 0) return {};
   if (errno != EINVAL) {
-    return fail(ErrorCode::kNoMemory,
-                "the machine (or the control group) has no " + format_size(bytes_.size()) +
-                    " left: " + std::strerror(errno) + "; lower " + std::string(size_key));
+    return fail_with_advice(ErrorCode::kNoMemory,
+                            "the machine (or the control group) has no " +
+                                format_size(bytes_.size()) + " left: " + std::strerror(errno),
+                            "lower " + std::string(size_key));
   }
   // Before Linux 5.14: one write a page does the same.
   constexpr std::size_t kSmallPageBytes = 4 * kKiB;
@@ -59,12 +60,12 @@ Result<void> MappedMemory::lock(MemoryLock lock, std::uint64_t budget_bytes,
   if (lock == MemoryLock::kTry) return {};
   rlimit limit{};
   ::getrlimit(RLIMIT_MEMLOCK, &limit);
-  return fail(ErrorCode::kNoMemory,
-              "the locked-memory limit is " + format_size(limit.rlim_cur) + ", and " +
-                  std::string(size_key) + " needs " + format_size(budget_bytes) + " (" +
-                  std::strerror(saved_errno) +
-                  "): raise it (ulimit -l, LimitMEMLOCK= in the unit), lower " +
-                  std::string(size_key) + ", or set cache.lock = \"try\"");
+  return fail_with_advice(ErrorCode::kNoMemory,
+                          "the locked-memory limit is " + format_size(limit.rlim_cur) + ", and " +
+                              std::string(size_key) + " needs " + format_size(budget_bytes) + " (" +
+                              std::strerror(saved_errno) + ")",
+                          "raise it (ulimit -l, LimitMEMLOCK= in the unit), lower " +
+                              std::string(size_key) + ", or set cache.lock = \"try\"");
 }
 
 }  // namespace s3rdmafs::memory

@@ -42,10 +42,14 @@ enum class ErrorCode {
 /// Whether the same request may succeed if sent again a little later.
 [[nodiscard]] bool is_retryable(ErrorCode code) noexcept;
 
-/// A failure: what kind, and one line for a person. Value type, reentrant.
+/// A failure: its kind, and one line for a person. Value type, reentrant.
 struct Error {
   ErrorCode code;
-  std::string detail;
+  std::string detail;       ///< what happened; ends with the advice where there is any
+  std::string advice = {};  ///< what the user can do about it; empty: nothing known
+
+  /// `detail` without the advice, for a reader that shows the two apart.
+  [[nodiscard]] std::string_view problem() const noexcept;
 };
 
 /// The result of everything that can fail. Read it, or the compiler complains.
@@ -56,6 +60,10 @@ using Result = std::expected<T, Error>;
 [[nodiscard]] inline std::unexpected<Error> fail(ErrorCode code, std::string detail) {
   return std::unexpected<Error>(Error{code, std::move(detail)});
 }
+
+/// The failing side where the user can do something about it; `detail` is "problem; advice".
+[[nodiscard]] std::unexpected<Error> fail_with_advice(ErrorCode code, std::string_view problem,
+                                                      std::string advice);
 
 /// The failing side for a system call that just set errno: "open /x: Permission denied".
 [[nodiscard]] std::unexpected<Error> fail_errno(std::string_view what, int saved_errno);

@@ -34,9 +34,10 @@ Result<void> ObjectFile::take_pages() {
   // looking for somebody to kill.
   if (const std::uint64_t missing = capacity_bytes() - held_bytes(); missing > 0) {
     if (memory::available_memory_bytes() < missing) {
-      return fail(ErrorCode::kNoMemory, "the machine (or the control group) has no " +
-                                            format_size(missing) + " left; lower " +
-                                            std::string(kSizeKey));
+      return fail_with_advice(
+          ErrorCode::kNoMemory,
+          "the machine (or the control group) has no " + format_size(missing) + " left",
+          "lower " + std::string(kSizeKey));
     }
   }
   if (::ftruncate(file_.get(), static_cast<off_t>(capacity_bytes())) != 0) {

@@ -31,11 +31,8 @@ class FuseDeviceCheck final : public Check {
   Finding run(Context& context) override {
     const auto opened = context.machine->open_fuse_device();
     if (opened) return {Level::kPass, "/dev/fuse can be opened", {}};
-    // Its detail is "what; what to do".
-    const std::string& detail = opened.error().detail;
-    const std::size_t at = detail.find("; ");
-    return {Level::kFail, detail.substr(0, at),
-            at == std::string::npos ? std::string() : detail.substr(at + 2)};
+    const Error& error = opened.error();
+    return {Level::kFail, std::string(error.problem()), error.advice};
   }
 };
 

@@ -37,7 +37,7 @@ class FakeMachine final : public Machine {
   std::string kernel_release() const override { return faults_.kernel; }
   Result<void> open_fuse_device() const override {
     if (faults_.has_fuse) return {};
-    return fail(ErrorCode::kUnsupported, "/dev/fuse is not there; modprobe fuse");
+    return fail_with_advice(ErrorCode::kUnsupported, "/dev/fuse is not there", "modprobe fuse");
   }
   fuse::UringBlocker ring_hindrance() const override { return {}; }
   Result<memory::MemoryFile> make_memory_file(std::uint64_t size_bytes) const override {
