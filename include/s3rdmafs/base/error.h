@@ -8,8 +8,8 @@
 
 namespace s3rdmafs {
 
-/// What went wrong, as a sentence about the world: neither an errno nor an HTTP status.
-/// fuse/errno_map.cc is the one place that turns these into errno.
+/// The kind of a failure: neither an errno nor an HTTP status. Only fuse/errno_map.cc turns these
+/// into errno.
 enum class ErrorCode {
   kNotFound,         ///< No such key, bucket, file or inode.
   kStale,            ///< The object is no longer the version that was opened (HTTP 412).
@@ -18,18 +18,18 @@ enum class ErrorCode {
   kServerError,      ///< The server failed (HTTP 500, 502, 504).
   kUnreachable,      ///< No connection, or it broke before an answer.
   kTimedOut,         ///< The deadline passed.
-  kCancelled,        ///< The mount is going down, or the caller gave up.
-  kProtocol,         ///< The peer answered something that makes no sense.
+  kCancelled,        ///< The mount is ending, or the caller gave up.
+  kProtocol,         ///< The peer's answer breaks the protocol.
   kCorrupt,          ///< Bytes arrived that must not be used.
   kInvalidArgument,  ///< The caller's input can never work.
   kConfig,           ///< A mount file, option or environment variable is wrong.
   kUnsupported,      ///< The peer, kernel or machine cannot do this.
-  kNoMemory,         ///< Memory, locked memory or the cache's budget is spent.
-  kExists,           ///< It is there already.
-  kIsDirectory,      ///< A file was wanted.
-  kNotDirectory,     ///< A directory was wanted.
-  kNotEmpty,         ///< The directory still has names in it.
-  kBusy,             ///< Somebody is writing it.
+  kNoMemory,         ///< Memory, locked memory or the cache's budget is exhausted.
+  kExists,           ///< The name exists already.
+  kIsDirectory,      ///< A file was expected.
+  kNotDirectory,     ///< A directory was expected.
+  kNotEmpty,         ///< The directory is not empty.
+  kBusy,             ///< Another writer, mount or process holds it.
   kSequentialOnly,   ///< Objects are written whole, from the first byte to the last.
   kTooLarge,         ///< More bytes than an object can have here.
   kReadOnly,         ///< The mount cannot write.
@@ -52,7 +52,7 @@ struct Error {
   [[nodiscard]] std::string_view problem() const noexcept;
 };
 
-/// The result of everything that can fail. Read it, or the compiler complains.
+/// The result of everything that can fail.
 template <class T>
 using Result = std::expected<T, Error>;
 
@@ -68,7 +68,7 @@ using Result = std::expected<T, Error>;
 /// The failing side for a system call that just set errno: "open /x: Permission denied".
 [[nodiscard]] std::unexpected<Error> fail_errno(std::string_view what, int saved_errno);
 
-/// Passes a failure on with a few words of context in front of its detail.
+/// Passes a failure on as "context: detail"; its advice stays.
 [[nodiscard]] std::unexpected<Error> fail_with_context(std::string_view context, Error error);
 
 }  // namespace s3rdmafs

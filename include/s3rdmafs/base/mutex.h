@@ -38,7 +38,7 @@ class SCOPED_CAPABILITY MutexLock {
   Mutex& mutex_;
 };
 
-/// A condition that threads wait for. There is no wait without a bound, on purpose.
+/// A condition variable. Every wait has a deadline, on purpose.
 class CondVar {
  public:
   /// Waits until notified or `deadline`; spurious returns happen. False if the deadline passed.

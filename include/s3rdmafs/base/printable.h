@@ -6,10 +6,10 @@
 
 namespace s3rdmafs {
 
-/// A text as one line that a terminal shows and does not obey: each control character is written as
-/// an escape ("\n", "\t", "\x1b", "\u009b"). Names of files and texts of servers may have any
-/// bytes; whatever is logged or shown to a person goes through here once. UTF-8 is left as it is
-/// but for its controls, U+0080 to U+009F; a backslash stays one. Reentrant.
+/// The text as one line that is safe to show on a terminal: each control character becomes an
+/// escape ("\n", "\t", "\x1b", "\u009b"). File names and servers' texts may hold any bytes, so
+/// every text that is logged or shown to a person passes through here once. Other UTF-8 stays as it
+/// is, and so does a backslash. Reentrant.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// The same for a text of several lines: its line feeds stay.

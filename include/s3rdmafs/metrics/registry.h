@@ -36,8 +36,9 @@ class Gauge {
   std::atomic<std::int64_t> value_{0};
 };
 
-/// Every number of one mount. Asking twice for the same name and labels gives the same object,
-/// which lives as long as the registry. Thread-safe; ask at construction, not on a hot path.
+/// All counters and gauges of one mount. Two requests for the same name and labels give the same
+/// object, which lives as long as the registry. Thread-safe, but a request takes a lock and
+/// searches a list: make it at construction, not on a hot path.
 class Registry {
  public:
   /// @param name    without the "s3rdmafs_" prefix; counters end in "_total", bytes in "_bytes"
