@@ -7,16 +7,16 @@
 
 namespace s3rdmafs {
 
-/// A moment after which nobody waits any longer. Absolute, so that it survives being passed down.
+/// The moment at which a wait ends. Absolute, so that it survives being passed down.
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// Where time comes from; tests put a fake in its place (tests/fakes/fake_clock.h). Thread-safe.
+/// The source of time; tests replace it by a fake (tests/fakes/fake_clock.h). Thread-safe.
 class Clock {
  public:
   virtual ~Clock() = default;
   /// For deadlines and ages: never goes back.
   [[nodiscard]] virtual std::chrono::steady_clock::time_point now() const = 0;
-  /// For signatures and time stamps: what the wall says.
+  /// For signatures and time stamps: the time of day.
   [[nodiscard]] virtual std::chrono::system_clock::time_point wall_now() const = 0;
   /// CondVar::wait_until() by this clock: waits until `condition` is notified or now() reaches
   /// `deadline`; spurious returns happen. False if the deadline has passed.
