@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// CRC-32C comes from ISA-L: crc32_iscsi is the same polynomial, vectorised. crc64nvme.cc has the
-// other one.
+// Both come from ISA-L, which computes them with the processor's vector instructions: CRC-32C is
+// its crc32_iscsi, CRC-64/NVME its crc64_rocksoft_refl. ISA-L has the second since 2.31; before
+// that crc64nvme.cc takes its place.
 #include "s3rdmafs/base/checksum.h"
 
 #include <algorithm>
 
 #include <isa-l/crc.h>
+#include <isa-l/crc64.h>
+
+#include "base/crc64nvme.h"
 
 namespace s3rdmafs {
 
@@ -20,6 +24,16 @@ std::uint32_t crc32c(std::uint32_t crc, std::span<const std::byte> bytes) noexce
     bytes = bytes.subspan(piece.size());
   }
   return ~state;
+}
+
+std::uint64_t crc64nvme(std::uint64_t crc, std::span<const std::byte> bytes) noexcept {
+#if defined(S3RDMAFS_ISAL_HAS_CRC64NVME)
+  // It inverts the register at both ends itself, unlike crc32_iscsi.
+  return ::crc64_rocksoft_refl(crc, reinterpret_cast<const unsigned char*>(bytes.data()),
+                               bytes.size());
+#else
+  return crc64nvme_of_ours(crc, bytes);
+#endif
 }
 
 }  // namespace s3rdmafs

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CRC-64/NVME. Debian 12's ISA-L 2.30 has none (2.31 brings it as crc64_rocksoft), and every byte
-// that is written passes through here, so it is computed by carry-less multiplication where the
+// CRC-64/NVME, for an ISA-L that has none (2.30 of Debian 12; 2.31 has crc64_rocksoft_refl). Every
+// byte that is written passes through here. It is computed by carry-less multiplication where the
 // processor has it (every x86-64 server does), and eight bytes at a time over tables elsewhere.
-// On one core of an EPYC that had other work too (2026): 1.5 GB/s by tables, 7.5 GB/s by folding.
+// One core of a busy EPYC (2026): 1.5 GB/s by tables, 7.5 GB/s by folding.
 //
 // How folding works. A CRC is the remainder of the message as a polynomial. A block of 128 bits
 // that stands n bits before another may be replaced by (block * x^n mod P) added to that other: the
-// remainder stays the same and the message is shorter. Two multiplications do this for each block,
-// one for each of its halves. What is left at the end is one block, which the tables take.
+// remainder stays the same and the message is shorter. Each block takes two multiplications, one
+// for each of its halves. The last block is left to the tables.
 //
 // Bits are reflected: the first bit of a byte is its lowest, and so of a block. The product of two
 // reflected numbers comes out one place too low, hence the "- 1" of the exponents.
@@ -23,7 +23,7 @@
 #include <immintrin.h>
 #endif
 
-#include "s3rdmafs/base/checksum.h"
+#include "base/crc64nvme.h"
 
 namespace s3rdmafs {
 namespace {
@@ -84,7 +84,7 @@ constexpr std::uint64_t power_of_x(unsigned exponent) {
   return value;
 }
 
-/// What moves a block forward by so many bits. Its low half stands 64 bits before its high one.
+/// The factors that move a block forward. Its low half stands 64 bits before its high one.
 struct Step {
   std::uint64_t low;
   std::uint64_t high;
@@ -93,8 +93,8 @@ constexpr Step step_of(unsigned bits) {
   return {.low = power_of_x(bits + 64 - 1), .high = power_of_x(bits - 1)};
 }
 
-/// Blocks that are folded side by side: a multiplication takes several cycles, and a new one can
-/// begin in each.
+/// Blocks that are folded side by side: a multiplication takes several cycles, and the next one can
+/// begin in each of them.
 constexpr std::size_t kLanes = 8;
 constexpr std::size_t kBlockBytes = 16;
 constexpr Step kByAllLanes = step_of(kLanes * 128);
@@ -155,7 +155,7 @@ bool can_fold() noexcept {
 
 }  // namespace
 
-std::uint64_t crc64nvme(std::uint64_t crc, std::span<const std::byte> bytes) noexcept {
+std::uint64_t crc64nvme_of_ours(std::uint64_t crc, std::span<const std::byte> bytes) noexcept {
 #if defined(__x86_64__)
   if (bytes.size() >= kLanes * kBlockBytes && can_fold()) return ~by_folding(~crc, bytes);
 #endif

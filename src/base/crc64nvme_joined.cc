@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A CRC is a remainder of polynomials over GF(2). The first run stands before the second one, so it
-// counts as often as x to the power of the second one's bits, modulo the polynomial; what the CRC
-// begins and ends with cancels out. Polynomials are reflected here: the highest bit is x^0.
+// A CRC is a remainder of polynomials over GF(2). The first run stands before the second one, so
+// its CRC is multiplied by x to the power of the second one's bits, modulo the polynomial. The
+// CRC's inversions at both ends cancel out. Polynomials are reflected here: the highest bit is x^0.
 #include "s3rdmafs/base/checksum.h"
 
 namespace s3rdmafs {
