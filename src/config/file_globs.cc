@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/file_globs.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 
 #include "s3rdmafs/base/log.h"
@@ -10,7 +8,7 @@
 namespace s3rdmafs::config {
 namespace {
 
-std::vector<std::string> split(std::string_view list) {
+std::vector<std::string> split_globs(std::string_view list) {
   std::vector<std::string> parts;
   if (list.empty()) return parts;
   for (std::size_t comma = 0; comma != std::string_view::npos;) {
@@ -23,26 +21,25 @@ std::vector<std::string> split(std::string_view list) {
 
 }  // namespace
 
-FileGlobs::FileGlobs(std::string_view list) : globs_(split(list)) {}
+FileGlobs::FileGlobs(std::string_view list) {
+  for (const std::string& pattern : split_globs(list)) {
+    globs_.push_back(PathGlob::of_mount_file(pattern));
+  }
+}
 
 bool FileGlobs::match(const std::string& path) const {
-  const std::size_t slash = path.rfind('/');
-  const char* const name = path.c_str() + (slash == std::string::npos ? 0 : slash + 1);
-  return std::ranges::any_of(globs_, [&](const std::string& glob) {
-    const bool is_path = glob.find('/') != std::string::npos;
-    return ::fnmatch(glob.c_str(), is_path ? path.c_str() : name, FNM_PATHNAME) == 0;
-  });
+  return std::ranges::any_of(globs_, [&](const PathGlob& glob) { return glob.matches(path); });
 }
 
 Result<std::string> check_globs(std::string_view list) {
   std::string globs(list);
   std::erase(globs, ' ');
-  for (const std::string& glob : split(globs)) {
-    if (!glob.empty() && !glob.starts_with('/')) continue;
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' is no list of patterns; expected them with commas between and no "
-                            "\"/\" in front, such as \"*.safetensors,index/*.bin\"",
-                            list));
+  for (const std::string& glob : split_globs(globs)) {
+    if (!glob.empty() && glob != "/") continue;
+    return fail_with_advice(ErrorCode::kInvalidArgument,
+                            fmt::format("'{}' has an empty pattern", list),
+                            "expected patterns separated by commas, such as "
+                            "\"*.safetensors,index/*.bin\"");
   }
   return globs;
 }

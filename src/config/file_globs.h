@@ -5,28 +5,29 @@
 #include <string_view>
 #include <vector>
 
+#include "config/path_glob.h"
 #include "s3rdmafs/base/error.h"
 
 namespace s3rdmafs::config {
 
-/// Patterns of files, as a value of the mount file lists them: "*.safetensors, index/*.bin". Each
-/// is as glob(7) has it. One without a "/" is for the name of a file in any directory, another one
-/// for its whole path below the mount point; no "*" or "?" stands for a "/". Plain value.
+/// A list of patterns of files in a value of the mount file: "*.safetensors, index/*.bin". Each is
+/// a PathGlob::of_mount_file(). Plain value.
 class FileGlobs {
  public:
   FileGlobs() = default;
-  /// @param list  as check_globs() gives it
+  /// @param list  a value that check_globs() returned
   explicit FileGlobs(std::string_view list);
 
-  /// @param path  below the mount point, no "/" in front
+  /// Whether a pattern stands for the file.
+  /// @param path  relative to the mount point, no "/" in front
   [[nodiscard]] bool match(const std::string& path) const;
 
  private:
-  std::vector<std::string> globs_;
+  std::vector<PathGlob> globs_;
 };
 
 /// The list without its spaces, for a Text of the schema. Errors: kInvalidArgument for an empty
-/// pattern among others, and for a "/" in front.
+/// pattern among others.
 [[nodiscard]] Result<std::string> check_globs(std::string_view list);
 
 }  // namespace s3rdmafs::config

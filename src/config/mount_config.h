@@ -142,7 +142,7 @@ struct MountConfig {
 
   /// A table of the array [[resident]]: objects to be made resident when the mount is ready.
   struct Resident {
-    std::string glob;  ///< relative to the mount point
+    std::string glob;  ///< a path from the mount point on, or a pattern (config/path_glob.h)
   };
   std::vector<Resident> resident;
 

@@ -105,10 +105,7 @@ Result<std::string> check_glob(std::string_view text) {
   if (text.empty()) {
     return refuse(text, "is empty; expected a path or pattern below the mount point");
   }
-  if (text.starts_with('/')) {
-    return refuse(text, "begins with \"/\"; it is relative to the mount point");
-  }
-  const std::string framed = "/" + std::string(text) + "/";
+  const std::string framed = (text.starts_with('/') ? "" : "/") + std::string(text) + "/";
   if (framed.find("//") != std::string::npos || framed.find("/./") != std::string::npos ||
       framed.find("/../") != std::string::npos) {
     return refuse(text, "has an empty, \".\" or \"..\" component, which no path can have");

@@ -32,7 +32,8 @@ namespace s3rdmafs::config {
 [[nodiscard]] Result<std::string> check_rails(std::string_view text);
 /// "auto", or the number of an entry in a GID table: 0 to 255.
 [[nodiscard]] Result<std::string> check_gid_index(std::string_view text);
-/// A path or pattern relative to the mount point; one "/" behind it is dropped.
+/// A path or pattern relative to the mount point, with "/" in front or not; one at its end is
+/// dropped.
 [[nodiscard]] Result<std::string> check_glob(std::string_view text);
 /// A level that set_up_log (base/log.h) knows.
 [[nodiscard]] Result<std::string> check_log_level(std::string_view text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One listing for each directory on the way, so that "data/*/x.bin" lists data/ and nothing below
-// it, and each name means here what it means in the mount.
+// it, and each name means here what it means in the mount. From a "**" on all below is listed, and
+// each file's path is compared with the whole pattern: so no directory is listed twice.
 //
 // What is still to be listed is a list and no recursion: how deep the directories go is the
 // server's word.
@@ -14,7 +15,6 @@
 #include <utility>
 
 #include "daemon/mount/await.h"
-#include "daemon/resident/path_pattern.h"
 #include "s3rdmafs/base/log.h"
 #include "vfs/directories/directory_listing.h"
 #include "vfs/directories/listing_cursor.h"
@@ -26,20 +26,20 @@ namespace {
 
 class Finder {
  public:
-  Finder(const Bucket& bucket, const std::function<bool()>& goes_on)
-      : bucket_(bucket), goes_on_(goes_on) {}
+  Finder(const Bucket& bucket, const config::PathGlob& glob, const std::function<bool()>& goes_on)
+      : bucket_(bucket), glob_(glob), goes_on_(goes_on) {}
 
-  Result<std::vector<s3::ObjectInfo>> find(const std::string& pattern) {
-    const std::vector<std::string> components = components_of(pattern);
+  Result<std::vector<s3::ObjectInfo>> find() {
+    const Components components = glob_.components();
     Result<void> done =
-        components.empty() ? plan(bucket_.prefix, {}) : add_named(bucket_.prefix + pattern);
+        components.empty() ? plan(bucket_.prefix, {}) : add_named(bucket_.prefix + glob_.text());
     if (done) done = work_off();
-    const bool may_match = done && found_.empty() && has_wildcard(pattern);
+    const bool may_match = done && found_.empty() && glob_.has_wildcard();
     if (may_match) done = plan(bucket_.prefix, components);
     if (done) done = work_off();
     if (!done) return std::unexpected(done.error());
     if (found_.empty()) {
-      return fail(ErrorCode::kNotFound, has_wildcard(pattern)
+      return fail(ErrorCode::kNotFound, glob_.has_wildcard()
                                             ? "no file matches it"
                                             : "there is no such file, and none below it");
     }
@@ -47,7 +47,7 @@ class Finder {
   }
 
  private:
-  using Components = std::span<const std::string>;
+  using Components = config::PathGlob::Components;
   struct Listing {
     explicit Listing(const std::string& prefix) : names(prefix) {}
     vfs::DirectoryListing names;
@@ -79,7 +79,7 @@ class Finder {
 
   Result<void> look_through(Directory directory) {
     while (!directory.begun && !directory.wanted.empty() &&
-           !has_wildcard(directory.wanted.front())) {
+           !config::has_wildcard(directory.wanted.front())) {
       const std::string key = directory.prefix + directory.wanted.front();
       directory.wanted = directory.wanted.subspan(1);
       if (directory.wanted.empty()) return add_named(key);
@@ -115,11 +115,16 @@ class Finder {
   }
 
   Result<void> take(Components wanted, vfs::ListedName& listed) {
+    s3::ObjectInfo& object = listed.node.object;
+    if (!wanted.empty() && wanted.front() == config::kAnyDirectories) {
+      if (listed.node.is_directory) return plan(std::move(object.key), wanted);
+      const auto path = std::string_view(object.key).substr(bucket_.prefix.size());
+      return glob_.covers(path) ? add(object) : Result<void>();
+    }
     if (!wanted.empty()) {
-      if (!matches(wanted.front(), listed.name)) return {};
+      if (!config::matches_name(wanted.front(), listed.name)) return {};
       wanted = wanted.subspan(1);
     }
-    s3::ObjectInfo& object = listed.node.object;
     if (listed.node.is_directory) return plan(std::move(object.key), wanted);
     return wanted.empty() ? add(object) : Result<void>();
   }
@@ -151,6 +156,7 @@ class Finder {
   }
 
   const Bucket& bucket_;
+  const config::PathGlob& glob_;
   const std::function<bool()>& goes_on_;
   std::vector<s3::ObjectInfo> found_;
   std::vector<Directory> planned_;  ///< the next one last
@@ -159,9 +165,9 @@ class Finder {
 
 }  // namespace
 
-Result<std::vector<s3::ObjectInfo>> find_objects(const Bucket& bucket, const std::string& pattern,
+Result<std::vector<s3::ObjectInfo>> find_objects(const Bucket& bucket, const config::PathGlob& glob,
                                                  const std::function<bool()>& goes_on) {
-  return Finder(bucket, goes_on).find(pattern);
+  return Finder(bucket, glob, goes_on).find();
 }
 
 }  // namespace s3rdmafs::daemon

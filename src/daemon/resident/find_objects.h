@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/path_glob.h"
 #include "s3/object_store.h"
 #include "s3rdmafs/base/clock.h"
 
@@ -27,7 +28,7 @@ struct Bucket {
 };
 
 /// The objects that a path of the mount stands for: a file; all that is below a directory; each
-/// match of a pattern (path_pattern.h), directories again with all that is below them. What cannot
+/// match of a pattern, directories again with all that is below them. What cannot
 /// be a path in the mount is left out (vfs/directories/directory_listing.h). What is really called
 /// like the pattern comes first. Blocks for one request after another.
 ///
@@ -35,6 +36,6 @@ struct Bucket {
 /// Errors: kNotFound (nothing is called so), kTooLarge (too many objects or
 /// directories), kCancelled, and the store's.
 [[nodiscard]] Result<std::vector<s3::ObjectInfo>> find_objects(
-    const Bucket& bucket, const std::string& pattern, const std::function<bool()>& goes_on);
+    const Bucket& bucket, const config::PathGlob& glob, const std::function<bool()>& goes_on);
 
 }  // namespace s3rdmafs::daemon

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "config/path_glob.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/thread_name.h"
@@ -23,6 +24,12 @@ void pause(const std::stop_token& stop, std::chrono::seconds duration) {
   while (!stop.stop_requested() && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(kStep);
   }
+}
+
+// What has no wildcard is a path: a name is not looked for in every directory of the bucket.
+config::PathGlob path_or_pattern(const std::string& glob) {
+  return config::has_wildcard(glob) ? config::PathGlob::of_mount_file(glob)
+                                    : config::PathGlob::anchored(glob);
 }
 
 constexpr std::string_view kObjects = "resident_objects";
@@ -66,7 +73,7 @@ bool ResidentKeeper::keep_all(const std::stop_token& stop) {
   std::vector<s3::ObjectInfo> objects;
   std::set<std::string> keys;
   for (const std::string& glob : globs_) {
-    auto found = find_objects(bucket_, glob, goes_on);
+    auto found = find_objects(bucket_, path_or_pattern(glob), goes_on);
     if (!found) {
       if (stop.stop_requested()) return true;
       spdlog::warn("resident: '{}': {}", glob, found.error().detail);

@@ -18,7 +18,7 @@ namespace s3rdmafs::daemon {
 /// replaced or are gone. Runs until destroyed.
 class ResidentKeeper {
  public:
-  /// Borrows the cache and what the bucket borrows. @param globs  patterns, see path_pattern.h
+  /// Borrows the cache and what the bucket borrows. @param globs  of the mount file
   ResidentKeeper(Bucket bucket, cache::ObjectCache& cache, metrics::Registry& metrics,
                  std::vector<std::string> globs);
 

@@ -5,9 +5,10 @@
 #include <set>
 #include <span>
 #include <utility>
+#include <vector>
 
+#include "config/path_glob.h"
 #include "daemon/resident/keep_objects.h"
-#include "daemon/resident/path_pattern.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::daemon {
@@ -26,7 +27,8 @@ Found find_all(const Bucket& bucket, Paths paths, ControlRequest& request) {
   Found found;
   std::set<std::string> keys;
   for (const std::string& path : paths) {
-    auto objects = find_objects(bucket, path, [&request] { return request.is_wanted(); });
+    auto objects = find_objects(bucket, config::PathGlob::anchored(path),
+                                [&request] { return request.is_wanted(); });
     if (!objects) {
       request.say(fmt::format("problem {}: {}", path, objects.error().detail));
       ++found.failed;
@@ -71,9 +73,12 @@ void warm(const Bucket& bucket, cache::ObjectCache& cache, Paths paths, ControlR
 
 void release(const Bucket& bucket, cache::ObjectCache& cache, Paths paths,
              ControlRequest& request) {
+  std::vector<config::PathGlob> globs;
+  for (const std::string& path : paths) globs.push_back(config::PathGlob::anchored(path));
   const auto amount = cache.let_go([&](std::string_view key) {
     key.remove_prefix(std::min(key.size(), bucket.prefix.size()));
-    return std::ranges::any_of(paths, [key](const std::string& path) { return covers(path, key); });
+    return std::ranges::any_of(globs,
+                               [key](const config::PathGlob& glob) { return glob.covers(key); });
   });
   request.say(fmt::format("released {} {}", amount.objects, amount.bytes));
   request.say("end");

@@ -8,7 +8,7 @@
 //   release PATH...  accepted, released OBJECTS BYTES, end
 //   anything else    error TEXT
 //
-// Paths and patterns are relative to the mount point (path_pattern.h). An answer that does not
+// Paths and patterns are relative to the mount point (config/path_glob.h). An answer that does not
 // close with "end" or "error" was cut short.
 #pragma once
 

@@ -23,8 +23,11 @@ class FindObjectsTest : public testing::Test {
     }
   }
 
-  Result<std::vector<std::string>> find(const std::string& pattern) {
-    const auto objects = find_objects(bucket_, pattern, [this] { return goes_on_; });
+  Result<std::vector<std::string>> find(std::string_view pattern) {
+    return find(config::PathGlob::anchored(pattern));
+  }
+  Result<std::vector<std::string>> find(const config::PathGlob& glob) {
+    const auto objects = find_objects(bucket_, glob, [this] { return goes_on_; });
     if (!objects) return std::unexpected(objects.error());
     std::vector<std::string> keys;
     for (const s3::ObjectInfo& object : *objects) {
@@ -55,6 +58,23 @@ TEST_F(FindObjectsTest, APatternIsWhatMatchesIt) {
   EXPECT_THAT(*find("d/*.bin"), UnorderedElementsAre("p/d/1.bin", "p/d/2.bin"));
   EXPECT_THAT(*find("?/sub"), ElementsAre("p/d/sub/3.bin")) << "a directory that matches";
   EXPECT_THAT(*find("e/x?"), ElementsAre("p/e/x1"));
+}
+
+TEST_F(FindObjectsTest, TwoStarsStandForAnyNumberOfDirectories) {
+  EXPECT_THAT(*find("**/1.bin"), UnorderedElementsAre("p/d/1.bin", "p/d2/1.bin"));
+  EXPECT_THAT(*find("d/**/*.bin"), UnorderedElementsAre("p/d/1.bin", "p/d/2.bin", "p/d/sub/3.bin"));
+  EXPECT_THAT(*find("**/sub"), ElementsAre("p/d/sub/3.bin")) << "a directory that matches";
+  EXPECT_THAT(*find("**/d/**"), UnorderedElementsAre("p/d/1.bin", "p/d/2.bin", "p/d/sub/3.bin"))
+      << "each once";
+}
+
+TEST_F(FindObjectsTest, APatternOfTheMountFileWithoutASlashIsForEveryDirectory) {
+  EXPECT_THAT(*find(config::PathGlob::of_mount_file("[12].bin")),
+              UnorderedElementsAre("p/d/1.bin", "p/d/2.bin", "p/d2/1.bin"));
+  EXPECT_THAT(
+      *find(config::PathGlob::of_mount_file("/?")),
+      UnorderedElementsAre("p/a", "p/d/1.bin", "p/d/2.bin", "p/d/sub/3.bin", "p/e/x[1]", "p/e/x1"));
+  EXPECT_EQ(find(config::PathGlob::of_mount_file("/*.bin")).error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(FindObjectsTest, WhatIsReallyCalledSoComesFirst) {
@@ -136,7 +156,7 @@ TEST_F(FindObjectsTest, AServerWithEndlessDepthHasNoDirectoryBeyondTheLongestKey
   EndlessDepth store;
   const Bucket bucket{
       .store = store, .clock = clock_, .prefix = "", .request_timeout = std::chrono::seconds(30)};
-  const auto found = find_objects(bucket, "", [] { return true; });
+  const auto found = find_objects(bucket, config::PathGlob::anchored(""), [] { return true; });
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(store.listings, 1 + 1024 / 2U) << "the root, and all that 1,024 bytes can name";
@@ -150,7 +170,7 @@ TEST_F(FindObjectsTest, ATreeOfDirectoriesWithoutAnEndIsTooLarge) {
                       .prefix = "",
                       .request_timeout = std::chrono::seconds(30),
                       .directories_max = 10'000};
-  const auto found = find_objects(bucket, "*", [] { return true; });
+  const auto found = find_objects(bucket, config::PathGlob::anchored("*"), [] { return true; });
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kTooLarge);
   EXPECT_LE(store.listings, 10'001U);

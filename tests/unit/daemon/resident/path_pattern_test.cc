@@ -10,28 +10,6 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-TEST(PathPattern, StandsForItselfAndAllBelow) {
-  EXPECT_TRUE(covers("a/b", "a/b"));
-  EXPECT_TRUE(covers("a/b", "a/b/c/d"));
-  EXPECT_TRUE(covers("", "a/b"));
-  EXPECT_FALSE(covers("a/b", "a"));
-  EXPECT_FALSE(covers("a/b", "a/bc"));
-}
-
-TEST(PathPattern, AWildcardEndsAtASlash) {
-  EXPECT_TRUE(covers("w/*.bin", "w/x.bin"));
-  EXPECT_TRUE(covers("w/*", "w/x/y")) << "below a directory that matches";
-  EXPECT_TRUE(covers("w/[ab]?", "w/a1"));
-  EXPECT_FALSE(covers("w/*.bin", "w/x/y.bin"));
-  EXPECT_FALSE(covers("*.bin", "w/x.bin"));
-}
-
-TEST(PathPattern, ANameMayLookLikeAPattern) {
-  EXPECT_TRUE(covers("w/x[1]", "w/x[1]"));
-  EXPECT_TRUE(covers("w/x\\*", "w/x*"));
-  EXPECT_FALSE(covers("w/x\\*", "w/xy")) << "the control";
-}
-
 class PathInMountTest : public testing::Test {
  protected:
   PathInMountTest() {
