@@ -2,20 +2,22 @@
 // A tier between the memory cache and the server, for data sets that are larger than memory.
 //
 // Why a decorator. Both caches above ask an ObjectStore for ranges of one version of an object, so
-// what answers them needs to know neither blocks nor files; without [disk] it is not there at all.
+// this tier needs to know neither blocks nor files. Without [disk] it does not exist.
 //
-// Right bytes. An entry is of one version (key and ETag) in one bucket of one server, each unit of
-// 64 KiB has a checksum, and it is compared before the caller is told. Whatever is wrong with an
-// entry, it is dropped, and the same request goes to the server: into the same window, which nobody
+// Right bytes. An entry belongs to one version (key and ETag) in one bucket of one server. Each
+// unit of 64 KiB has a checksum, which is compared before the caller is told. An entry with any
+// fault is dropped, and the same request goes to the server, into the same window, which no reader
 // has seen.
 //
 // Never slower. A request waits in the queue for twice kPatience at most. The copy that is written
-// later is made before the caller is answered, since the window is the caller's again then: 0.1 ms
-// for a MiB, and only as long as the writer keeps up. A disk that cannot be read is left alone for
-// a minute; one that cannot be written to, or is full, is still read.
+// later is made before the caller is answered, since the window then belongs to the caller again:
+// 0.1 ms for a MiB, and only as long as the writer keeps up. A disk that cannot be read is left
+// alone for a minute; one that cannot be written to, or is full, is still read.
 //
-// What is not bounded: a read that the kernel has begun. Its memory may be written until it ends,
-// so the request cannot go elsewhere; the device's own time-outs (30 s for most) end it.
+// Not bounded: a read that the kernel has begun. It may write into its memory until it ends, so the
+// request cannot go elsewhere. The device's own time-outs (30 s for most) end it.
+//
+// Locks. mutex_ is a leaf and guards what invalidate() names; no call leaves the tier under it.
 #include "disk/disk_tier.h"
 
 #include <algorithm>
@@ -27,20 +29,20 @@
 namespace s3rdmafs::disk {
 namespace {
 
-// What a single NVMe device wants outstanding to be at its best with pieces of a few hundred KiB.
-// They wait for it nearly all of the time.
+// The depth at which one NVMe device is fastest with pieces of a few hundred KiB. The threads wait
+// for it nearly all of the time.
 constexpr unsigned kReadThreads = 8;
 // A full queue of 4 MiB each takes a third of a second at 3 GB/s.
 constexpr std::size_t kQueueMax = 256;
-// Far longer than a disk takes that is well, and twice it no longer than the slowest of servers.
+// Far longer than a healthy disk takes; twice as long is no longer than the slowest servers take.
 constexpr std::chrono::milliseconds kPatience{500};
-// For the last of the write buffer: twice what a disk of 100 MB/s takes for it.
+// For the rest of the write buffer: twice the time that a disk of 100 MB/s takes for it.
 constexpr std::chrono::milliseconds kLastWrites{1300};
 
 // 5 MB. A server that repeats so many ETags is better off without the tier.
 constexpr std::size_t kDistrustedMax = 65'536;
 
-// Whether the next chunk would fare no better.
+// Whether the next chunk would fail as well.
 bool is_failure(const Error& error) {
   return error.code != ErrorCode::kBusy && error.code != ErrorCode::kTooLarge;
 }
@@ -48,19 +50,20 @@ bool is_failure(const Error& error) {
 }  // namespace
 
 DiskTier::Counts::Counts(metrics::Registry& metrics)
-    : hits(metrics.counter("disk_reads_total", "Requests by what the disk cache had",
+    : hits(metrics.counter("disk_reads_total", "Requests by the disk cache's answer",
                            R"(result="hit")")),
-      misses(metrics.counter("disk_reads_total", "Requests by what the disk cache had",
+      misses(metrics.counter("disk_reads_total", "Requests by the disk cache's answer",
                              R"(result="miss")")),
-      bypasses(metrics.counter("disk_reads_total", "Requests by what the disk cache had",
+      bypasses(metrics.counter("disk_reads_total", "Requests by the disk cache's answer",
                                R"(result="bypass")")),
       read_bytes(metrics.counter("disk_read_bytes_total", "Bytes served from the disk cache")),
       written_bytes(metrics.counter("disk_written_bytes_total", "Bytes written to the disk cache")),
-      corrupt(metrics.counter("disk_corrupt_total",
-                              "Entries of the disk cache that were not what had been written")),
-      errors(metrics.counter("disk_errors_total", "Times the disk failed")),
+      corrupt(
+          metrics.counter("disk_corrupt_total",
+                          "Entries of the disk cache that differed from what had been written")),
+      errors(metrics.counter("disk_errors_total", "Failures of the disk")),
       dropped(metrics.counter("disk_writes_dropped_total",
-                              "Chunks not written because the disk was behind, full or failing")),
+                              "Chunks not written because the disk was slow, full or failing")),
       up(metrics.gauge("disk_up",
                        "1 if the disk cache is in use, 0 while it is not, or takes nothing new, "
                        "after a failure")) {
@@ -80,7 +83,7 @@ Result<std::unique_ptr<DiskTier>> DiskTier::open(const Options& options, s3::Obj
                                   .segment_bytes = segment_bytes},
                                  metrics);
   if (!chunks) return std::unexpected(chunks.error());
-  auto ring = WriteRing::create(options.write_buffer_bytes);
+  auto ring = WriteRing::create(options.write_buffer_bytes, clock);
   if (!ring) return std::unexpected(ring.error());
   return std::unique_ptr<DiskTier>(
       new DiskTier(options, std::move(*chunks), std::move(*ring), store, clock, metrics));
@@ -103,11 +106,11 @@ DiskTier::DiskTier(const Options& options, std::unique_ptr<ChunkStore> chunks,
 DiskTier::~DiskTier() { ring_->finish(); }
 
 void DiskTier::shut_down() {
-  closing_ = true;  // from here on all goes to the store, which says no
+  closing_ = true;  // from here on all goes to the store, which refuses it
   readers_.finish();
   store_.shut_down();
-  if (!ring_->wait_until_empty(std::chrono::steady_clock::now() + kLastWrites)) {
-    spdlog::info("disk: the last of what was read is not kept: the disk is slow");
+  if (!ring_->wait_until_empty(clock_.now() + kLastWrites)) {
+    spdlog::info("disk: slow; the last bytes read from the server are not kept");
   }
 }
 
@@ -178,7 +181,7 @@ bool DiskTier::read_pieces(const std::vector<Piece>& pieces, const rdma::Window&
       chunks_->drop(piece);
       if (read.error().code == ErrorCode::kCorrupt) {
         if (counts_.corrupt.value() == 0) {
-          spdlog::warn("disk: {}; they are fetched again (further ones are only counted)",
+          spdlog::warn("disk: {}; bytes are fetched again (further cases are only counted)",
                        read.error().detail);
         }
         counts_.corrupt.add();
@@ -204,7 +207,7 @@ void DiskTier::read_from_store(const ObjectId& object, s3::GetRequest request, D
              });
 }
 
-// Only what begins at a unit: the caches above ask for nothing else.
+// Keeps only bytes that begin at a unit: the caches above ask for nothing else.
 void DiskTier::keep(const ObjectId& object, std::uint64_t offset_bytes,
                     std::span<const std::byte> bytes) {
   if (offset_bytes % kUnitBytes != 0 || writes_rest()) return;
@@ -217,7 +220,7 @@ void DiskTier::keep(const ObjectId& object, std::uint64_t offset_bytes,
 void DiskTier::write_behind() {
   set_thread_name("disk-write");
   constexpr std::chrono::seconds kTick{1};
-  auto next_tick = std::chrono::steady_clock::now() + kTick;
+  auto next_tick = clock_.now() + kTick;
   while (!ring_->is_finished()) {
     if (const auto item = ring_->front(next_tick)) {
       if (writes_rest()) {
@@ -230,8 +233,8 @@ void DiskTier::write_behind() {
       }
       ring_->pop();
     }
-    if (std::chrono::steady_clock::now() < next_tick) continue;
-    next_tick = std::chrono::steady_clock::now() + kTick;
+    if (clock_.now() < next_tick) continue;
+    next_tick = clock_.now() + kTick;
     chunks_->keep_limits();
     end_rest();
   }
@@ -241,7 +244,7 @@ bool DiskTier::reads_rest() const { return clock_.now() < reads_rest_until_.load
 
 bool DiskTier::writes_rest() const { return clock_.now() < writes_rest_until_.load(); }
 
-// A disk that cannot be read answers late before it says so: then nothing is asked of it at all.
+// A disk that cannot be read answers late before it fails, so it is not asked at all for a while.
 void DiskTier::rest(RestFrom what, const Error& cause) {
   counts_.errors.add();
   const auto until = clock_.now() + rest_;

@@ -19,29 +19,28 @@
 
 namespace s3rdmafs::disk {
 
-/// An ObjectStore that keeps what was read from another one on a local disk. Thread-safe.
+/// An ObjectStore that keeps bytes read from another one on a local disk. Thread-safe.
 ///
-/// get() is answered from the disk where all of its range is there and its checksums are right, and
-/// by the other store in every other case; what that one sends is written to the disk afterwards,
-/// by a thread of its own, or not at all where that thread is behind. All else goes to the other
-/// store.
+/// get() is answered from the disk if its whole range is there and all checksums are right, else by
+/// the other store. A thread of the tier writes those bytes to the disk afterwards, or drops them
+/// if it cannot keep up. All other requests go to the other store.
 class DiskTier final : public s3::ObjectStore {
  public:
   struct Options {
     std::string path;   ///< the folder; made if only its last part is missing
-    std::string scope;  ///< names server and bucket: another scope's bytes are never served
+    std::string scope;  ///< server and bucket: another scope's bytes are never served
     std::uint64_t size_bytes = 0;
     std::uint64_t reserve_bytes = 0;
     std::uint64_t segment_bytes = 0;  ///< 0: chosen by size_bytes
-    /// Memory for copies that wait to be written; 16 chunks: what arrives in 20 ms at the 3 GB/s
+    /// Memory for copies that wait to be written: 16 chunks, which arrive in 20 ms at the 3 GB/s
     /// that a disk takes.
     std::uint64_t write_buffer_bytes = 64 * kMiB;
-    /// How long the tier is off after a read of the disk failed, and takes nothing new after a
-    /// write did.
+    /// How long the tier is unused after a failed read of the disk, and takes nothing new after a
+    /// failed write.
     std::chrono::milliseconds rest{60'000};
   };
 
-  /// Takes the folder and finds what is in it. Errors: as CacheFolder::open; kNoMemory.
+  /// Takes the folder and indexes its contents. Errors: as CacheFolder::open; kNoMemory.
   /// Borrows all but the options; destroy it after shut_down() and before the other store.
   [[nodiscard]] static Result<std::unique_ptr<DiskTier>> open(const Options& options,
                                                               s3::ObjectStore& store,
@@ -56,13 +55,13 @@ class DiskTier final : public s3::ObjectStore {
     store_.list(std::move(request), deadline, std::move(done));
   }
   void get(s3::GetRequest request, Deadline deadline, s3::GetDone done) override;
-  /// This ETag of the key may stand for other bytes than it did: from now on the other store has
-  /// the answers, and nothing of them is kept.
+  /// This ETag of the key may now stand for other bytes: from now on the other store answers, and
+  /// its bytes are not kept.
   void invalidate(std::string_view key, std::string_view etag);
-  /// Also shuts the other store down, and gives what was copied a short time to reach the disk.
+  /// Also shuts the other store down, and gives the copies a short time to reach the disk.
   void shut_down() override;
 
-  /// Waits until all that was copied has been written or dropped. False where that takes longer.
+  /// Waits until every copy has been written or dropped; false if the deadline passes first.
   [[nodiscard]] bool wait_for_writes(Deadline deadline) {
     return ring_->wait_until_empty(deadline);
   }

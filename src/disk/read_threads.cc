@@ -15,9 +15,9 @@ ReadThreads::ReadThreads(const Clock& clock, Options options) : clock_(clock), o
       run();
     });
   }
-  threads_.emplace_back([this] {
+  threads_.emplace_back([this, first_look = clock_.now() + options_.patience] {
     set_thread_name("disk-late");
-    watch();
+    watch(first_look);
   });
 }
 
@@ -64,11 +64,11 @@ void ReadThreads::run() {
   for (;;) {
     Waiting taken;
     {
-      // Only so that no wait is without a bound; nothing happens then.
+      // Only a bound for the wait; nothing happens at its end.
       constexpr std::chrono::seconds kTick{1};
       const MutexLock lock(mutex_);
       while (queue_.empty() && !finishing_) {
-        wake_.wait_until(mutex_, std::chrono::steady_clock::now() + kTick);
+        clock_.wait_until(wake_, mutex_, clock_.now() + kTick);
       }
       if (finishing_) return;
       taken = std::move(queue_.front());
@@ -79,16 +79,16 @@ void ReadThreads::run() {
 }
 
 // Never touches the disk.
-void ReadThreads::watch() {
+void ReadThreads::watch(Deadline next_look) {
   for (;;) {
     {
       const MutexLock lock(mutex_);
-      if (!finishing_) {
-        ending_.wait_until(mutex_, std::chrono::steady_clock::now() + options_.patience);
+      while (!finishing_ && clock_.wait_until(ending_, mutex_, next_look)) {
       }
       if (finishing_) return;
     }
     for (Waiting& waiting : take_late(late_before())) waiting.job(nullptr);
+    next_look = clock_.now() + options_.patience;
   }
 }
 

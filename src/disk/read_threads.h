@@ -13,28 +13,28 @@
 
 namespace s3rdmafs::disk {
 
-/// Threads that read from the disk, behind a queue that nobody waits in for long, and one that sees
-/// to that while all of them hang in the device. Thread-safe.
+/// Threads that read from the disk. A job that waits too long in their queue is given up, by a
+/// thread of its own that does so even while all the others hang in the device. Thread-safe.
 class ReadThreads {
  public:
-  /// Called once, with scratch memory to read from the disk with, or with nothing: then the disk is
-  /// late, or all ends, and the bytes have to come from elsewhere.
+  /// Called once: with scratch memory, to read from the disk; or with nullptr, if the disk is late
+  /// or the threads end, and the bytes have to come from elsewhere.
   using Job = std::move_only_function<void(Scratch*)>;
 
   struct Options {
     unsigned threads = 0;
     std::size_t queue_max = 0;
-    /// A job that waited longer is not for the disk any more, and is called before it has waited
-    /// twice as long.
+    /// A job that has waited longer is given up, at the latest when it has waited twice as long.
     std::chrono::milliseconds patience{};
   };
+  /// Borrows the clock.
   ReadThreads(const Clock& clock, Options options);
   ~ReadThreads();
 
-  /// Queues the job; false where the queue is full, and the job is as it was.
+  /// Queues the job; false where the queue is full, and then the job is untouched.
   [[nodiscard]] bool try_post(Job& job) EXCLUDES(mutex_);
-  /// Lets running jobs end, calls all others with nothing, and ends the threads. Call once, or
-  /// leave it to the destructor.
+  /// Waits for running jobs, gives up all others, and ends the threads. Call it once, or leave it
+  /// to the destructor.
   void finish() EXCLUDES(mutex_);
 
  private:
@@ -43,8 +43,8 @@ class ReadThreads {
     std::chrono::steady_clock::time_point since;
   };
   void run();
-  void watch();
-  /// What waits since before then is late.
+  void watch(Deadline next_look);
+  /// A job that waits since before then is late.
   [[nodiscard]] std::chrono::steady_clock::time_point late_before() const {
     return clock_.now() - options_.patience;
   }

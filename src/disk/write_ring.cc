@@ -10,7 +10,7 @@
 
 namespace s3rdmafs::disk {
 
-Result<std::unique_ptr<WriteRing>> WriteRing::create(std::uint64_t size_bytes) {
+Result<std::unique_ptr<WriteRing>> WriteRing::create(std::uint64_t size_bytes, const Clock& clock) {
   void* const memory = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (memory == MAP_FAILED) {
@@ -18,13 +18,13 @@ Result<std::unique_ptr<WriteRing>> WriteRing::create(std::uint64_t size_bytes) {
                 "no memory for the disk cache's write buffer of " + format_size(size_bytes));
   }
   return std::unique_ptr<WriteRing>(
-      new WriteRing(std::span(static_cast<std::byte*>(memory), size_bytes)));
+      new WriteRing(std::span(static_cast<std::byte*>(memory), size_bytes), clock));
 }
 
 WriteRing::~WriteRing() { ::munmap(memory_.data(), memory_.size()); }
 
-// Used memory runs from the oldest entry to head_, once around the end at most; they are at the
-// same place when all is used or nothing.
+// Used memory runs from the oldest entry to head_, once around the end at most. The two are equal
+// when all of it is used or none.
 std::optional<std::size_t> WriteRing::room(std::size_t length) {
   if (entries_.empty()) head_ = 0;
   const std::size_t tail = entries_.empty() ? 0 : entries_.front().at;
@@ -67,7 +67,7 @@ std::optional<WriteRing::Item> WriteRing::front(Deadline deadline) {
   for (;;) {
     if (finished_) return std::nullopt;
     if (!entries_.empty() && entries_.front().is_copied) return entries_.front().item;
-    if (!changed_.wait_until(mutex_, deadline)) return std::nullopt;
+    if (!clock_.wait_until(changed_, mutex_, deadline)) return std::nullopt;
   }
 }
 
@@ -82,7 +82,7 @@ void WriteRing::pop() {
 bool WriteRing::wait_until_empty(Deadline deadline) {
   const MutexLock lock(mutex_);
   while (!entries_.empty()) {
-    if (!changed_.wait_until(mutex_, deadline)) return entries_.empty();
+    if (!clock_.wait_until(changed_, mutex_, deadline)) return entries_.empty();
   }
   return true;
 }

@@ -15,34 +15,35 @@
 
 namespace s3rdmafs::disk {
 
-/// Copies of chunks that wait to be written: a queue over memory of fixed size, taken and touched
-/// at once, since page faults would cost the copying thread more than the copy. Thread-safe; one
-/// thread takes out.
+/// A queue of copies of chunks that wait to be written, in memory of fixed size. The memory is
+/// taken and touched at the start, since page faults would cost the copying thread more than the
+/// copy. Thread-safe; one thread takes out.
 class WriteRing {
  public:
-  /// Errors: kNoMemory.
-  [[nodiscard]] static Result<std::unique_ptr<WriteRing>> create(std::uint64_t size_bytes);
+  /// Borrows the clock, by which it waits. Errors: kNoMemory.
+  [[nodiscard]] static Result<std::unique_ptr<WriteRing>> create(std::uint64_t size_bytes,
+                                                                 const Clock& clock);
   ~WriteRing();
   WriteRing(const WriteRing&) = delete;
   WriteRing& operator=(const WriteRing&) = delete;
 
-  /// Copies the bytes, or says false where there is no room: nobody waits for the disk.
+  /// Copies the bytes; false where there is no room, since no reader waits for the disk.
   [[nodiscard]] bool push(const ChunkId& chunk, ChunkRange range, std::span<const std::byte> bytes)
       EXCLUDES(mutex_);
 
   struct Item {
     ChunkId chunk;
     ChunkRange range;
-    std::span<const std::byte> buffer;  ///< what ChunkStore::append wants
+    std::span<const std::byte> buffer;  ///< as ChunkStore::append takes it
   };
   /// The oldest item, which stays until pop(). Nothing if there is none by `deadline`, or after
   /// finish().
   [[nodiscard]] std::optional<Item> front(Deadline deadline) EXCLUDES(mutex_);
   void pop() EXCLUDES(mutex_);
 
-  /// Waits until nothing is left. False where that takes longer.
+  /// Waits until the queue is empty; false if the deadline passes first.
   [[nodiscard]] bool wait_until_empty(Deadline deadline) EXCLUDES(mutex_);
-  /// What is left is not given out, and later pushes say false.
+  /// Ends the queue: front() gives nothing any more, and push() is false.
   void finish() EXCLUDES(mutex_);
   [[nodiscard]] bool is_finished() EXCLUDES(mutex_);
 
@@ -53,11 +54,12 @@ class WriteRing {
     bool is_copied = false;
   };
 
-  explicit WriteRing(std::span<std::byte> memory) : memory_(memory) {}
+  WriteRing(std::span<std::byte> memory, const Clock& clock) : memory_(memory), clock_(clock) {}
   /// Room for `length` bytes in one piece.
   [[nodiscard]] std::optional<std::size_t> room(std::size_t length) REQUIRES(mutex_);
 
   const std::span<std::byte> memory_;
+  const Clock& clock_;
   Mutex mutex_;  // leaf
   CondVar changed_;
   std::deque<Entry> entries_ GUARDED_BY(mutex_);

@@ -75,9 +75,7 @@ class DiskRig {
     return {reinterpret_cast<const char*>(region.bytes().data()) + into, length};
   }
   /// Until all that was read is on the disk or dropped.
-  bool wait() {
-    return tier->wait_for_writes(std::chrono::steady_clock::now() + std::chrono::seconds(30));
-  }
+  bool wait() { return tier->wait_for_writes(clock.now() + std::chrono::seconds(30)); }
 
   std::size_t gets() const { return store.count(fakes::FakeObjectStore::Operation::kGet); }
   std::uint64_t counted(std::string_view name, std::string_view labels = {}) {

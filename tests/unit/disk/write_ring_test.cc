@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fakes/fake_clock.h"
+
 namespace s3rdmafs::disk {
 namespace {
 
@@ -20,7 +22,7 @@ class WriteRingTest : public testing::Test {
   }
   // The number of the oldest item, whose bytes must be its own; 0 where there is none.
   std::uint32_t take() {
-    const auto item = ring_->front(std::chrono::steady_clock::now());
+    const auto item = ring_->front(clock_.now());
     if (!item) return 0;
     const std::size_t length = item->range.length();
     for (std::size_t i = 0; i < item->buffer.size(); ++i) {
@@ -34,7 +36,8 @@ class WriteRingTest : public testing::Test {
     return number;
   }
 
-  std::unique_ptr<WriteRing> ring_ = *WriteRing::create(4 * kBlock);
+  fakes::FakeClock clock_;
+  std::unique_ptr<WriteRing> ring_ = *WriteRing::create(4 * kBlock, clock_);
 };
 
 TEST_F(WriteRingTest, GivesOutInOrder) {
@@ -73,10 +76,10 @@ TEST_F(WriteRingTest, KeepsAllBytesApartOverManyRounds) {
 
 TEST_F(WriteRingTest, IsOverAfterFinish) {
   EXPECT_TRUE(push(1, 1));
-  EXPECT_FALSE(ring_->wait_until_empty(std::chrono::steady_clock::now()));
+  EXPECT_FALSE(ring_->wait_until_empty(clock_.now()));
   ring_->finish();
   EXPECT_FALSE(push(2, 1));
-  EXPECT_FALSE(ring_->front(std::chrono::steady_clock::now() + std::chrono::seconds(30)));
+  EXPECT_FALSE(ring_->front(clock_.now() + std::chrono::seconds(30)));
   EXPECT_TRUE(ring_->is_finished());
 }
 
