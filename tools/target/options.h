@@ -15,19 +15,19 @@
 
 namespace s3rdmafs::target {
 
-/// What the command line says, checked.
+/// The checked command line.
 struct Options {
   std::string root;
-  std::string listen;
+  std::string listen = "127.0.0.1:9000";
   Keys keys;
   bool anonymous_read = false;
   std::string domain;
   std::string region;
-  std::string log_level;
-  std::string port_file;   ///< empty: none
-  std::string shm_socket;  ///< a socket's name, "auto" or "off"
+  std::string log_level = "info";
+  std::string port_file;            ///< empty: none
+  std::string shm_socket = "auto";  ///< a socket's name, "auto" or "off"
   ShmUsers shm_users;
-  std::string rc_device;                     ///< a device's name, "auto" or "off"
+  std::string rc_device = "auto";            ///< a device's name, "auto" or "off"
   Dma dma = Dma::kCopy;                      ///< of the shm fabric
   std::optional<std::uint8_t> rc_gid_index;  ///< the best one if not given
   Behaviour behaviour;
@@ -35,7 +35,7 @@ struct Options {
   bool has_fault_control = false;
 };
 
-/// What to do: serve with `options`, or end with `exit_code` because help or an error was printed.
+/// Serve with `options`, or end with `exit_code` because help or an error was printed.
 struct ParsedOptions {
   Options options;
   bool serve = false;

@@ -11,7 +11,7 @@ namespace s3rdmafs::target {
 Result<void> Keys::add(std::string_view access_and_secret) {
   const std::size_t colon = access_and_secret.find(':');
   if (colon == 0 || colon == std::string_view::npos || colon + 1 == access_and_secret.size()) {
-    return fail(ErrorCode::kInvalidArgument, "a key is written ACCESS:SECRET");
+    return fail(ErrorCode::kInvalidArgument, "a key must be written ACCESS:SECRET");
   }
   secrets_.insert_or_assign(std::string(access_and_secret.substr(0, colon)),
                             std::string(access_and_secret.substr(colon + 1)));

@@ -114,8 +114,9 @@ Result<Fault> parse_fault(std::string_view text) {
   const std::string_view name = what.substr(0, what.find(':'));
   const auto* kind = std::ranges::find(kDescriptions, name, &FaultDescription::name);
   if (kind == kDescriptions.end()) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("\"{}\" is no fault; there are {}", name, known_names()));
+    return fail_with_advice(ErrorCode::kInvalidArgument,
+                            fmt::format("there is no fault \"{}\"", name),
+                            "choose one of " + known_names());
   }
   Fault fault{.kind = kind->kind, .argument = kind->standard, .operation = {}};
   if (name.size() < what.size()) {
@@ -130,10 +131,10 @@ Result<Fault> parse_fault(std::string_view text) {
     if (const auto operation = read_operation(item)) {
       fault.operation = operation;
     } else if (!read_count(item, fault)) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("\"@{}\" says not when; give @get, @put, @part, or @3 (the third "
-                              "only), @3+ (from the third on), @/3 (every third)",
-                              item));
+      return fail_with_advice(ErrorCode::kInvalidArgument,
+                              fmt::format("\"@{}\" selects no request", item),
+                              "give @get, @put, @part, or @3 (the third only), @3+ (from the "
+                              "third on), @/3 (every third)");
     }
   }
   return fault;

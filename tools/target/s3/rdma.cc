@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every difference between servers and every fault is one line here, at the step where it shows.
-// A connection that a fault cuts is shut down at once, and the request served on with nobody to
-// answer: that is what a real server does whose client has gone, and it makes late transfers real.
+// A connection that a fault cuts is shut down at once, and the request is still served, without an
+// answer. A real server whose client has left does the same, so late transfers here are real.
 #include "target/s3/rdma.h"
 
 #include <sys/mman.h>
@@ -54,7 +54,7 @@ S3Result<void> check_request(const Behaviour& behaviour, const Call& call) {
     return refuse(kAccessDenied, token_header + " must be among the signed headers.");
   }
   if (call.request.header_or("content-length", "0") != "0") {
-    return refuse(kInvalidRequest, "A request with an RDMA token has no body.");
+    return refuse(kInvalidRequest, "A request with an RDMA token cannot have a body.");
   }
   if (const auto agent = call.request.header(kAgentHeader);
       agent && !behaviour.agent.empty() && *agent != behaviour.agent) {
@@ -91,15 +91,6 @@ S3Result<std::optional<RdmaProposal>> RdmaProposal::read(const Services& service
 }
 
 S3Result<Response> RdmaProposal::get(OpenObject object, ByteRange range, Response response) {
-  const auto rest_in_body = [&](Response answer, std::uint64_t moved_bytes) {
-    const std::uint64_t rest = range.length_bytes - moved_bytes;
-    services_.traffic.http_sent_bytes.add(rest);
-    answer.body = FileBody{.fd = std::move(object.fd),
-                           .offset_bytes = range.offset_bytes + moved_bytes,
-                           .length_bytes = rest};
-    return answer;
-  };
-  const auto in_body = [&](Response answer) { return rest_in_body(std::move(answer), 0); };
   if (plan_.has(FaultKind::kDeclineWithoutData)) {
     response.set(behaviour().reply_header, kDeclined);
     return response;
@@ -107,51 +98,78 @@ S3Result<Response> RdmaProposal::get(OpenObject object, ByteRange range, Respons
   if (declines()) {
     auto declined = decline(std::move(response));
     if (!declined) return declined;
-    return in_body(std::move(*declined));
+    return in_body(std::move(object), range, std::move(*declined));
   }
   if (range.length_bytes == 0) {
     if (behaviour().sends_empty_by_rdma) mark_done(response, 0, behaviour().has_bytes_on_get);
     return response;
   }
-  if (range.length_bytes <= behaviour().in_body_bytes_max) return in_body(std::move(response));
+  if (range.length_bytes <= behaviour().in_body_bytes_max) {
+    return in_body(std::move(object), range, std::move(response));
+  }
+  return get_by_rdma(std::move(object), range, std::move(response));
+}
 
+Response RdmaProposal::in_body(OpenObject object, ByteRange range, Response response) const {
+  services_.traffic.http_sent_bytes.add(range.length_bytes);
+  response.body = FileBody{.fd = std::move(object.fd),
+                           .offset_bytes = range.offset_bytes,
+                           .length_bytes = range.length_bytes};
+  return response;
+}
+
+S3Result<Response> RdmaProposal::get_by_rdma(OpenObject object, ByteRange range,
+                                             Response response) {
+  const auto length = length_by_rdma(range.length_bytes);
+  if (!length) return std::unexpected(length.error());
+  const std::uint64_t whole_stripes = without_last_stripe(*length);
+  const ByteRange moved{.offset_bytes = range.offset_bytes, .length_bytes = whole_stripes};
+  if (auto done = transfer([&] { return write(object.fd.get(), moved); }); !done) {
+    return pass_on(done);
+  }
+  services_.traffic.rdma_written_bytes.add(moved.length_bytes);
+  mark_done(response, moved.length_bytes, behaviour().has_bytes_on_get);
+  if (plan_.has(FaultKind::kSuccessWithBody)) {
+    return in_body(std::move(object), range, std::move(response));
+  }
+  if (whole_stripes == *length) return response;
+  const ByteRange rest{.offset_bytes = range.offset_bytes + whole_stripes,
+                       .length_bytes = range.length_bytes - whole_stripes};
+  return in_body(std::move(object), rest, std::move(response));
+}
+
+S3Result<std::uint64_t> RdmaProposal::length_by_rdma(std::uint64_t range_bytes) const {
   const auto window = window_size();
-  if (!window) return std::unexpected(window.error());
-  std::uint64_t length = range.length_bytes;
-  if (length > *window) {
-    if (behaviour().oversize == Oversize::kRefused) {
-      return refuse(
-          behaviour().too_long,
-          fmt::format("{} bytes do not fit into the token's window of {}.", length, *window));
-    }
-    length = *window;
+  if (!window) return window;
+  if (range_bytes > *window && behaviour().oversize == Oversize::kRefused) {
+    return refuse(
+        behaviour().too_long,
+        fmt::format("{} bytes do not fit into the token's window of {}.", range_bytes, *window));
   }
-  if (const auto bytes_max = plan_.argument(FaultKind::kTruncate)) {
-    length = std::min(length, static_cast<std::uint64_t>(*bytes_max));
-  }
+  const std::uint64_t length = std::min(range_bytes, *window);
+  const auto bytes_max = plan_.argument(FaultKind::kTruncate);
+  return bytes_max ? std::min(length, static_cast<std::uint64_t>(*bytes_max)) : length;
+}
+
+std::uint64_t RdmaProposal::without_last_stripe(std::uint64_t length) const {
   const std::uint64_t stripe = behaviour().stripe_bytes;
-  const bool is_partial = stripe > 0 && length > stripe && length % stripe > 0;
-  if (is_partial) length -= length % stripe;
-  const auto write = [&]() -> Result<void> {
-    if (!plan_.has(FaultKind::kCorrupt)) {
-      return write_stripes(object.fd.get(), range.offset_bytes, length);
-    }
-    const auto copy = wrong_copy(object.fd.get(), range.offset_bytes, length);
-    if (!copy) return std::unexpected(copy.error());
-    return write_stripes(copy->get(), 0, length);
-  };
-  if (auto moved = transfer(write); !moved) return pass_on(moved);
-  services_.traffic.rdma_written_bytes.add(length);
-  mark_done(response, length, behaviour().has_bytes_on_get);
-  if (plan_.has(FaultKind::kSuccessWithBody)) return in_body(std::move(response));
-  return is_partial ? rest_in_body(std::move(response), length) : std::move(response);
+  return stripe > 0 && length > stripe ? length - length % stripe : length;
+}
+
+Result<void> RdmaProposal::write(int fd, ByteRange range) const {
+  if (!plan_.has(FaultKind::kCorrupt)) {
+    return write_stripes(fd, range.offset_bytes, range.length_bytes);
+  }
+  const auto copy = wrong_copy(fd, range.offset_bytes, range.length_bytes);
+  if (!copy) return std::unexpected(copy.error());
+  return write_stripes(copy->get(), 0, range.length_bytes);
 }
 
 Result<void> RdmaProposal::write_stripes(int fd, std::uint64_t file_offset,
                                          std::uint64_t length) const {
   const std::uint64_t stripe = behaviour().stripe_bytes;
   if (stripe == 0) return services_.rdma->write_window(token_, fd, file_offset, length);
-  // The last one first: which of several writers is done first says nothing of the others.
+  // The last one first: several writers may end in any order.
   for (std::uint64_t end = length; end > 0;) {
     const std::uint64_t begin = (end - 1) / stripe * stripe;
     auto written = services_.rdma->write_part(token_, begin, fd, file_offset + begin, end - begin);
