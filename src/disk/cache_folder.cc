@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whoever can write here could not make us serve wrong bytes by accident (checksums), but could on
-// purpose; whoever can read here reads the bucket. So the folder is its owner's alone, or refused.
+// A user who can write here could make us serve wrong bytes on purpose (not by accident, because of
+// the checksums), and one who can read here reads the bucket. So a folder must be its owner's
+// alone.
 #include "disk/cache_folder.h"
 
 #include <dirent.h>
@@ -13,9 +14,9 @@
 #include <cerrno>
 #include <chrono>
 #include <memory>
-#include <thread>
 
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs::disk {
 namespace {
@@ -55,17 +56,22 @@ struct flock whole_file() {
   return lock;
 }
 
-// A mount that was killed gives its lock back with the last of its threads and of its memory, a
-// moment after its process seems to be gone; who mounts again at once should not fail for that.
-bool take_lock_soon(int lock) {
+// A killed mount gives its lock back with the last of its threads and of its memory, a moment after
+// its process seems to be gone. A mount that follows at once should not fail because of that.
+bool take_lock_soon(int lock, const Clock& clock) {
   struct flock wanted = whole_file();
   constexpr auto kPatience = std::chrono::seconds(2);
   constexpr auto kPause = std::chrono::milliseconds(50);
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const Deadline end = clock.now() + kPatience;
+  Mutex mutex;
+  CondVar never;  // notified by no thread: a pause by the clock
+  const MutexLock held(mutex);
   while (::fcntl(lock, F_OFD_SETLK, &wanted) != 0) {
     const bool is_taken = errno == EAGAIN || errno == EACCES;
-    if (!is_taken || std::chrono::steady_clock::now() >= end) return false;
-    std::this_thread::sleep_for(kPause);
+    if (!is_taken || clock.now() >= end) return false;
+    const Deadline next = clock.now() + kPause;
+    while (clock.wait_until(never, mutex, next)) {
+    }
   }
   return true;
 }
@@ -78,10 +84,10 @@ std::unexpected<Error> in_use(const std::string& path, int lock) {
 }
 
 // The process's number is in it for the error message alone.
-Result<UniqueFd> take_lock(const std::string& path, int folder) {
+Result<UniqueFd> take_lock(const std::string& path, int folder, const Clock& clock) {
   UniqueFd lock(::openat(folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock) return fail_errno("disk.path: open " + path + "/lock", errno);
-  if (!take_lock_soon(lock.get())) {
+  if (!take_lock_soon(lock.get(), clock)) {
     if (errno == EAGAIN || errno == EACCES) return in_use(path, lock.get());
     return fail_errno("disk.path: lock " + path + "/lock", errno);
   }
@@ -105,12 +111,8 @@ Result<UniqueFd> look_at_lock(const std::string& path, int folder) {
   return lock;
 }
 
-}  // namespace
-
-Result<CacheFolder> CacheFolder::open(const std::string& path, Purpose purpose) {
-  if (purpose == Purpose::kUse && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return fail_errno("disk.path: make the folder " + path, errno);
-  }
+// Errors: as CacheFolder::look_at(), but kBusy.
+Result<UniqueFd> open_owned(const std::string& path) {
   UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder) {
     if (errno == ENOENT) return fail(ErrorCode::kNotFound, "disk.path " + path + " is not there");
@@ -122,10 +124,28 @@ Result<CacheFolder> CacheFolder::open(const std::string& path, Purpose purpose) 
     return fail_errno("disk.path: open " + path, errno);
   }
   if (auto ok = check_owner(path, folder.get()); !ok) return std::unexpected(ok.error());
-  auto lock =
-      purpose == Purpose::kUse ? take_lock(path, folder.get()) : look_at_lock(path, folder.get());
+  return folder;
+}
+
+}  // namespace
+
+Result<CacheFolder> CacheFolder::take(const std::string& path, const Clock& clock) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return fail_errno("disk.path: make the folder " + path, errno);
+  }
+  auto folder = open_owned(path);
+  if (!folder) return std::unexpected(folder.error());
+  auto lock = take_lock(path, folder->get(), clock);
   if (!lock) return std::unexpected(lock.error());
-  return CacheFolder(std::move(folder), std::move(*lock));
+  return CacheFolder(std::move(*folder), std::move(*lock));
+}
+
+Result<CacheFolder> CacheFolder::look_at(const std::string& path) {
+  auto folder = open_owned(path);
+  if (!folder) return std::unexpected(folder.error());
+  auto lock = look_at_lock(path, folder->get());
+  if (!lock) return std::unexpected(lock.error());
+  return CacheFolder(std::move(*folder), std::move(*lock));
 }
 
 Result<std::uint64_t> CacheFolder::free_bytes() const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/base/unique_fd.h"
 
@@ -14,18 +15,17 @@ namespace s3rdmafs::disk {
 /// thread-safe.
 class CacheFolder {
  public:
-  enum class Purpose {
-    kUse,   ///< made if it is missing, and locked; the kernel unlocks it however the process ends
-    kLook,  ///< nothing is changed, nor in the way of a mount that starts meanwhile
-  };
-
-  /// For kUse it waits 2 s at most, for a mount that was killed and is not quite gone.
-  /// Errors, each with what to do: kBusy (another mount has it), kAccessDenied (not ours, or others
-  /// may read it), kNotDirectory (also a symbolic link), kNotFound, kSystem.
-  [[nodiscard]] static Result<CacheFolder> open(const std::string& path, Purpose purpose);
+  /// Makes the folder if its last part is missing, and locks it. Waits 2 s by the clock at most,
+  /// for a mount that was killed and has not quite ended. The kernel ends the lock with the
+  /// process. Errors, each with advice: kBusy (another mount has it), kAccessDenied (not ours, or
+  /// others may enter it), kNotDirectory (also a symbolic link), kSystem.
+  [[nodiscard]] static Result<CacheFolder> take(const std::string& path, const Clock& clock);
+  /// The folder as it is: changes nothing, and does not hinder a mount that starts meanwhile.
+  /// Errors: as take(); kNotFound.
+  [[nodiscard]] static Result<CacheFolder> look_at(const std::string& path);
 
   [[nodiscard]] int fd() const noexcept { return folder_.get(); }
-  /// What its file system has left for us.
+  /// The free room on its file system.
   [[nodiscard]] Result<std::uint64_t> free_bytes() const;
   [[nodiscard]] Result<std::vector<std::string>> names() const;
 

@@ -72,7 +72,7 @@ DiskTier::Counts::Counts(metrics::Registry& metrics)
 
 Result<std::unique_ptr<DiskTier>> DiskTier::open(const Options& options, s3::ObjectStore& store,
                                                  const Clock& clock, metrics::Registry& metrics) {
-  auto folder = CacheFolder::open(options.path, CacheFolder::Purpose::kUse);
+  auto folder = CacheFolder::take(options.path, clock);
   if (!folder) return std::unexpected(folder.error());
   const std::uint64_t segment_bytes = options.segment_bytes != 0
                                           ? options.segment_bytes

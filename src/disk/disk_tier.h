@@ -40,7 +40,7 @@ class DiskTier final : public s3::ObjectStore {
     std::chrono::milliseconds rest{60'000};
   };
 
-  /// Takes the folder and indexes its contents. Errors: as CacheFolder::open; kNoMemory.
+  /// Takes the folder and indexes its contents. Errors: as CacheFolder::take(); kNoMemory.
   /// Borrows all but the options; destroy it after shut_down() and before the other store.
   [[nodiscard]] static Result<std::unique_ptr<DiskTier>> open(const Options& options,
                                                               s3::ObjectStore& store,

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <future>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fakes/fake_clock.h"
 #include "fakes/temporary_folder.h"
 
 namespace s3rdmafs::disk {
@@ -18,83 +20,87 @@ using testing::HasSubstr;
 
 class CacheFolderTest : public testing::Test {
  protected:
-  [[nodiscard]] Result<CacheFolder> open(
-      CacheFolder::Purpose purpose = CacheFolder::Purpose::kUse) const {
-    return CacheFolder::open(path_, purpose);
-  }
+  [[nodiscard]] Result<CacheFolder> take() const { return CacheFolder::take(path_, clock_); }
+  [[nodiscard]] Result<CacheFolder> look() const { return CacheFolder::look_at(path_); }
+
+  fakes::FakeClock clock_;
 
   const fakes::TemporaryFolder temporary_;
   const std::string path_ = temporary_.path() / "cache";
 };
 
 TEST_F(CacheFolderTest, IsMadeForItsOwnerAlone) {
-  const auto folder = open();
+  const auto folder = take();
   ASSERT_TRUE(folder) << folder.error().detail;
   EXPECT_EQ(std::filesystem::status(path_).permissions(), std::filesystem::perms::owner_all);
   EXPECT_GT(folder->free_bytes().value_or(0), 0U);
 }
 
-TEST_F(CacheFolderTest, IsNotMadeWhereNobodyAsked) {
-  const auto folder = open(CacheFolder::Purpose::kLook);
+TEST_F(CacheFolderTest, IsNotMadeByALook) {
+  const auto folder = look();
   ASSERT_FALSE(folder);
   EXPECT_EQ(folder.error().code, ErrorCode::kNotFound);
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
 TEST_F(CacheFolderTest, IsHeldByOneAtATimeAndTheErrorNamesTheOther) {
-  auto first = open();
+  auto first = take();
   ASSERT_TRUE(first);
-  const auto second = open();
+  auto waiting = std::async(std::launch::async, [this] { return take(); });
+  while (waiting.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+    clock_.advance(std::chrono::seconds(1));
+  }
+  const auto second = waiting.get();
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kBusy);
   EXPECT_THAT(second.error().detail, HasSubstr("in use by another mount"));
   EXPECT_THAT(second.error().detail, HasSubstr(std::to_string(::getpid())));
 
   first = fail(ErrorCode::kCancelled, "gone");
-  EXPECT_TRUE(open()) << "the control: when the first has gone";
+  EXPECT_TRUE(take()) << "the control: when the first has gone";
 }
 
-TEST_F(CacheFolderTest, WhoLooksIsInNobodysWayAndLeavesNothing) {
+TEST_F(CacheFolderTest, ALookDoesNotHinderAMountAndLeavesNothing) {
   ASSERT_EQ(::mkdir(path_.c_str(), 0700), 0);
-  const auto look = open(CacheFolder::Purpose::kLook);
+  const auto look = look();
   ASSERT_TRUE(look) << look.error().detail;
   EXPECT_TRUE(std::filesystem::is_empty(path_));
-  ASSERT_TRUE(open()) << "now with a lock file there";
-  const auto second_look = open(CacheFolder::Purpose::kLook);
+  ASSERT_TRUE(take()) << "now with a lock file there";
+  const auto second_look = look();
   ASSERT_TRUE(second_look);
-  const auto user = open();
+  const auto user = take();
   ASSERT_TRUE(user) << user.error().detail;
 
-  const auto busy = open(CacheFolder::Purpose::kLook);
-  ASSERT_FALSE(busy) << "the control: who looks sees who has it";
+  const auto busy = look();
+  ASSERT_FALSE(busy) << "the control: a look tells the holder";
   EXPECT_EQ(busy.error().code, ErrorCode::kBusy);
   EXPECT_THAT(busy.error().detail, HasSubstr(std::to_string(::getpid())));
 }
 
 TEST_F(CacheFolderTest, IsRefusedIfOthersMayEnterIt) {
   ASSERT_EQ(::mkdir(path_.c_str(), 0700), 0);
-  ASSERT_TRUE(open()) << "the control";
+  ASSERT_TRUE(take()) << "the control";
   ASSERT_EQ(::chmod(path_.c_str(), 0750), 0);
-  const auto folder = open();
+  const auto folder = take();
   ASSERT_FALSE(folder);
   EXPECT_EQ(folder.error().code, ErrorCode::kAccessDenied);
   EXPECT_THAT(folder.error().detail, HasSubstr("chmod 700 " + path_));
 }
 
-TEST_F(CacheFolderTest, IsRefusedIfItIsSomebodyElses) {
+TEST_F(CacheFolderTest, IsRefusedIfAnotherUserOwnsIt) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
   ASSERT_EQ(::mkdir(path_.c_str(), 0700), 0);
   ASSERT_EQ(::chown(path_.c_str(), 1, 1), 0);
-  const auto folder = open();
+  const auto folder = take();
   ASSERT_FALSE(folder);
   EXPECT_EQ(folder.error().code, ErrorCode::kAccessDenied);
 }
 
-TEST_F(CacheFolderTest, IsRefusedIfItIsASymbolicLinkOrNoFolder) {
+TEST_F(CacheFolderTest, IsRefusedIfItIsASymbolicLinkOrAFile) {
   const std::filesystem::path target = temporary_.path() / "target";
   ASSERT_EQ(::mkdir(target.c_str(), 0700), 0);
   std::filesystem::create_symlink(target, path_);
-  const auto link = open();
+  const auto link = take();
   ASSERT_FALSE(link);
   EXPECT_EQ(link.error().code, ErrorCode::kNotDirectory);
   EXPECT_TRUE(std::filesystem::is_empty(target));
@@ -103,7 +109,7 @@ TEST_F(CacheFolderTest, IsRefusedIfItIsASymbolicLinkOrNoFolder) {
 TEST_F(CacheFolderTest, ALockThatIsASymbolicLinkIsRefused) {
   ASSERT_EQ(::mkdir(path_.c_str(), 0700), 0);
   std::filesystem::create_symlink(temporary_.path() / "elsewhere", path_ + "/lock");
-  EXPECT_FALSE(open());
+  EXPECT_FALSE(take());
   EXPECT_FALSE(std::filesystem::exists(temporary_.path() / "elsewhere"));
 }
 

@@ -59,7 +59,7 @@ class DiskCacheCheck final : public Check {
 
 Finding judge_disk_cache(const config::MountConfig::Disk& disk) {
   if (disk.path.empty()) return {Level::kPass, "not asked for", {}};
-  const auto folder = disk::CacheFolder::open(disk.path, disk::CacheFolder::Purpose::kLook);
+  const auto folder = disk::CacheFolder::look_at(disk.path);
   if (!folder) {
     const Error& error = folder.error();
     if (error.code == ErrorCode::kNotFound) {

@@ -135,7 +135,7 @@ TEST(DoctorDiskCache, SaysWhetherTheFolderCanBeUsed) {
 
 TEST(DoctorDiskCache, AMountThatHasTheFolderIsNoFault) {
   const fakes::TemporaryFolder temporary;
-  const auto held = disk::CacheFolder::open(temporary.path(), disk::CacheFolder::Purpose::kUse);
+  const auto held = disk::CacheFolder::take(temporary.path(), SystemClock());
   ASSERT_TRUE(held);
   EXPECT_EQ(
       judge_disk_cache({.path = temporary.path(), .size_bytes = kGiB, .reserve_bytes = 0}).level,
