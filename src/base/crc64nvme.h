@@ -7,7 +7,8 @@
 
 namespace s3rdmafs {
 
-/// crc64nvme() of s3rdmafs/base/checksum.h without ISA-L: what it calls where ISA-L has none.
+/// The function of s3rdmafs/base/checksum.h without ISA-L; crc64nvme() calls it where ISA-L has
+/// none.
 [[nodiscard]] std::uint64_t crc64nvme_of_ours(std::uint64_t crc,
                                               std::span<const std::byte> bytes) noexcept;
 

@@ -65,7 +65,7 @@ class PrintableMessage final : public spdlog::custom_flag_formatter {
   }
 };
 
-// spdlog's own follows symbolic links, and lets everybody read what it makes.
+// spdlog's own follows symbolic links, and makes files that every user can read.
 class FileSink final : public spdlog::sinks::base_sink<Mutex> {
  public:
   explicit FileSink(UniqueFd file) : file_(std::move(file)) {}
@@ -94,7 +94,7 @@ Result<void> install(std::string_view level, spdlog::sink_ptr sink,
   if (parsed == spdlog::level::off && level != "off") {
     return fail(
         ErrorCode::kInvalidArgument,
-        "'" + std::string(level) + "' is no log level; use trace, debug, info, warn or error");
+        "'" + std::string(level) + "' is not a log level; use trace, debug, info, warn or error");
   }
   auto logger = std::make_shared<spdlog::logger>("s3rdmafs", std::move(sink));
   logger->set_formatter(std::move(formatter));

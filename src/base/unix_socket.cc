@@ -27,7 +27,7 @@ Result<sockaddr_un> address_of(const std::string& path) {
   return address;
 }
 
-/// Under /tmp anybody may have made the folder first, or a symbolic link in its place.
+/// Under /tmp another user may have made the folder first, or a symbolic link in its place.
 Result<void> check_folder(const std::string& folder) {
   struct stat found{};
   if (::lstat(folder.c_str(), &found) != 0) {
@@ -46,7 +46,7 @@ Result<void> check_folder(const std::string& folder) {
 
 Result<UniqueFd> listen_on_unix_socket(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code ignored;  // mkdir below says what is wrong
+  std::error_code ignored;  // mkdir below reports it
   std::filesystem::create_directories(folder.parent_path(), ignored);
   if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
     return fail_errno("folder " + folder.string(), errno);

@@ -9,14 +9,14 @@
 namespace s3rdmafs::metrics {
 namespace {
 
-enum class Owner { kNobody, kUser, kSomebodyElse };
+enum class Owner { kNone, kUser, kOther };
 
-// A symbolic link or a folder that others may change is as good as somebody else's.
+// A symbolic link, or a folder that others may change, counts as another user's.
 Owner owner_of(const std::string& folder, uid_t user) {
   struct stat found{};
-  if (::lstat(folder.c_str(), &found) != 0) return Owner::kNobody;
+  if (::lstat(folder.c_str(), &found) != 0) return Owner::kNone;
   const bool is_safe = S_ISDIR(found.st_mode) && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-  return is_safe && found.st_uid == user ? Owner::kUser : Owner::kSomebodyElse;
+  return is_safe && found.st_uid == user ? Owner::kUser : Owner::kOther;
 }
 
 std::string variable(const char* name) {
@@ -31,8 +31,8 @@ RuntimePlaces RuntimePlaces::of_this_process() {
   return {.user = ::geteuid(), .runtime = variable("XDG_RUNTIME_DIR"), .home = variable("HOME")};
 }
 
-// The one at home stays chosen once it is there: a daemon may have its socket in it, although the
-// other user's folder is gone by now.
+// The folder at home stays in use once it exists: a daemon may have its socket there, although the
+// other user's folder has gone since.
 std::string runtime_folder(const RuntimePlaces& places) {
   if (places.user == 0) return "/run/s3rdmafs";
   if (!places.runtime.empty()) return places.runtime + "/s3rdmafs";
@@ -42,9 +42,9 @@ std::string runtime_folder(const RuntimePlaces& places) {
   switch (owner_of(temporary, places.user)) {
     case Owner::kUser:
       return temporary;
-    case Owner::kSomebodyElse:
+    case Owner::kOther:
       return at_home;
-    case Owner::kNobody:
+    case Owner::kNone:
       break;
   }
   return owner_of(at_home, places.user) == Owner::kUser ? at_home : temporary;

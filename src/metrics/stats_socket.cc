@@ -56,7 +56,7 @@ void StatsSocket::run(const std::stop_token& stop) {
     const UniqueFd client = accept_within(listener_.get(), kPollTime);
     if (!client) continue;
     set_socket_timeouts(client.get(), kSendTimeout);
-    // A client that left or does not read is owed no answer.
+    // A client that left or does not read gets no answer.
     std::ignore = send_all(client.get(), registry_.prometheus_text());
   }
 }

@@ -13,17 +13,16 @@
 
 namespace s3rdmafs::metrics {
 
-/// Where the daemon of a mount point answers: under /run/s3rdmafs for root, under XDG_RUNTIME_DIR
-/// (or /tmp/s3rdmafs-UID, or ~/.s3rdmafs where somebody else has that one) for others. The same for
-/// the same absolute path.
+/// The socket of a mount point's daemon, in the runtime_folder() of this process's user. Equal for
+/// equal absolute paths.
 [[nodiscard]] std::string stats_socket_path(std::string_view mount_point);
 
-/// Serves a registry's Prometheus text on a UNIX socket: who connects is sent the text and hung up
-/// on. Only the mount's own user and root can connect. Runs until destroyed; then the socket's name
-/// is gone too.
+/// Serves a registry's Prometheus text on a UNIX socket: each client is sent the text and then
+/// disconnected. Only the mount's own user and root can connect. Runs until destroyed; the
+/// destructor also removes the socket's name.
 class StatsSocket {
  public:
-  /// Errors: kSystem. A name left behind by a daemon that died is taken over.
+  /// Takes over a name that a dead daemon left. Errors: kSystem.
   [[nodiscard]] static Result<std::unique_ptr<StatsSocket>> listen(const Registry& registry,
                                                                    std::string path);
   ~StatsSocket();
@@ -40,13 +39,13 @@ class StatsSocket {
   std::jthread thread_;  // last: ends before what it uses
 };
 
-/// What a daemon said on its stats socket.
+/// A daemon's answer on its stats socket.
 struct StatsAnswer {
   std::string text;
   pid_t daemon_pid = 0;
 };
 
-/// Asks a daemon. Errors: kNotFound (no daemon there), kTimedOut, kSystem.
+/// Asks a daemon for its numbers. Errors: kNotFound (no daemon there), kTimedOut, kSystem.
 [[nodiscard]] Result<StatsAnswer> ask_stats(const std::string& path, std::chrono::seconds timeout);
 
 }  // namespace s3rdmafs::metrics

@@ -45,7 +45,7 @@ TEST_F(UnixSocketTest, TakesOverWhatADeadDaemonLeft) {
   EXPECT_EQ(trouble(), "");
 }
 
-TEST_F(UnixSocketTest, NobodyListensWhereNoMountEverWas) {
+TEST_F(UnixSocketTest, FindsNoDaemonWhereNoMountWas) {
   EXPECT_EQ(connect_to_unix_socket(socket()).error().code, ErrorCode::kNotFound);
 }
 
@@ -63,12 +63,12 @@ TEST_F(UnixSocketTest, RefusesAFolderThatOthersMayChange) {
   EXPECT_EQ(trouble(), "") << "the control";
 }
 
-TEST_F(UnixSocketTest, RefusesAFolderOfSomebodyElseAlsoWhereHeListens) {
-  constexpr uid_t kSomebody = 12345;
+TEST_F(UnixSocketTest, RefusesAFolderOfAnotherUserWhoListensThere) {
+  constexpr uid_t kOtherUser = 12345;
   const auto listener = listen_on_unix_socket(socket());
   ASSERT_TRUE(listener);
   ASSERT_TRUE(connect_to_unix_socket(socket())) << "the control";
-  if (::chown(folder_.c_str(), kSomebody, kSomebody) != 0) GTEST_SKIP() << "not root";
+  if (::chown(folder_.c_str(), kOtherUser, kOtherUser) != 0) GTEST_SKIP() << "not root";
   EXPECT_FALSE(connect_to_unix_socket(socket()));
   EXPECT_FALSE(listen_on_unix_socket(socket()));
 }

@@ -24,7 +24,7 @@ class RuntimeFolderTest : public testing::Test {
     at_home_ = places_.home + "/.s3rdmafs";
   }
 
-  // Whoever runs the test owns what it makes, so that somebody else is told by the user's number.
+  // The user of the test owns the folders, so the tests change the user's number instead.
   static constexpr uid_t kOther = 12345;
   const fakes::TemporaryFolder folder_;
   RuntimePlaces places_{
@@ -54,7 +54,7 @@ TEST_F(RuntimeFolderTest, IsInTmpWhereNothingElseIsKnown) {
   EXPECT_EQ(runtime_folder(places_), in_temporary_) << "the user's own stays in use";
 }
 
-TEST_F(RuntimeFolderTest, IsAtHomeWhereSomebodyElseMadeTheOneInTmp) {
+TEST_F(RuntimeFolderTest, IsAtHomeWhereAnotherUserMadeTheOneInTmp) {
   make_users(in_temporary_);
   ++places_.user;
   const std::string wanted = places_.temporary + "/s3rdmafs-" + std::to_string(places_.user);
