@@ -10,12 +10,12 @@
 
 namespace s3rdmafs::config {
 
-/// What the process that mounts brings along besides its mount file, as a value, so that tests can
+/// The facts of the mounting process besides its mount file, as a value, so that tests can
 /// make one up.
 struct Environment {
   std::map<std::string, std::string> variables{};
   std::filesystem::path home{};  ///< empty: none known
-  uid_t uid = 0;                 ///< the real one: who asked for the mount
+  uid_t uid = 0;                 ///< the real one: the user who asked for the mount
   gid_t gid = 0;
   bool is_root = false;  ///< effective user id 0
 

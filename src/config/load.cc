@@ -36,7 +36,7 @@ std::vector<std::string> names_in(std::string_view section) {
   return names;
 }
 
-// One load: collects what is wrong instead of stopping at the first.
+// One load: collects all errors instead of stopping at the first.
 class Loader {
  public:
   Loader(std::string_view name, const Environment& environment)
@@ -110,13 +110,13 @@ class Loader {
     for (const TomlTable& table : document.tables) apply_table(table, sections);
   }
 
-  // Arrays of tables are outside of the schema: they have no default, no variable and no option.
+  // Arrays of tables are not in the schema: they have no default, variable or option.
   void apply_table(const TomlTable& table, const std::vector<std::string>& sections) {
     const std::string header = "[[" + table.name + "]]";
     if (table.name != kResident) {
       const bool is_section = std::ranges::find(sections, table.name) != sections.end();
       report(at(table.position), header,
-             is_section ? "can be there once only; write [" + table.name + "]"
+             is_section ? "may appear only once; write [" + table.name + "]"
                         : "no such array of tables" +
                               did_you_mean(table.name, std::vector{std::string(kResident)}));
       return;
@@ -147,7 +147,7 @@ class Loader {
   void apply_entry(const TomlEntry& entry, const std::vector<std::string>& sections) {
     if (entry.section.empty()) {
       report(at(entry.name_position), entry.name,
-             "stands outside every section; write [section] above it" +
+             "is outside every section; write [section] above it" +
                  did_you_mean(entry.name, sections));
       return;
     }
@@ -180,7 +180,7 @@ class Loader {
       if (!name.starts_with(kVariablePrefix) || std::ranges::find(known, name) != known.end())
         continue;
       loaded_.warnings.push_back(
-          fmt::format("environment variable {} sets no key of the mount file{}", name,
+          fmt::format("environment variable {} does not set any key of the mount file{}", name,
                       did_you_mean(name, known)));
     }
   }
@@ -221,9 +221,10 @@ class Loader {
       report(name_, url->full_name(),
              "missing; write it or urls, a list, under [endpoint], or set S3RDMAFS_ENDPOINT_URL");
     } else if (!endpoint.url.empty() && !endpoint.urls.empty()) {
-      relate("endpoint", "urls", "is set beside endpoint.url; put all servers here and remove url");
+      relate("endpoint", "urls",
+             "is set together with endpoint.url; put all servers here and remove url");
     } else if (endpoint.url.empty() && endpoint.urls.empty() && errors_.empty()) {
-      report(name_, url->full_name(), "is empty, and so is endpoint.urls; one of them is needed");
+      report(name_, url->full_name(), "is empty, and so is endpoint.urls; one of them is required");
     }
   }
 
@@ -240,20 +241,20 @@ class Loader {
       relate("credentials", "session_token", "belongs to an access_key_id, and none is set");
     }
     if (keys.anonymous && (!keys.access_key_id.empty() || !keys.file.empty())) {
-      relate("credentials", "anonymous", "is true although keys are given too; remove one of them");
+      relate("credentials", "anonymous", "is true although keys are given; remove one of the two");
     }
     if (config.retry.backoff_first > config.retry.backoff_max) {
       relate("retry", "backoff_first", "is longer than retry.backoff_max");
     }
     if (config.read_ahead.window_max_bytes > config.cache.size_bytes) {
-      relate("read_ahead", "window_max", "is larger than cache.size, which has to hold it");
+      relate("read_ahead", "window_max", "is larger than cache.size, which must hold it");
     }
     check_resident_relations();
     check_write_relations();
     warn_of_a_single_attempt();
   }
 
-  // Right for who wants it so, but seldom meant.
+  // A valid setting, but seldom an intended one.
   void warn_of_a_single_attempt() {
     const MountConfig& config = loaded_.config;
     if (config.rdma.mode == RdmaMode::kOff ||
@@ -261,12 +262,12 @@ class Loader {
       return;
     const std::string& source = loaded_.sources[find_key("rdma", "transfer_timeout")];
     loaded_.warnings.push_back(fmt::format(
-        "{}: rdma.transfer_timeout is longer than half of retry.deadline: a read whose transfer is "
-        "stuck has no time for a second attempt",
+        "{}: rdma.transfer_timeout is longer than half of retry.deadline: a read whose transfer "
+        "hangs has no time for a second attempt",
         source == "default" ? std::string(name_) : source));
   }
 
-  // Objects that are read by pieces need some memory too.
+  // Objects that are read in blocks need memory too.
   void check_resident_relations() {
     const MountConfig::Cache& cache = loaded_.config.cache;
     if (!loaded_.config.resident.empty()) {
@@ -285,7 +286,7 @@ class Loader {
     const MountConfig::Write& write = loaded_.config.write;
     if (write.buffer_bytes < 2 * write.part_bytes) {
       relate("write", "buffer_size",
-             "is less than two of write.part_size: one part has to travel while the next fills");
+             "is less than twice write.part_size: one part is sent while the next one fills");
     }
   }
 
@@ -302,7 +303,7 @@ class Loader {
   std::vector<std::string> errors_;
 };
 
-// A secret that others on the machine may read is no secret any more.
+// A secret that others on the machine may read is not a secret any more.
 void warn_if_readable_by_others(const std::filesystem::path& file, mode_t mode,
                                 LoadedConfig& loaded) {
   const bool holds_secret = std::ranges::any_of(loaded.sources, [&](const auto& entry) {

@@ -34,14 +34,14 @@ struct LoadedConfig {
 /// Reads the mount file, then the environment (S3RDMAFS_SECTION_KEY), then `overrides`; the later
 /// one wins, and each is checked also where it is overridden.
 ///
-/// Errors: kConfig, with everything that is wrong, one per line, as "WHERE: KEY: what was found and
-///         what was expected"; WHERE is file:line:column, the variable or the option. A syntax
-///         error of the file is reported alone, as nothing behind it can be trusted.
+/// Errors: kConfig, with all errors, one per line, as "WHERE: KEY: found value, expected values".
+///         WHERE is file:line:column, the variable or the option. A syntax error of the file is
+///         reported alone, since nothing after it can be trusted.
 [[nodiscard]] Result<LoadedConfig> load_mount_config(const std::filesystem::path& file,
                                                      const Environment& environment,
                                                      std::span<const Override> overrides = {});
 
-/// The same for a text in memory; `name` is what messages call it.
+/// The same for a text in memory; messages call it `name`.
 [[nodiscard]] Result<LoadedConfig> load_mount_config_text(std::string_view text,
                                                           std::string_view name,
                                                           const Environment& environment,

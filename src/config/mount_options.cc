@@ -77,7 +77,7 @@ Result<void> add_option(const std::string& option, const OptionRules& rules, Mou
   // Every user of the machine can read every command line.
   if (key->is_secret) {
     return refuse(name,
-                  "a secret cannot be given on a command line, which anyone can read; use "
+                  "a secret cannot be given on a command line, which every user can read; use "
                   "credentials.file");
   }
   const bool is_boolean = std::holds_alternative<Boolean>(key->rule);
@@ -105,7 +105,7 @@ Result<std::vector<std::string>> split_options(std::string_view list) {
       options.back() += c;
     }
   }
-  // Without the list: what is behind the quote may be a secret.
+  // Without the list: the text after the quote may be a secret.
   if (quoted) return refuse("LIST", "a double quote is not closed");
   std::erase(options, "");
   return options;

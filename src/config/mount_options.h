@@ -12,7 +12,7 @@
 
 namespace s3rdmafs::config {
 
-/// What the `-o` options of a mount ask for.
+/// The `-o` options of a mount, taken apart.
 struct MountOptions {
   /// For the kernel, in the order given: "noatime", "noexec", ... as libfuse's -o takes them.
   std::vector<std::string> kernel_options;
@@ -20,7 +20,7 @@ struct MountOptions {
   std::vector<Override> overrides;
 };
 
-/// What to overlook, which depends on who wrote the options.
+/// Options to ignore, which depends on their writer: the user, or fstab for mount(8).
 struct OptionRules {
   bool ignore_unknown = false;  ///< mount(8) -s
   /// mount(8) puts "rw" in front of the options it hands to a helper unless "ro" is among them, so

@@ -26,20 +26,20 @@ std::string_view without_slash_in_front(std::string_view pattern) {
 
 enum class Match { kWhole, kPathOrDirectoryAbove };
 
-// Only the last "**" passed has to be tried with more directories: one before it has found the
-// first place where what follows it matches, and a later place could not leave more to match. So
-// the cost is the product of both lengths at most.
+// Only the last "**" passed has to be tried with more directories. The part after an earlier one
+// has matched at its first place, and a later place could not leave more of the path. So the cost
+// is at most the product of both lengths.
 bool match_components(PathGlob::Components glob, PathGlob::Components path, Match match) {
   std::size_t in_glob = 0;
   std::size_t in_path = 0;
-  std::optional<std::size_t> after_any;  // in the glob, behind the last "**"
+  std::optional<std::size_t> after_any;  // in the glob, after the last "**"
   std::size_t any_end = 0;               // where the directories it stands for end
   for (;;) {
     const bool is_glob_done = in_glob == glob.size();
     const bool is_path_done = in_path == path.size();
     if (is_glob_done && (is_path_done || match == Match::kPathOrDirectoryAbove)) return true;
     if (!is_glob_done && glob[in_glob] == kAnyDirectories) {
-      // At the end it stands for what is in a directory, and not for the directory.
+      // At the end it stands for the contents of a directory, not for the directory.
       if (in_glob + 1 == glob.size()) return !is_path_done;
       after_any = ++in_glob;
       any_end = in_path;

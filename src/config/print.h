@@ -8,7 +8,7 @@
 namespace s3rdmafs::config {
 
 /// The effective configuration as TOML that loads to the same values, with each value's source in a
-/// comment behind it. Secrets that are set show as "********".
+/// comment after it. Secrets that are set show as "********".
 [[nodiscard]] std::string print_config(const LoadedConfig& loaded);
 
 }  // namespace s3rdmafs::config

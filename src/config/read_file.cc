@@ -33,7 +33,7 @@ std::string open_secret_warning(const std::filesystem::path& file, mode_t mode) 
 std::string open_to_change_warning(const std::filesystem::path& file, const SmallFile& contents) {
   if (contents.owner != 0) {
     return fmt::format(
-        "{} belongs to user {}, who thereby decides what root mounts; run: chown root {}",
+        "{} belongs to user {}, who could change what root mounts; run: chown root {}",
         file.string(), contents.owner, file.string());
   }
   const bool is_groups = (contents.mode & S_IWGRP) != 0 && contents.group != 0;

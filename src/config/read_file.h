@@ -17,14 +17,14 @@ struct SmallFile {
   gid_t group = 0;
 };
 
-/// What to warn of where others than its owner may read a file that holds a secret; else empty.
+/// A warning if users other than its owner may read a file that holds a secret; else empty.
 [[nodiscard]] std::string open_secret_warning(const std::filesystem::path& file, mode_t mode);
-/// What to warn of where others than root may write a file that root goes by; else empty.
+/// A warning if users other than root may write a file that root mounts by; else empty.
 [[nodiscard]] std::string open_to_change_warning(const std::filesystem::path& file,
                                                  const SmallFile& contents);
 
-/// Reads a regular file of at most 1 MiB: a larger one is no mount or credentials file, and reading
-/// it would only cost memory. Errors: kConfig, "FILE: why".
+/// Reads a regular file of at most 1 MiB: a larger one is not a mount or credentials file, and
+/// reading it would only cost memory. Errors: kConfig, "FILE: why".
 [[nodiscard]] Result<SmallFile> read_small_file(const std::filesystem::path& file);
 
 }  // namespace s3rdmafs::config

@@ -51,16 +51,16 @@ std::string true_for_root(const Environment& environment) {
   return environment.is_root ? "true" : "false";
 }
 
-// What load.cc makes of these where other keys say so is described beside them.
+// load.cc replaces these where other keys say so.
 std::string read_only_files(const Environment&) { return "0444"; }
 std::string read_only_directories(const Environment&) { return "0555"; }
 
 std::string verify_nothing(const Environment&) { return "off"; }
 
-// (uid_t)-1 means "no change" to chown(2), so nobody can have it.
+// (uid_t)-1 means "no change" to chown(2), so no user has it.
 constexpr unsigned kIdMax = std::numeric_limits<unsigned>::max() - 1;
 
-// A slab of the cache: what one memory region covers.
+// A slab of the cache: the memory of one region.
 constexpr std::uint64_t kSlabBytes = 8 * kMiB;
 
 // Longer than a day is a typing error for every wait and lifetime in this file.
@@ -77,7 +77,7 @@ constexpr Key kKeys[] = {
      Text{[](MountConfig& c) -> auto& { return c.bucket.name; }, check_bucket_name},
      {},
      "The bucket to mount."},
-    // Empty: the whole bucket is what most mounts want.
+    // Empty: most mounts are of a whole bucket.
     {"bucket", "prefix",
      Text{[](MountConfig& c) -> auto& { return c.bucket.prefix; }, check_prefix}, Default{""},
      "Only keys that begin with this show, without it; a missing last \"/\" is added."},
@@ -93,7 +93,7 @@ constexpr Key kKeys[] = {
     // On: at most one read in fifty is asked for again (s3/endpoints/hedge_policy.h).
     {"endpoint", "hedge", Boolean{[](MountConfig& c) -> auto& { return c.endpoint.hedge; }},
      Default{"true"}, "Whether a read that one of several servers is slow with goes to another."},
-    // What servers other than Amazon's take when they take only one.
+    // Servers other than Amazon's take this one if they take only one.
     {"endpoint", "region",
      Text{[](MountConfig& c) -> auto& { return c.endpoint.region; }, check_region},
      Default{"us-east-1"}, "The region that requests are signed for."},
@@ -133,7 +133,7 @@ constexpr Key kKeys[] = {
      Default{"prefer"}, "Whether bulk bytes should, must or must not go by RDMA token."},
     {"rdma", "fabric",
      Choice<FabricChoice>{[](MountConfig& c) -> auto& { return c.rdma.fabric; }, kFabrics},
-     Default{"auto"}, "The fabric that makes the tokens; \"auto\" takes what works here."},
+     Default{"auto"}, "The fabric that makes the tokens; \"auto\" takes one that works here."},
     // Below about this size the token's headers and registration cost what they save. Above a slab
     // no transfer could reach it: that would be rdma.mode = "off" in disguise.
     {"rdma", "threshold",
@@ -146,7 +146,8 @@ constexpr Key kKeys[] = {
      Default{"x-amz-rdma-token"}, "The request header that carries the token."},
     {"rdma", "reply_header",
      Text{[](MountConfig& c) -> auto& { return c.rdma.reply_header; }, check_header_name},
-     Default{"x-amz-rdma-reply"}, "The answer's header that says what became of the token."},
+     Default{"x-amz-rdma-reply"},
+     "The answer's header that tells how the transfer by token ended."},
     {"rdma", "bytes_header",
      Text{[](MountConfig& c) -> auto& { return c.rdma.bytes_header; }, check_header_name},
      Default{"x-amz-rdma-bytes-transferred"}, "The answer's header with the count of bytes."},
@@ -165,14 +166,14 @@ constexpr Key kKeys[] = {
     {"rdma", "verify",
      Choice<Verify>{[](MountConfig& c) -> auto& { return c.rdma.verify; }, kVerifies},
      Default{"off, or sample with the dc fabric", verify_nothing},
-     "Which transfers by RDMA are compared with what the server has."},
+     "Which transfers by RDMA are compared with the server's object."},
 
     {"rdma", "shm_socket",
      Text{[](MountConfig& c) -> auto& { return c.rdma.shm_socket; }, check_socket}, Default{"auto"},
      "The server's socket for the shm fabric; \"auto\" derives it from the endpoint."},
 
-    // What every server's library has where nobody says otherwise (s3rdmafs-protocol(7)).
-    // Whoever has the key and a token can reach the cache's memory, so another one is a secret.
+    // The default of every server's library (s3rdmafs-protocol(7)). A key and a token together open
+    // the cache's memory, so any other key is a secret.
     {"rdma", "dc_key", HexKey{[](MountConfig& c) -> auto& { return c.rdma.dc_key; }},
      Default{"0xffeeddcc"}, "Access key of the dc fabric; the servers must have the same.", true},
     // The only form that all present servers take.
@@ -180,7 +181,7 @@ constexpr Key kKeys[] = {
      Choice<DcTokenForm>{[](MountConfig& c) -> auto& { return c.rdma.token_form; }, kTokenForms},
      Default{"81"},
      "How the dc fabric writes its tokens; \"115\" and \"base64\" for older servers."},
-    // Every active port of every ConnectX: what a node with several of them is built for.
+    // Every active port of every ConnectX: a node with several is built to use them together.
     {"rdma", "rails", Text{[](MountConfig& c) -> auto& { return c.rdma.rails; }, check_rails},
      Default{"auto"}, "RDMA ports to use: dc takes all of them, rc the first; \"auto\" chooses."},
     // The kernel's table has an entry for each address and RoCE version; the route tells which.
@@ -189,14 +190,14 @@ constexpr Key kKeys[] = {
      Default{"auto"},
      "Entry of the port's GID table to use; \"auto\" chooses, \"none\": on InfiniBand the LID "
      "alone."},
-    // What a network does with unmarked packets is the safe assumption where nobody says otherwise.
+    // Unmarked packets are the safe choice on a network of which nothing is known.
     // A lossless RoCE network has a class of its own (cuObject's servers mark theirs with 96).
     {"rdma", "traffic_class",
      Integer{[](MountConfig& c) -> auto& { return c.rdma.traffic_class; }, 0, 255}, Default{"0"},
-     "Traffic class of what our NIC sends: DSCP times 4, and ECN."},
+     "Traffic class of the packets that our NIC sends: DSCP times 4, and ECN."},
     {"rdma", "service_level",
      Integer{[](MountConfig& c) -> auto& { return c.rdma.service_level; }, 0, 15}, Default{"0"},
-     "Service level of what our NIC sends; on RoCE the priority, up to 7."},
+     "Service level of the packets that our NIC sends; on RoCE the priority, up to 7."},
     // As many as http.connections_max, since each request in flight needs one. Servers of this
     // dialect have 1024 for all their clients (s3rdmafs-protocol(7)).
     {"rdma", "sessions_max",
@@ -224,7 +225,7 @@ constexpr Key kKeys[] = {
     // Half: data sets of shards of some MiB are read whole, and all else still has as much.
     {"cache", "resident_size",
      SizeOrAuto{[](MountConfig& c) -> auto& { return c.cache.resident_bytes; }, 0, 16 * kTiB},
-     Default{"auto"}, "What whole objects may take of cache.size; \"auto\": half, where of use."},
+     Default{"auto"}, "The share of cache.size for whole objects; \"auto\": half, where of use."},
     // 64 MiB come in 5 ms at 100 Gb/s: an open may take that long.
     {"cache", "passthrough_max",
      Size{[](MountConfig& c) -> auto& { return c.cache.passthrough_max_bytes; }, 0, 16 * kTiB, 1},
@@ -237,16 +238,16 @@ constexpr Key kKeys[] = {
     // of chunks; 1 PiB is more than a machine has, so it is a typing error.
     {"disk", "size",
      Size{[](MountConfig& c) -> auto& { return c.disk.size_bytes; }, 64 * kMiB, 1024 * kTiB, 1},
-     Default{"64GiB"}, "What the disk cache's files may take, never exceeded."},
+     Default{"64GiB"}, "The size of all files of the disk cache, never exceeded."},
     // Enough for logs and core dumps of the machine it is on.
     {"disk", "reserve",
      Size{[](MountConfig& c) -> auto& { return c.disk.reserve_bytes; }, 0, 1024 * kTiB, 1},
-     Default{"10GiB"}, "What the disk cache leaves free on its file system, whoever fills it."},
+     Default{"10GiB"}, "Room that the disk cache leaves free on its file system."},
 
-    // Training must not be able to damage its data set; who wants checkpoints says so.
+    // Training must not be able to damage its data set; a mount for checkpoints sets it.
     {"write", "mode",
      Choice<WriteMode>{[](MountConfig& c) -> auto& { return c.write.mode; }, kWriteModes},
-     Default{"off"}, "What the mount may change: nothing, or files written from start to end."},
+     Default{"off"}, "Changes that the mount may make: none, or files written from start to end."},
     // 8 MiB: above S3's least part (5 MiB), and long enough that a request costs next to nothing.
     // 1 GiB parts hold the largest object there is, so more is a typing error. A multiple of a huge
     // page, so that no two parts share one.
@@ -269,7 +270,7 @@ constexpr Key kKeys[] = {
      Choice<ReadMode>{[](MountConfig& c) -> auto& { return c.read.mode; }, kReadModes},
      Default{"auto"}, "Whether reads go through the kernel's page cache or past it."},
     // Their own library maps them, and often one process a GPU does so at once. Each mmap(2) of a
-    // direct file throws away what the page cache has of it: 8 processes read 1.4 to 1.7 times its
+    // direct file empties the page cache of it: 8 processes read 1.4 to 1.7 times its
     // size (November 2026).
     {"read", "buffered", Text{[](MountConfig& c) -> auto& { return c.read.buffered; }, check_globs},
      Default{"*.safetensors"}, "Patterns of files that are always read through the page cache."},
@@ -319,7 +320,7 @@ constexpr Key kKeys[] = {
      Duration{[](MountConfig& c) -> auto& { return c.retry.deadline; }, kTimeoutMin, kTimeoutMax},
      Default{"30s"}, "A whole operation with all its attempts ends by then; a read gives EIO."},
 
-    // Training data seldom changes; ten seconds is what other network file systems wait for.
+    // Training data seldom changes; ten seconds is usual for network file systems.
     {"metadata", "ttl", Duration{[](MountConfig& c) -> auto& { return c.metadata.ttl; }, 0ms, kDay},
      Default{"10s"}, "How long a name and its attributes may be reused; 0s asks every time."},
     // Short: a job that waits for a file to appear should see it soon.
@@ -329,7 +330,7 @@ constexpr Key kKeys[] = {
     // Some 2.5 million names in directories that are open at the same time.
     {"metadata", "listing_memory",
      Size{[](MountConfig& c) -> auto& { return c.metadata.listing_bytes_max; }, kMiB, 16 * kTiB, 1},
-     Default{"512MiB"}, "What the listings of open directories may take, about 200 bytes a name."},
+     Default{"512MiB"}, "Memory for the listings of open directories, about 200 bytes a name."},
 
     {"mount", "point", Text{[](MountConfig& c) -> auto& { return c.mount.point; }, check_path},
      Default{""}, "Where to mount; empty: the command line says."},
@@ -345,8 +346,8 @@ constexpr Key kKeys[] = {
      Mode{[](MountConfig& c) -> auto& { return c.mount.directory_mode; }},
      Default{"0555, or 0755 if the mount may write", read_only_directories},
      "Permission bits of directories, in octal."},
-    // What root mounts is for all; others need user_allow_other in /etc/fuse.conf, so they must
-    // ask.
+    // A mount by root is for all users; others need user_allow_other in /etc/fuse.conf, so they
+    // must ask.
     {"mount", "allow_other", Boolean{[](MountConfig& c) -> auto& { return c.mount.allow_other; }},
      Default{"true for root, else false", true_for_root},
      "Whether users other than the mounting one may enter."},

@@ -21,11 +21,11 @@ namespace s3rdmafs::config {
 template <class T>
 using Field = T& (*)(MountConfig&);
 
-/// What a key's value must look like: one struct per type, each with the field it sets and its
-/// bounds. Bounds are inclusive.
+/// The form of a key's value: one struct per type, each with the field it sets and its bounds.
+/// Bounds are inclusive.
 struct Text {
   Field<std::string> field;
-  /// Gives the spelling to store. Errors: kInvalidArgument, with what was expected.
+  /// Gives the spelling to store. Errors: kInvalidArgument, with the expected form.
   Result<std::string> (*check)(std::string_view);
 };
 struct TextList {  ///< an array of texts; as one text, with commas between. None: not set
@@ -47,7 +47,7 @@ struct Size {
   std::uint64_t max;
   std::uint64_t multiple;  ///< a power of two; 1: any
 };
-struct SizeOrAuto {  ///< "auto" is no value
+struct SizeOrAuto {  ///< "auto" is an empty optional
   Field<std::optional<std::uint64_t>> field;
   std::uint64_t min;
   std::uint64_t max;
@@ -75,10 +75,10 @@ using Rule =
                  Choice<DcTokenForm>, Choice<AddressingStyle>, Choice<Transport>, Choice<CacheLock>,
                  Choice<WriteMode>, Choice<ReadMode>>;
 
-/// What a key is when nobody sets it.
+/// The value of a key that is not set.
 struct Default {
   std::string_view text;  ///< as the mount file would say it, without quotes
-  /// Where the value depends on who mounts; `text` then only describes it.
+  /// Set if the value depends on the mounting user; `text` then only describes it.
   std::string (*compute)(const Environment&) = nullptr;
 };
 

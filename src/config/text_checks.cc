@@ -47,7 +47,7 @@ Result<std::string> check_header_text(std::string_view text) {
   // Not shown: it may be a secret.
   if (std::ranges::any_of(text, [](unsigned char c) { return c < ' ' || c == 0x7F; })) {
     return fail(ErrorCode::kInvalidArgument,
-                "the value has a line break or another control character; take it out");
+                "the value contains a line break or another control character; remove it");
   }
   return std::string(text);
 }
@@ -61,22 +61,24 @@ Result<std::string> check_header_name(std::string_view text) {
   }
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-";
   if (name.empty() || name.find_first_not_of(kAllowed) != std::string::npos) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' is no header's name; expected letters, digits and '-', such as "
-                            "\"x-amz-rdma-token\"",
-                            text));
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("'{}' is not the name of a header; expected letters, digits and '-', such as "
+                    "\"x-amz-rdma-token\"",
+                    text));
   }
   return name;
 }
 
 Result<std::string> check_bucket_name(std::string_view text) {
   if (text.starts_with("s3://") || text.find('/') != std::string_view::npos) {
-    return refuse(text, "is not a bucket's name; give the name alone, and keys in bucket.prefix");
+    return refuse(
+        text, "is not a bucket name; give the name alone, and a prefix of keys in bucket.prefix");
   }
   if (text.size() < 3 || text.size() > 255 || !consists_of(text, ".-_") ||
       !is_alphanumeric(text.front()) || !is_alphanumeric(text.back())) {
     return refuse(text,
-                  "is not a bucket's name; expected 3 to 255 letters, digits, \".\", \"-\" or "
+                  "is not a bucket name; expected 3 to 255 letters, digits, \".\", \"-\" or "
                   "\"_\", with a letter or digit at both ends");
   }
   return std::string(text);
@@ -84,8 +86,7 @@ Result<std::string> check_bucket_name(std::string_view text) {
 
 Result<std::string> check_prefix(std::string_view text) {
   if (text.starts_with('/')) {
-    return refuse(text,
-                  "begins with \"/\"; keys have no \"/\" in front, write it like \"data/train/\"");
+    return refuse(text, "begins with \"/\", as no key does; write it like \"data/train/\"");
   }
   // 1024 bytes is the longest key S3 has, and something must be left for the names below.
   if (text.size() > 1000) return refuse(text, "is longer than 1000 bytes");
@@ -127,12 +128,13 @@ Result<std::string> check_endpoint_url(std::string_view text) {
   }
   if (rest.ends_with('/')) rest.remove_suffix(1);
   if (rest.find_first_of("/?#") != std::string_view::npos) {
-    return refuse(
-        text, fmt::format("has a path; the bucket's name goes into bucket.name: {}", kExpected));
+    return refuse(text,
+                  fmt::format("contains a path; the name of the bucket goes into bucket.name: {}",
+                              kExpected));
   }
   if (rest.find('@') != std::string_view::npos) {
     return refuse("the URL",
-                  fmt::format("has a user name in it; keys go into [credentials]: {}", kExpected));
+                  fmt::format("contains a user name; keys go into [credentials]: {}", kExpected));
   }
   const std::size_t bracket = rest.find(']');
   const std::size_t colon = rest.find(':', bracket == std::string_view::npos ? 0 : bracket);
@@ -159,7 +161,7 @@ Result<std::string> check_region(std::string_view text) {
 
 Result<std::string> check_path(std::string_view text) {
   if (!text.empty() && !text.starts_with('/')) {
-    return refuse(text, "is not an absolute path; write it from \"/\" on");
+    return refuse(text, "is not an absolute path; begin it with \"/\"");
   }
   return std::string(text);
 }
@@ -176,14 +178,15 @@ Result<std::string> check_socket(std::string_view text) {
 }
 
 Result<std::string> check_gid_index(std::string_view text) {
-  std::uint8_t index = 0;  // what an address handle has room for
+  std::uint8_t index = 0;  // the range of an address handle
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
   if (text == "auto" || text == "none" ||
       (error == std::errc() && end == text.data() + text.size())) {
     return std::string(text);
   }
   return refuse(
-      text, "is no entry of a GID table; expected \"auto\", \"none\" or a number from 0 to 255");
+      text,
+      "is not an index in a GID table; expected \"auto\", \"none\" or a number from 0 to 255");
 }
 
 Result<std::string> check_rails(std::string_view text) {
@@ -194,9 +197,10 @@ Result<std::string> check_rails(std::string_view text) {
     const std::string_view rail = rest.substr(0, rest.find(','));
     // The characters of device names and of both kinds of IP address.
     if (rail.empty() || !consists_of(rail, "_-.:")) {
-      return refuse(text,
-                    "is no list of rails; expected \"auto\", or devices and addresses with commas "
-                    "between, such as \"mlx5_0,mlx5_1:2,192.0.2.7\"");
+      return refuse(
+          text,
+          "is not a list of rails; expected \"auto\", or devices and addresses with commas "
+          "between, such as \"mlx5_0,mlx5_1:2,192.0.2.7\"");
     }
     if (rail.size() == rest.size()) return rails;
     rest.remove_prefix(rail.size() + 1);

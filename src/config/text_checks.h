@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the textual values of a mount file must look like. Each check gives the spelling to store,
-// or kInvalidArgument with what was found and what was expected.
+// The checks of a mount file's textual values. Each gives the spelling to store, or
+// kInvalidArgument with the value found and the values expected.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 namespace s3rdmafs::config {
 
 [[nodiscard]] Result<std::string> any_text(std::string_view text);
-/// What goes into a header of a request as it stands: no control characters (RFC 9110 section 5.5).
+/// A text that goes into a header unchanged: no control characters (RFC 9110 section 5.5).
 [[nodiscard]] Result<std::string> check_header_text(std::string_view text);
 /// The name of a header, in lower case: letters, digits and "-".
 [[nodiscard]] Result<std::string> check_header_name(std::string_view text);
 [[nodiscard]] Result<std::string> check_bucket_name(std::string_view text);
 /// Appends the "/" that the prefix of a directory ends in.
 [[nodiscard]] Result<std::string> check_prefix(std::string_view text);
-/// scheme://host[:port]; one "/" behind it is dropped.
+/// scheme://host[:port]; one "/" at its end is dropped.
 [[nodiscard]] Result<std::string> check_endpoint_url(std::string_view text);
 /// The same, or empty where endpoint.urls is set instead.
 [[nodiscard]] Result<std::string> check_only_endpoint_url(std::string_view text);

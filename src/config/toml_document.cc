@@ -5,7 +5,7 @@
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
 // 3.3.0 asserts, on the user's input, that a header begins with a key: "[.a]" or "[=]" would abort.
-// The code behind the assertion reports exactly that as an error, so assertions are off here. (This
+// The code after the assertion reports exactly that as an error, so assertions are off here. (This
 // relies on -UNDEBUG, see the top meson.build: with NDEBUG they would become promises to the
 // optimiser.)
 #define TOML_ASSERT(condition) static_assert(true)

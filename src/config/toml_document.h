@@ -47,7 +47,7 @@ struct TomlDocument {
   std::vector<TomlTable> tables;
 };
 
-/// Errors: kConfig, "NAME:LINE:COLUMN: what is wrong", `name` being what the text is called.
+/// Errors: kConfig, "NAME:LINE:COLUMN: the error"; messages call the text `name`.
 [[nodiscard]] Result<TomlDocument> parse_toml(std::string_view text, std::string_view name);
 
 }  // namespace s3rdmafs::config

@@ -10,7 +10,7 @@
 namespace s3rdmafs::config {
 namespace {
 
-// Permission bits, set-user-ID and its siblings left out: no file here is ever executed as another.
+// Permission bits without set-user-ID and its like: no file here is executed as another user.
 constexpr unsigned kModeMax = 0777;
 
 std::unexpected<Error> refuse(std::string_view text, std::string_view why, const Rule& rule) {
@@ -56,7 +56,7 @@ struct TypeAccepter {
 struct Expecter {
   std::string operator()(const Text&) const { return "text in quotes"; }
   std::string operator()(const TextList& rule) const {
-    return fmt::format("up to {} texts in quotes, in brackets and with commas between",
+    return fmt::format("up to {} texts in quotes, separated by commas and in brackets",
                        rule.items_max);
   }
   std::string operator()(const Boolean&) const { return "true or false"; }
@@ -111,12 +111,12 @@ struct Setter {
       Result<std::string> checked = rule.check(without_spaces_around(item));
       if (!checked) return std::unexpected(checked.error());
       if (std::ranges::find(items, *checked) != items.end()) {
-        return refuse(*checked, "stands there twice", rule);
+        return refuse(*checked, "appears twice", rule);
       }
       items.push_back(*std::move(checked));
       rest.remove_prefix(std::min(item.size() + 1, rest.size()));
     }
-    if (items.size() > rule.items_max) return refuse(text, "has too many", rule);
+    if (items.size() > rule.items_max) return refuse(text, "has too many items", rule);
     rule.field(config) = std::move(items);
     return {};
   }
@@ -252,7 +252,7 @@ std::string expectation(const Rule& rule) { return std::visit(Expecter{}, rule);
 Result<void> set_value(const Key& key, std::string_view text, MountConfig& config) {
   // A NUL would end the value early in every C interface below, and TOML can write one.
   if (text.find('\0') != std::string_view::npos) {
-    return fail(ErrorCode::kInvalidArgument, "the value has a NUL byte in it");
+    return fail(ErrorCode::kInvalidArgument, "the value contains a NUL byte");
   }
   return std::visit(Setter{text, config}, key.rule);
 }

@@ -18,11 +18,11 @@ enum class ValueType { kString, kInteger, kBoolean, kStrings, kOther };
 /// plain number of bytes.
 [[nodiscard]] bool accepts_type(const Rule& rule, ValueType type);
 
-/// What a value must look like: "a size from 64MiB to 16TiB in steps of 8MiB".
+/// The form of a value: "a size from 64MiB to 16TiB in steps of 8MiB".
 [[nodiscard]] std::string expectation(const Rule& rule);
 
 /// Stores the value spelled `text` in the key's field.
-/// Errors: kInvalidArgument, with what was found and what was expected; nothing is stored.
+/// Errors: kInvalidArgument, with the value found and the values expected; nothing is stored.
 [[nodiscard]] Result<void> set_value(const Key& key, std::string_view text, MountConfig& config);
 
 /// The field's value as the mount file spells it, quotes included; secrets too.

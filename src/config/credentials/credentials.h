@@ -9,7 +9,7 @@
 
 namespace s3rdmafs::config {
 
-/// What requests are signed with. The secret and the token must never be logged.
+/// The keys that sign requests. The secret and the token must never be logged.
 struct Credentials {
   bool anonymous = false;  ///< requests go unsigned; all other fields are empty
   std::string access_key_id;
@@ -19,7 +19,7 @@ struct Credentials {
   std::string warning = {};   ///< of the file they are from, for the log; empty: none
 };
 
-/// Finds the keys of a mount. The first of these that says anything decides; what it says must then
+/// Finds the keys of a mount. The first of these that is set decides; it must then
 /// be whole:
 ///   1. credentials.anonymous
 ///   2. credentials.access_key_id and secret_access_key (mount file or S3RDMAFS_ environment)
@@ -28,7 +28,7 @@ struct Credentials {
 ///   5. ~/.aws/credentials
 /// The section of 3 and 5 is credentials.profile, else AWS_PROFILE, else "default".
 ///
-/// Errors: kConfig, with what is wrong, or with every place that was looked at.
+/// Errors: kConfig, with the error, or with every place that was searched.
 [[nodiscard]] Result<Credentials> resolve_credentials(const MountConfig::Credentials& config,
                                                       const Environment& environment);
 

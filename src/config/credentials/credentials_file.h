@@ -19,8 +19,8 @@ struct CredentialsProfile {
 
 /// Reads the INI form that the AWS tools share: `[profile]` lines, `name = value` lines, "#" and
 /// ";" comments on lines of their own, values without quotes; an indented line continues a setting,
-/// as nested settings are written. `name` is what messages call the text. Errors: kConfig,
-/// "NAME:LINE: what is wrong"; never a value, as it may be a secret.
+/// as nested settings are written. messages call the text `name`. Errors: kConfig,
+/// "NAME:LINE: the error"; never a value, as it may be a secret.
 [[nodiscard]] Result<std::map<std::string, CredentialsProfile>> parse_credentials_file(
     std::string_view text, std::string_view name);
 

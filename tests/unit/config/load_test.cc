@@ -157,7 +157,7 @@ TEST(LoadMountConfig, WantsExactlyOneOfUrlAndUrls) {
   };
   EXPECT_THAT(load(""), HasSubstr("endpoint.url: missing; write it or urls"));
   EXPECT_THAT(load("url = \"http://a\"\nurls = [\"http://b\"]\n"),
-              StartsWith("train.toml:5: endpoint.urls: is set beside endpoint.url"));
+              StartsWith("train.toml:5: endpoint.urls: is set together with endpoint.url"));
   EXPECT_THAT(load("urls = []\n"), HasSubstr("is empty"));
   EXPECT_THAT(load("urls = \"http://b\"\n"), HasSubstr("type string, expected up to 256 texts"));
   EXPECT_THAT(load("urls = [1]\n"), HasSubstr("type array"));
@@ -186,7 +186,7 @@ TEST(LoadMountConfig, SaysWhatIsWrongInAResidentTable) {
         << glob;
   }
   EXPECT_THAT(error("[resident]\nglob = \"a\"\n"), HasSubstr("write [[resident]]"));
-  EXPECT_THAT(error("[[cache]]\nsize = 1\n"), HasSubstr("can be there once only"));
+  EXPECT_THAT(error("[[cache]]\nsize = 1\n"), HasSubstr("may appear only once"));
   EXPECT_THAT(error("[[residents]]\n"), HasSubstr("did you mean resident?"));
 }
 
@@ -201,7 +201,7 @@ TEST(LoadMountConfig, ResidentObjectsNeedSomeMemory) {
 
 TEST(LoadMountConfig, RefusesAKeyOutsideEverySection) {
   EXPECT_THAT(error_of(load_mount_config_text("name = \"x\"\n", "train.toml", {})),
-              StartsWith("train.toml:1:1: name: stands outside every section"));
+              StartsWith("train.toml:1:1: name: is outside every section"));
 }
 
 TEST(LoadMountConfig, RefusesArraysAndTablesAsValues) {

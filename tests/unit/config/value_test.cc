@@ -157,7 +157,7 @@ TEST(EndpointsValue, IsAListOfUrls) {
   EXPECT_EQ(stored("endpoint", "urls", ""), "[]");
   EXPECT_THAT(refusal("endpoint", "urls", "http://a,b"), HasSubstr("'b' does not begin with"));
   EXPECT_THAT(refusal("endpoint", "urls", "http://a,,http://b"), HasSubstr("does not begin with"));
-  EXPECT_THAT(refusal("endpoint", "urls", "http://a,http://a/"), HasSubstr("stands there twice"));
+  EXPECT_THAT(refusal("endpoint", "urls", "http://a,http://a/"), HasSubstr("appears twice"));
 }
 
 TEST(BucketValue, IsANameAndNoAddress) {
