@@ -11,8 +11,8 @@
 
 namespace s3rdmafs::disk {
 
-/// What has a checksum of its own: the least that is ever asked for (cache/blocks/block.h), so that
-/// a small read is verified without reading more.
+/// The size with a checksum of its own: the least that is ever asked for (cache/blocks/block.h), so
+/// that a small read is verified without reading more.
 inline constexpr std::uint64_t kUnitBytes = 64 * kKiB;
 
 /// Objects are divided into chunks of this size, the last one shorter: the largest run of bytes
@@ -24,8 +24,8 @@ inline constexpr std::uint64_t kChunkBytes = 4 * kMiB;
 /// a common device is larger.
 inline constexpr std::uint64_t kDiskBlockBytes = 4 * kKiB;
 
-/// One version of one object in one bucket, as the first half of a SHA-256: nobody can make another
-/// object that looks the same.
+/// One version of one object in one bucket, as the first half of a SHA-256: no user can make
+/// another object that looks the same.
 using ObjectId = std::array<std::uint64_t, 2>;
 
 /// @param scope  names the server and the bucket; no NUL in any of the three
@@ -59,7 +59,7 @@ struct ChunkRange {
   return (length_bytes + kUnitBytes - 1) / kUnitBytes;
 }
 
-/// What of a range of an object lies in one chunk.
+/// The part of an object's range that lies in one chunk.
 struct ChunkPart {
   ChunkId chunk;
   ChunkRange range;

@@ -33,7 +33,7 @@ class ChunkIndex {
 
   /// Takes out one extent, where it is still there.
   void remove(const ChunkId& chunk, const Extent& extent);
-  /// Takes out what lies in `segment` of these chunks.
+  /// Takes out the extents of these chunks in `segment`.
   void remove_segment(std::uint32_t segment, std::span<const ChunkId> chunks);
 
   [[nodiscard]] std::size_t size() const noexcept { return extents_.size(); }

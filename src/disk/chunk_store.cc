@@ -2,12 +2,12 @@
 // A log of chunks on a file system.
 //
 // Why a log. Objects are of all sizes and runs of them are read at random, so a file each would be
-// millions of files: slow to make, slow to find again. Here a chunk is one write behind the last
+// millions of files: slow to make, slow to find again. Here a chunk is one write after the last
 // one, a segment goes by removing two files, and a start reads 256 small index files.
 //
-// What is evicted. A segment at random among those that nobody has read since the last round; where
-// all have been read, a new round begins. So what is read again outlives what streams by, and a
-// data set a little larger than the disk, read in a circle, keeps most of its hits where "the
+// Eviction. A random segment among those that no one has read since the last round goes; when all
+// have been read, a new round begins. So data that is read again outlives data that streams by, and
+// a data set a little larger than the disk, read in a circle, keeps most of its hits where "the
 // oldest first" would have none at all. A segment that is being read from is left alone, so that
 // its room is free at once.
 //
@@ -42,7 +42,7 @@ ChunkStore::ChunkStore(CacheFolder folder, Options options, metrics::Registry& m
     : folder_(std::move(folder)),
       options_(options),
       evictions_(metrics.counter("disk_evictions_total", "Segments of the disk cache evicted")),
-      size_(metrics.gauge("disk_size_bytes", "What the disk cache's files take")) {}
+      size_(metrics.gauge("disk_size_bytes", "Size of the disk cache's files")) {}
 
 Result<std::unique_ptr<ChunkStore>> ChunkStore::open(CacheFolder folder, Options options,
                                                      metrics::Registry& metrics) {
@@ -153,7 +153,7 @@ Result<void> ChunkStore::append(const ChunkId& chunk, ChunkRange range,
   const auto has_no_room = [&] {
     return !appended && appended.error().code == ErrorCode::kNoMemory;
   };
-  // A quota, and what others write meanwhile, is met only here: it is not in free_bytes().
+  // Only this call meets a quota, and bytes that others write meanwhile: free_bytes() has neither.
   if (!has_no_room() || !evict_one()) return appended;
   appended = append_once(chunk, range, buffer);
   if (has_no_room()) return fail(ErrorCode::kBusy, appended.error().detail);
@@ -177,7 +177,7 @@ Result<void> ChunkStore::append_once(const ChunkId& chunk, ChunkRange range,
     record.position_bytes = segment.end;
     index_end = segment.index_end;
   }
-  // The record last: whoever finds it finds the bytes.
+  // The record last: a start that finds it finds the bytes.
   auto written = file->write(record.position_bytes, buffer);
   if (written) written = file->write_index(index_end, encode(record));
   const MutexLock lock(mutex_);
@@ -257,7 +257,7 @@ bool ChunkStore::evict_one() {
     evicted = segments_.extract(chosen);
   }
   evictions_.add();
-  // Closed here, where nobody reads it any more: its room is free when this returns.
+  // Closed here, when no reader has it any more: its room is free when this returns.
   SegmentFile::remove(folder_.fd(), evicted.key());
   return true;
 }

@@ -27,11 +27,11 @@ class ChunkStore {
     std::uint64_t reserve_bytes = 0;  ///< stays free on the file system, as far as we can make it
     std::uint64_t segment_bytes = 0;  ///< a multiple of kDiskBlockBytes
   };
-  /// 256 segments: one eviction costs 0.4 % of what is cached, and the files stay few. At least 8
+  /// 256 segments: one eviction costs 0.4 % of the cache, and the files stay few. At least 8
   /// MiB, so that a segment has room for any chunk.
   [[nodiscard]] static std::uint64_t segment_bytes_for(std::uint64_t size_bytes) noexcept;
 
-  /// Finds again what was cached before: reads the segments' index files, none of their data.
+  /// Finds the chunks of an earlier process: reads the segments' index files, none of their data.
   /// Errors: kSystem.
   [[nodiscard]] static Result<std::unique_ptr<ChunkStore>> open(CacheFolder folder, Options options,
                                                                 metrics::Registry& metrics);
@@ -47,11 +47,10 @@ class ChunkStore {
   /// Writes bytes of a chunk, and makes room for them. Blocks on the disk.
   ///
   /// @param range   begins at a unit
-  /// @param buffer  the range's bytes, and behind them what fills the last disk block; aligned to
-  /// one
-  /// Errors: kBusy (what could make room is being read, or was not enough), kTooLarge (for a
-  /// segment), kNoMemory (nothing is there that could make room), kNotFound (the folder is gone),
-  /// kSystem. After a failed write the next one goes to another segment.
+  /// @param buffer  the range's bytes, padded to a whole disk block; aligned to one
+  /// Errors: kBusy (the segments that could make room are being read, or are too few), kTooLarge
+  /// (for a segment), kNoMemory (nothing is there that could make room), kNotFound (the folder is
+  /// gone), kSystem. After a failed write the next one goes to another segment.
   [[nodiscard]] Result<void> append(const ChunkId& chunk, ChunkRange range,
                                     std::span<const std::byte> buffer) EXCLUDES(mutex_);
 

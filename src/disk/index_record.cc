@@ -13,7 +13,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "records are written as they lie in memory");
 
-// The last character is the format's version: what another one wrote is not read.
+// The last character is the format's version: records of another one are not read.
 constexpr std::uint64_t kMagic = 0x31444B5344335253;  // "SR3DSKD1"
 
 struct Head {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing is ever synced. A process that is killed loses nothing, since the kernel has what was
-// written. When the machine loses power a record may be there without its bytes: the checksums find
-// that.
+// Nothing is ever synced. A process that is killed loses nothing, since the kernel has the bytes
+// that were written. When the machine loses power a record may be there without its bytes: the
+// checksums find that.
 #include "disk/segment_file.h"
 
 #include <fcntl.h>

@@ -15,16 +15,16 @@
 
 namespace s3rdmafs::disk {
 
-/// A segment's two files: `segment-N.data` has bytes of chunks, one behind the other, and
+/// A segment's two files: `segment-N.data` has bytes of chunks, one after the other, and
 /// `segment-N.index` a record for each. Thread-safe for reads; one thread appends.
 class SegmentFile {
  public:
   /// Makes segment `number` with all the room it will ever take. Errors: kNoMemory (the file system
-  /// or a quota is full), kNotFound (the folder is gone), kSystem; nothing is left behind then.
+  /// or a quota is full), kNotFound (the folder is gone), kSystem; then no file is left.
   [[nodiscard]] static Result<std::unique_ptr<SegmentFile>> create(int folder, std::uint32_t number,
                                                                    std::uint64_t size_bytes);
   /// Opens one that a process made before. Errors: kNotFound (one of the two is not there),
-  /// kCorrupt (they are not what we make), kSystem.
+  /// kCorrupt (not in our format), kSystem.
   [[nodiscard]] static Result<std::unique_ptr<SegmentFile>> open(int folder, std::uint32_t number);
   /// Removes the files of segment `number`, as far as they are there.
   static void remove(int folder, std::uint32_t number) noexcept;
@@ -32,7 +32,7 @@ class SegmentFile {
   [[nodiscard]] static std::optional<std::uint32_t> number_in(std::string_view name);
 
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_bytes_; }
-  /// What the index file of a segment of this size may grow to: room for a record of each unit.
+  /// The largest index file of a segment of this size: room for a record of each unit.
   [[nodiscard]] static constexpr std::uint64_t index_bytes_max(std::uint64_t size_bytes) noexcept {
     return size_bytes / 1024;
   }
@@ -40,7 +40,7 @@ class SegmentFile {
   /// multiples of kDiskBlockBytes.
   [[nodiscard]] bool is_direct() const noexcept { return is_direct_; }
 
-  /// Reads all records that are whole, in order; what comes behind the first that is not is void.
+  /// Reads all records that are whole, in order; the rest after the first broken one is void.
   [[nodiscard]] Result<std::vector<IndexRecord>> read_index() const;
 
   /// @return kCorrupt where the file ends too early
@@ -49,7 +49,7 @@ class SegmentFile {
   [[nodiscard]] Result<void> write(std::uint64_t position_bytes, std::span<const std::byte> bytes);
   [[nodiscard]] Result<void> write_index(std::uint64_t position_bytes,
                                          std::span<const std::byte> bytes);
-  /// What lies behind is void and must not be found by a later start.
+  /// The rest after that is void and must not be found by a later start.
   [[nodiscard]] Result<void> cut_index(std::uint64_t size_bytes);
 
  private:

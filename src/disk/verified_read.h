@@ -21,7 +21,7 @@ struct Piece {
   ChunkId chunk;
   Extent extent;
   std::vector<std::uint64_t> checksums;  ///< of all units of the extent
-  ChunkRange range;                      ///< what is wanted, inside extent.range
+  ChunkRange range;                      ///< the wanted part of extent.range
 };
 
 /// Memory for units that cannot be read straight to where they are wanted.

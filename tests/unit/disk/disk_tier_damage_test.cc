@@ -85,7 +85,7 @@ TEST_F(DiskTierTest, AnIndexThatEndsInTheMiddleLosesItsLastEntryOnly) {
   EXPECT_EQ(rig_.gets(), 1U);
   ASSERT_TRUE(rig_.restart());
   EXPECT_EQ(rig_.read("b", second_etag, 0, kMiB), second);
-  EXPECT_EQ(rig_.gets(), 1U) << "what was written behind the cut must be found";
+  EXPECT_EQ(rig_.gets(), 1U) << "bytes written after the cut must be found";
 }
 
 TEST_F(DiskTierTest, FilesThatAreNoSegmentsAreDroppedOrLeftAlone) {
