@@ -27,7 +27,7 @@ sigset_t block_end_signals() {
   ::sigaddset(&signals, SIGINT);
   ::sigaddset(&signals, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);  // a client that goes away is no reason to end
+  ::signal(SIGPIPE, SIG_IGN);  // a client that leaves must not end the server
   return signals;
 }
 

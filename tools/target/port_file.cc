@@ -14,8 +14,8 @@ namespace s3rdmafs::target {
 
 Result<void> write_port_file(const std::string& path, std::uint16_t port) {
   const std::string unfinished = path + ".tmp";
-  // One that an earlier run left, or a link that somebody laid there. What cannot be removed makes
-  // O_EXCL fail.
+  // A file that an earlier run left, or a link made by another user. A name that cannot be removed
+  // makes O_EXCL fail.
   ::unlink(unfinished.c_str());
   constexpr mode_t kMode = 0666;  // less the umask, as of any file that a program makes
   const UniqueFd file(

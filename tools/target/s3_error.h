@@ -20,7 +20,7 @@ struct S3Code {
 // clang-format off
 inline constexpr S3Code kAccessDenied{"AccessDenied", 403, "Access Denied."};
 inline constexpr S3Code kAuthorizationHeaderMalformed{"AuthorizationHeaderMalformed", 400, "The authorization header is malformed."};
-inline constexpr S3Code kBadDigest{"BadDigest", 400, "The checksum you sent does not match what was received."};
+inline constexpr S3Code kBadDigest{"BadDigest", 400, "The checksum you sent does not match the bytes received."};
 inline constexpr S3Code kBucketAlreadyOwnedByYou{"BucketAlreadyOwnedByYou", 409, "The bucket exists already and is yours."};
 inline constexpr S3Code kBucketNotEmpty{"BucketNotEmpty", 409, "The bucket still holds files."};
 inline constexpr S3Code kEntityTooLarge{"EntityTooLarge", 400, "The body is larger than this request may have."};
@@ -40,7 +40,7 @@ inline constexpr S3Code kInvalidRequest{"InvalidRequest", 400, "The request is n
 inline constexpr S3Code kInvalidUri{"InvalidURI", 400, "The address cannot be decoded."};
 inline constexpr S3Code kKeyConflict{"KeyConflict", 409, "The key is in the way of a folder, or a folder in the way of the key."};
 inline constexpr S3Code kKeyTooLong{"KeyTooLongError", 400, "The key is longer than 1024 bytes."};
-inline constexpr S3Code kMalformedXml{"MalformedXML", 400, "The XML is not well-formed, or not what this request takes."};
+inline constexpr S3Code kMalformedXml{"MalformedXML", 400, "The XML is not well-formed, or not of the kind that this request takes."};
 inline constexpr S3Code kMethodNotAllowed{"MethodNotAllowed", 405, "The method is not allowed here."};
 inline constexpr S3Code kMissingContentLength{"MissingContentLength", 411, "The request needs a Content-Length."};
 inline constexpr S3Code kNoSuchBucket{"NoSuchBucket", 404, "The bucket does not exist."};

@@ -18,7 +18,7 @@ class Traffic {
   void count_request(std::string_view operation, int status);
 
   /// A transfer that a fault put off until its client had been cut off.
-  /// @param is_done  false: the client's memory was no longer to be reached
+  /// @param is_done  false: the client's memory could not be reached any more
   void count_late_transfer(bool is_done);
 
   metrics::Counter& http_received_bytes;

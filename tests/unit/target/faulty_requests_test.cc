@@ -74,7 +74,7 @@ TEST_F(FaultyRequestsTest, DuplicateWriteMovesTwice) {
 
 TEST_F(FaultyRequestsTest, DeclineSendsTheObjectAndStoresNothing) {
   inject("decline");
-  behave_as("aistor");  // whose own way is another
+  behave_as("aistor");  // which declines in another way
   EXPECT_EQ(body(get(kToken)), "0123456789");
   EXPECT_EQ(reply(put(kToken)), "501");
   EXPECT_FALSE(is_stored());

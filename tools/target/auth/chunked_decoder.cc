@@ -32,7 +32,7 @@ ChunkedDecoder::ChunkedDecoder(Form form) : form_(std::move(form)) {}
 
 S3Result<void> ChunkedDecoder::receive(std::span<const std::byte> bytes, const Sink& sink) {
   while (!bytes.empty()) {
-    if (state_ == State::kDone) return malformed("bytes behind the end");
+    if (state_ == State::kDone) return malformed("bytes after the end");
     if (state_ == State::kData) {
       const auto piece = bytes.first(std::min<std::uint64_t>(bytes.size(), chunk_left_bytes_));
       if (chunk_hash_) chunk_hash_->update(piece);
@@ -68,7 +68,7 @@ S3Result<void> ChunkedDecoder::take_line(std::string_view line) {
     case State::kDone:
       break;
   }
-  return malformed("bytes behind the end");
+  return malformed("bytes after the end");
 }
 
 S3Result<void> ChunkedDecoder::take_size(std::string_view line) {

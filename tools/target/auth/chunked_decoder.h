@@ -8,7 +8,7 @@ namespace s3rdmafs::target {
 /// Content-Encoding: aws-chunked, in its three forms:
 ///
 ///   STREAMING-AWS4-HMAC-SHA256-PAYLOAD           "SIZE;chunk-signature=HEX\r\n" data "\r\n" ...
-///   STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER   the same, signed headers behind the last chunk
+///   STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER   the same, signed headers after the last chunk
 ///   STREAMING-UNSIGNED-PAYLOAD-TRAILER           "SIZE\r\n" data "\r\n" ..., unsigned headers
 ///
 /// Each chunk's signature covers the one before it, so none can be left out, added or moved.
@@ -47,7 +47,7 @@ class ChunkedDecoder final : public PayloadDecoder {
   std::string chunk_signature_;
   std::optional<Hash> chunk_hash_;
   NameValues trailers_;
-  std::string trailer_text_;  // canonical: what the trailer signature covers
+  std::string trailer_text_;  // canonical: the text that the trailer signature covers
   std::string trailer_signature_;
 };
 

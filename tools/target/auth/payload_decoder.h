@@ -23,16 +23,16 @@ class PayloadDecoder {
   using Sink = std::function<S3Result<void>(std::span<const std::byte>)>;
 
   virtual ~PayloadDecoder() = default;
-  /// Decodes a piece. What reaches `sink` is only to be believed once finish() succeeded.
+  /// Decodes a piece. Bytes given to `sink` count only once finish() has succeeded.
   [[nodiscard]] virtual S3Result<void> receive(std::span<const std::byte> bytes,
                                                const Sink& sink) = 0;
   /// The body has ended. Errors: kContentSha256Mismatch, kIncompleteBody, kSignatureDoesNotMatch.
   [[nodiscard]] virtual S3Result<void> finish() = 0;
-  /// Headers that stood behind the body, names in lower case.
+  /// Headers that followed the body, names in lower case.
   [[nodiscard]] virtual const NameValues& trailers() const = 0;
 };
 
-/// The decoder for what x-amz-content-sha256 says about the body.
+/// The decoder for the form of body that x-amz-content-sha256 names.
 /// Errors: kInvalidRequest for a form that is not known.
 [[nodiscard]] S3Result<std::unique_ptr<PayloadDecoder>> make_payload_decoder(const Request& request,
                                                                              const Caller& caller);

@@ -129,9 +129,9 @@ S3Result<void> check_time(const Claim& claim, system_clock::time_point now) {
   return {};
 }
 
-// What is not signed could be added or changed on the way: the host would let a request be replayed
+// An unsigned header could be added or changed on the way: the host would let a request be replayed
 // here, an x-amz- header would change its meaning (x-amz-copy-source makes a PUT a copy). The
-// payload's hash is part of what is signed in any case.
+// payload's hash is signed in any case.
 S3Result<void> check_signed_headers(const Claim& claim, const Request& request) {
   const auto is_signed = [&](const std::string& name) {
     return std::ranges::find(claim.signed_headers, name) != claim.signed_headers.end();

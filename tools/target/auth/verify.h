@@ -13,7 +13,7 @@
 
 namespace s3rdmafs::target {
 
-/// What the chunks of an aws-chunked body are signed with.
+/// The keys and texts that sign the chunks of an aws-chunked body.
 struct ChunkSigning {
   s3::SigningKey key{};
   s3::SigningScope scope;
@@ -21,7 +21,7 @@ struct ChunkSigning {
   std::string seed_signature;
 };
 
-/// Who sent a request, and what the signature says about its body.
+/// The sender of a request, and the form of body that its signature covers.
 struct Caller {
   bool is_anonymous = false;
   /// SHA-256 in hex, UNSIGNED-PAYLOAD or STREAMING-...; as in x-amz-content-sha256.

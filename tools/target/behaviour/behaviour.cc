@@ -68,7 +68,7 @@ constexpr std::array kBehaviours = std::to_array<Behaviour>({
     {.name = "rocm-ernic", .bytes_header = "x-amz-rdma-bytes", .token_form = TokenForm::kHipObject},
     // The proposal of Ceph's pull request #71209.
     {.name = "ceph-osd-direct", .stripe_bytes = kMiB},
-    // Servers whose S3 is not quite S3.
+    // Servers whose S3 differs.
     {.name = "weak-etags", .has_weak_etags = true},
     {.name = "no-delimiter", .ignores_delimiter = true},
     {.name = "repeated-tokens", .repeats_tokens = true},

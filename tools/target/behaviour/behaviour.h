@@ -20,7 +20,7 @@ enum class DeclineStyle {
   kError,              ///< an S3 error without a reply header
 };
 
-/// What a server demands of a token that no fabric of this host made, i.e. of NICs' tokens.
+/// The form that a server demands of tokens that no fabric of this host made, i.e. of NICs' tokens.
 enum class TokenForm {
   kOpaque,        ///< nothing
   kTwoHexFields,  ///< the first two fields are hexadecimal numbers
@@ -29,7 +29,7 @@ enum class TokenForm {
   kHipObject,     ///< hipObject's endpoint of 88 digits, an address and a length: three fields
 };
 
-/// What a GET longer than the token's window gets.
+/// The answer to a GET that is longer than the token's window.
 enum class Oversize {
   kRefused,
   kTruncated,  ///< silently min(window, range)
@@ -53,7 +53,7 @@ struct Behaviour {
   bool always_replies_200 = false;   ///< else the reply is the HTTP status
   bool sends_empty_by_rdma = false;  ///< an empty object gets a reply header too
 
-  // What it does not do by RDMA.
+  // Operations without RDMA.
   bool ignores_tokens = false;          ///< a server that never heard of RDMA
   bool takes_parts = true;              ///< else UploadPart with a token is NotImplemented
   bool needs_part_checksum = false;     ///< where the upload was begun with an algorithm
@@ -65,7 +65,7 @@ struct Behaviour {
   Oversize oversize = Oversize::kRefused;
   TokenForm token_form = TokenForm::kOpaque;
 
-  // What has nothing to do with RDMA.
+  // Differences apart from RDMA.
   bool compares_checksums = true;  ///< else it neither compares nor keeps x-amz-checksum- headers
   bool has_weak_etags = false;     ///< size and second alone: they repeat
   bool ignores_delimiter = false;

@@ -8,7 +8,7 @@
 
 namespace s3rdmafs::target {
 
-/// Whose token it is.
+/// The maker of a token.
 enum class TokenKind {
   kOwn,        ///< of a fabric that this target has or may have: "shm:...", "rc:..."
   kCuObject,   ///< of a ConnectX: two or more hexadecimal fields. Cannot be served here
@@ -19,7 +19,7 @@ enum class TokenKind {
 /// In the order in which elbencho's test server tells them apart.
 [[nodiscard]] TokenKind token_kind(std::string_view token);
 
-/// Empty, or what a server that demands `form` finds wrong. Tokens of kind kOwn are not for it.
+/// The error that a server which demands `form` finds; empty: none. Not for tokens of kind kOwn.
 [[nodiscard]] std::string token_fault(TokenForm form, std::string_view token);
 
 }  // namespace s3rdmafs::target

@@ -9,7 +9,7 @@
 
 namespace s3rdmafs::target {
 
-/// The CRC of two pieces one behind the other, from the CRC of each and the second one's length:
+/// The CRC of two adjacent pieces, from the CRC of each and the second one's length:
 /// so a multipart upload has its whole object's checksum without reading it again. Raw values, most
 /// significant byte first, as Checksum::finish() gives them. Nothing for SHA-1 and SHA-256, which
 /// cannot be combined.

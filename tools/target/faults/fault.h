@@ -11,10 +11,10 @@
 
 namespace s3rdmafs::target {
 
-/// What can be made to go wrong with a request that carries a token. Each is consulted at one place
+/// The faults that can strike a request with a token. Each is consulted at one place
 /// of s3/rdma.cc.
 enum class FaultKind {
-  kDelayRequest,        ///< before the request is looked at
+  kDelayRequest,        ///< before the request is read
   kDelayTransfer,       ///< before the transfer
   kDelayAnswer,         ///< after the transfer
   kCutBefore,           ///< the connection is cut, and nothing is moved
@@ -24,13 +24,13 @@ enum class FaultKind {
   kDecline,             ///< reply 501, and a GET's body is the object
   kDeclineWithoutData,  ///< reply 501, and no body
   kError501,            ///< reply 501 beside the S3 error NotImplemented
-  kCorrupt,             ///< one byte is another on the way, and nothing in the answer says so
+  kCorrupt,             ///< one byte changes on the way, and the answer does not say so
   kTruncate,            ///< GET: fewer bytes, and the reply says so
-  kWrongCount,          ///< the reply's byte count is not what was moved
+  kWrongCount,          ///< the reply's byte count differs from the bytes moved
   kSuccessWithBody,     ///< GET: a successful reply and a body as well
-  kNoReply,             ///< done, but nothing in the answer says so
+  kNoReply,             ///< done, but the answer does not say so
   kZeroStore,           ///< PUT: an empty object is stored and the answer says nothing of RDMA
-  kGarbageToken,        ///< the reply has a token in it, hipObject's way, and a senseless one
+  kGarbageToken,        ///< the reply holds a token, as hipObject's does, but a senseless one
 };
 inline constexpr std::size_t kFaultKinds = 17;
 
@@ -64,7 +64,7 @@ struct Fault {
 };
 
 /// OPERATION is get, put or part. COUNT is N (the N-th such request only), N+ (from the N-th on) or
-/// /N (every N-th). Errors: kInvalidArgument, with what would have been accepted.
+/// /N (every N-th). Errors: kInvalidArgument, with the accepted forms.
 [[nodiscard]] Result<Fault> parse_fault(std::string_view text);
 
 }  // namespace s3rdmafs::target

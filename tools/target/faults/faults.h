@@ -14,7 +14,7 @@
 
 namespace s3rdmafs::target {
 
-/// What is to go wrong with one request.
+/// The faults that strike one request.
 class FaultPlan {
  public:
   void add(const Fault& fault) {
@@ -30,23 +30,23 @@ class FaultPlan {
   std::array<std::optional<std::int64_t>, kFaultKinds> arguments_{};
 };
 
-/// The faults that are switched on. Requests ask once what is to go wrong with them, so that a
+/// The faults that are switched on. A request asks once for its faults, so that a
 /// change in mid-request changes nothing for it. Thread-safe.
 class Faults {
  public:
   explicit Faults(metrics::Registry& registry) : registry_(registry) {}
 
-  /// In place of what was switched on; counting begins anew.
+  /// Replaces the faults that were switched on; counting begins again.
   void replace(const std::vector<Fault>& faults) EXCLUDES(mutex_);
   /// The same from one text, a fault a line. Errors: as parse_fault; then nothing changes.
   [[nodiscard]] Result<void> replace_by_text(std::string_view lines) EXCLUDES(mutex_);
 
-  /// Counts the request and says what is to go wrong with it.
+  /// Counts the request and gives the faults that strike it.
   [[nodiscard]] FaultPlan plan(FaultOperation operation) EXCLUDES(mutex_);
 
   /// Sleeps for a delay that a plan asks for, or until stop().
   void wait(std::chrono::milliseconds delay) EXCLUDES(mutex_);
-  /// The server ends: nobody waits any more.
+  /// Ends all waits, because the server ends.
   void stop() EXCLUDES(mutex_);
 
  private:

@@ -66,7 +66,7 @@ class Exchange {
   virtual Response finish() = 0;
 };
 
-/// What a server serves. Thread-safe: every connection has its own thread.
+/// The handler of all requests of a server. Thread-safe: every connection has its own thread.
 class Handler {
  public:
   virtual ~Handler() = default;

@@ -122,7 +122,7 @@ MHD_Result on_request(void* cls, MHD_Connection* connection, const char*, const 
                     Response{.status = 400, .headers = {}, .body = "malformed address\n"});
       pending->expects_continue = request->header("expect").has_value();
       pending->exchange = static_cast<Handler*>(cls)->begin(std::move(*request));
-      // Whoever asked first is spared sending the body. Others are sending it already, and would
+      // A client that asked first need not send the body. Others are sending it already, and would
       // take an answer in the middle of it for a broken connection.
       if (pending->expects_continue && pending->exchange->is_decided()) {
         return send(connection, pending->exchange->finish());

@@ -11,7 +11,7 @@ namespace s3rdmafs::target {
 /// The server side of RDMA: moves bytes between files and the memory a client's token names.
 ///
 /// Errors of all: kInvalidArgument where the token is malformed, unknown, of the wrong direction or
-/// reaches outside what was registered: then no byte was touched, and the answer is HTTP 400
+/// reaches outside the registered memory: then no byte was touched, and the answer is HTTP 400
 /// InvalidRDMAToken. kUnsupported where this server does not move bytes that way: HTTP 501
 /// NotImplemented. Anything else is HTTP 500 RDMATransferFailed. Thread-safe; blocks for the
 /// copy.

@@ -7,7 +7,7 @@
 namespace s3rdmafs::target {
 namespace {
 
-// What S3 calls the region that needs no name.
+// S3's name of the region that needs no name.
 constexpr const char* kDefaultRegion = "us-east-1";
 
 }  // namespace

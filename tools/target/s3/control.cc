@@ -67,7 +67,7 @@ std::unique_ptr<Exchange> begin_control(const Services& services, const Request&
   if (request.method == "POST" && request.encoded_path == kFaultsPath &&
       services.has_fault_control && services.faults != nullptr) {
     // A page of any site may send a POST to this host from a browser on it, and the browser then
-    // says whose page it was. There are no pages here, so each is a foreign one.
+    // names the page's site. There are no pages here, so each is a foreign one.
     if (request.header("origin")) return std::make_unique<RefusedExchange>();
     return std::make_unique<FaultsExchange>(*services.faults);
   }

@@ -8,7 +8,7 @@
 
 namespace s3rdmafs::target {
 
-/// What is asked of the server itself, from this host only and without a signature:
+/// Requests to the server itself, from this host only and without a signature:
 ///
 ///   GET  /.s3rdma-target/metrics   its numbers, as Prometheus has them
 ///   POST /.s3rdma-target/faults    the body's faults, one a line, in place of those switched on;

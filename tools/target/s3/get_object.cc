@@ -14,7 +14,7 @@
 namespace s3rdmafs::target {
 namespace {
 
-/// What part of an object is asked for.
+/// The part of an object that is asked for.
 struct Selection {
   ByteRange range;
   bool is_partial = false;
@@ -50,7 +50,7 @@ S3Result<Selection> select_bytes(const Request& request, const OpenObject& objec
   }
   Selection whole{.range = {.offset_bytes = 0, .length_bytes = object.size_bytes}};
   if (!header) return whole;
-  // RFC 9110 section 13.1.5: a range of another version is no use; the whole of this one is.
+  // RFC 9110 section 13.1.5: a range of another version is useless; the whole of this one is not.
   if (const auto if_range = request.header("if-range");
       if_range && unquoted(*if_range) != object.metadata.etag &&
       *if_range != http_date(object.modified.tv_sec)) {
@@ -69,7 +69,7 @@ void set_kept_headers(Response& response, const Call& call, const Metadata& meta
                                                          "content-type",     "expires"};
   bool has_type = false;
   const auto overriding = [&](std::string_view name) -> std::optional<std::string> {
-    if (call.caller.is_anonymous) return std::nullopt;  // as S3: only who signs may
+    if (call.caller.is_anonymous) return std::nullopt;  // as S3: only signed requests may
     return call.request.parameter("response-" + std::string(name));
   };
   for (const std::string_view name : kOverridable) {

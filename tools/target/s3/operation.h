@@ -43,7 +43,7 @@ inline constexpr std::size_t kPageEntriesMax = 1000;
 
 [[nodiscard]] std::string_view operation_name(Operation operation);
 
-/// Whether --anonymous-read opens it to everybody.
+/// Whether --anonymous-read opens it to requests without a key.
 [[nodiscard]] bool is_read(Operation operation);
 
 /// Bucket and key of an address; both may be empty.

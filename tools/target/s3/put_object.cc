@@ -80,8 +80,8 @@ S3Result<void> publish_object(const Request& request, const Bucket& bucket, cons
   }
   if (auto saved = save_metadata(file.fd(), metadata); !saved) return saved;
   if (auto put = bucket.put(key, file, only_if_absent); !put) return put;
-  // A file system without extended attributes keeps no ETag: then it is made of what identifies the
-  // file, and the rename that published it has just changed that.
+  // A file system without extended attributes keeps no ETag: then it is made from the identity of
+  // the file, and the rename that published it has just changed that.
   struct stat status{};
   if (::fstat(file.fd(), &status) != 0) return refuse_errno("fstat", errno);
   metadata.etag = load_metadata(file.fd(), status).etag;

@@ -95,7 +95,7 @@ class S3Exchange final : public Exchange {
     const auto sink = [this](std::span<const std::byte> piece) { return take(piece); };
     if (auto taken = decoder_->receive(bytes, sink); !taken) {
       error_ = std::move(taken.error());
-      upload_.reset();  // and with it what was written so far
+      upload_.reset();  // and with it the bytes written so far
     }
   }
 

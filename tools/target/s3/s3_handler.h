@@ -8,7 +8,7 @@
 
 namespace s3rdmafs::target {
 
-/// Serves S3: finds out what a request wants, who sent it and whether they may, lets the operation
+/// Serves S3: finds the operation of a request, its sender and their rights, lets the operation
 /// answer, and counts. Thread-safe.
 class S3Handler final : public Handler {
  public:

@@ -18,7 +18,7 @@
 
 namespace s3rdmafs::target {
 
-/// What every operation works with. Built once, before the server starts.
+/// The objects that every operation uses. Built once, before the server starts.
 struct Services {
   Store store;
   Keys keys;

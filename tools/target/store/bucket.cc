@@ -15,7 +15,7 @@ namespace {
 constexpr mode_t kFolderMode = 0777;  // less the user's umask
 
 // A DELETE may remove a parent between its making and the rename into it; each lost race means that
-// somebody else's request succeeded, so a few tries are plenty.
+// another request succeeded, so a few tries are plenty.
 constexpr int kRaceTries = 16;
 
 std::string without_slash(std::string name) {

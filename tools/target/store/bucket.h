@@ -23,7 +23,7 @@ struct OpenObject {
   Metadata metadata;
 };
 
-/// A file being written that nobody sees yet. Removed with this object unless published.
+/// A file that is being written and not yet visible. Removed with this object unless published.
 class StagedFile {
  public:
   /// Creates it in `folder` (borrowed; must outlive this).
@@ -54,7 +54,7 @@ class Bucket {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] int folder() const { return folder_.get(); }
 
-  /// Errors: kNoSuchKey, also for a folder nobody put and for anything that is not a plain file.
+  /// Errors: kNoSuchKey, also for a folder that was not put and for anything but a plain file.
   [[nodiscard]] S3Result<OpenObject> open_object(const std::string& key) const;
 
   /// Publishes `file` under `key`, with the parents it needs.

@@ -2,7 +2,8 @@
 // A depth-first walk whose order is the order of keys, because a folder sorts as "name/" (see
 // FolderSnapshot). Each folder is entered at the first entry that can matter, found by binary
 // search for the larger of prefix and marker; a folder that is wholly rolled up into a common
-// prefix is only asked whether it holds any key. So a page costs about what it returns.
+// prefix is only asked whether it holds any key. So the cost of a page is in proportion to its
+// entries.
 #include "target/store/listing.h"
 
 #include <fcntl.h>
@@ -70,7 +71,7 @@ class Lister {
   }
 
   std::size_t first_that_matters(const FolderSnapshot& names, const std::string& path) const {
-    if (!bound_.starts_with(path)) return 0;  // the whole folder lies behind the bound
+    if (!bound_.starts_with(path)) return 0;  // the whole folder lies after the bound
     const std::string_view rest = std::string_view(bound_).substr(path.size());
     auto it = std::ranges::lower_bound(names, rest);
     // The folder on the way to the bound sorts just before it.

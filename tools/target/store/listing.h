@@ -16,7 +16,7 @@ namespace s3rdmafs::target {
 struct ListQuery {
   std::string prefix = {};
   std::string delimiter = {};  ///< empty: none
-  /// Only what sorts behind this is listed. If it ends in the delimiter and is a common prefix,
+  /// Only keys that sort after this are listed. If it ends in the delimiter and is a common prefix,
   /// nothing below that prefix is.
   std::string after = {};
   std::size_t max_keys = 1000;
@@ -39,7 +39,7 @@ struct ListPage {
   std::string last;  ///< the last key or common prefix listed: `after` of the next page
 };
 
-/// Lists keys in S3's byte order, reading only the folders that can hold what is asked for.
+/// Lists keys in S3's byte order, reading only the folders that can hold such keys.
 [[nodiscard]] S3Result<ListPage> list_keys(const Bucket& bucket, SnapshotCache& snapshots,
                                            const ListQuery& query);
 

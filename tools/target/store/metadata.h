@@ -15,7 +15,7 @@
 
 namespace s3rdmafs::target {
 
-/// What an object is beside its bytes.
+/// The properties of an object besides its bytes.
 struct Metadata {
   std::string etag;          ///< without quotes
   s3::NameValues headers;    ///< content-type, cache-control, ..., x-amz-meta-*; lower case
@@ -25,7 +25,7 @@ struct Metadata {
   std::vector<std::uint64_t> part_sizes;
 };
 
-/// What an object's file is: enough to see that it is another file than the one described.
+/// The identity of an object's file: it tells the file described from another one.
 struct FileStamp {
   std::uint64_t size_bytes = 0;
   timespec modified{};
@@ -37,14 +37,14 @@ struct FileStamp {
 [[nodiscard]] std::string encode_metadata(const Metadata& metadata, const FileStamp& stamp);
 
 /// Nothing if the text is not ours. If the file is no longer the one described (size or time of
-/// modification differ), what described its bytes is left out: ETag, checksums, parts.
+/// modification differ), the description of its bytes is left out: ETag, checksums, parts.
 [[nodiscard]] std::optional<Metadata> decode_metadata(std::string_view text, const FileStamp& now);
 
 /// The ETag of a file that was not put through this server: changes whenever the file does, and
 /// ends in "-1" so that no client takes it for the bytes' MD5.
 [[nodiscard]] std::string synthesized_etag(const struct stat& status);
 
-/// Reads what the file's extended attribute says; the ETag is always set.
+/// Reads the file's extended attribute; the ETag is always set.
 [[nodiscard]] Metadata load_metadata(int fd, const struct stat& status);
 /// The same by name in a folder, for listings: only the ETag is wanted and the file stays closed.
 [[nodiscard]] std::string load_etag(int folder, const std::string& name, const struct stat& status);
@@ -53,7 +53,7 @@ struct FileStamp {
 /// attributes the synthesised ETag is put into `metadata`; user metadata is refused with 501.
 [[nodiscard]] S3Result<void> save_metadata(int fd, Metadata& metadata);
 
-/// A folder that was put as "key/" carries the attribute; others exist only for what is in them.
+/// A folder that was put as "key/" carries the attribute; others exist only for their contents.
 [[nodiscard]] bool is_marked_folder(int fd);
 [[nodiscard]] S3Result<void> unmark_folder(int fd);
 

@@ -33,7 +33,7 @@ std::optional<Metadata> read_and_decode(const struct stat& status, ReadAttribute
   return decode_metadata(large, FileStamp::of(status));
 }
 
-/// A folder's size and times change with what is in it; its mark does not.
+/// A folder's size and times change with its contents; its mark does not.
 struct stat folder_identity(struct stat status) {
   status.st_size = 0;
   status.st_mtim = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A named file in the server's own folder rather than O_TMPFILE: linkat() cannot replace an object,
-// renameat2() can, and without a moment in which neither version is there. What a crash leaves is
-// swept at the next start.
+// renameat2() can, and without a moment in which neither version is there. A file that a crash
+// leaves is swept at the next start.
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/random.h>
@@ -17,7 +17,7 @@
 namespace s3rdmafs::target {
 namespace {
 
-// Of data files, not of secrets: what a user's umask leaves of it is right.
+// The mode of data files, not of secrets; the user's umask reduces it.
 constexpr mode_t kFileMode = 0666;
 
 }  // namespace

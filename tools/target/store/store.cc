@@ -16,7 +16,7 @@
 namespace s3rdmafs::target {
 namespace {
 
-// Uploads and half-written objects are nobody's business but the server's.
+// Only the server uses uploads and half-written objects.
 constexpr mode_t kPrivateMode = 0700;
 constexpr mode_t kBucketMode = 0777;  // less the user's umask
 
@@ -45,7 +45,7 @@ Result<Store> Store::open(const std::string& root) {
   UniqueFd folder(::open(root.c_str(), kOpenFolder | O_CLOEXEC));
   if (!folder && (errno == ENOENT || errno == ENOTDIR)) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("--root {}: there is no such folder; make it first", root));
+                fmt::format("--root {}: there is no such folder; create it first", root));
   }
   if (!folder) return fail_errno(fmt::format("--root {}", root), errno);
   const std::string internal = kInternalFolder;

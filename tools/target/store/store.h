@@ -15,7 +15,7 @@
 
 namespace s3rdmafs::target {
 
-/// The server's own folder below the root. Hidden, so it is no bucket.
+/// The server's own folder below the root. Hidden, so it is not a bucket.
 inline constexpr const char* kInternalFolder = ".s3rdma-target";
 
 struct BucketEntry {
@@ -23,11 +23,11 @@ struct BucketEntry {
   timespec created{};
 };
 
-/// A folder whose subfolders are buckets. Thread-safe: all its state is the file system's.
+/// A folder whose subfolders are buckets. Thread-safe: all its state is in the file system.
 class Store {
  public:
   /// Takes `root` and sweeps the temporary files of an earlier run.
-  /// Errors: kInvalidArgument if it is no folder, kUnsupported without openat2, kSystem.
+  /// Errors: kInvalidArgument if it is not a folder, kUnsupported without openat2, kSystem.
   [[nodiscard]] static Result<Store> open(const std::string& root);
 
   [[nodiscard]] S3Result<std::vector<BucketEntry>> list_buckets() const;

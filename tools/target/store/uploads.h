@@ -21,7 +21,7 @@ struct UploadChecksum {
   bool is_composite = false;  ///< the checksum of the parts' checksums, else of the whole object
 };
 
-/// What a multipart upload was begun with.
+/// The properties with which a multipart upload was begun.
 struct UploadPlan {
   std::string bucket;
   std::string key;
@@ -64,7 +64,7 @@ class MultipartUpload {
   [[nodiscard]] S3Result<std::vector<StoredPart>> parts() const;
   [[nodiscard]] S3Result<UniqueFd> open_part(const StoredPart& part) const;
 
-  /// Hides the upload from everybody else while it is completed. Errors: kNoSuchUpload if another
+  /// Hides the upload from other requests while it is completed. Errors: kNoSuchUpload if another
   /// request was faster.
   [[nodiscard]] S3Result<void> claim();
   /// Undoes claim() after a failure.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rc dialect without a device: endpoints, statuses, and what a transfer moves and leaves
-// behind.
+// The rc dialect without a device: endpoints, statuses, the bytes that a transfer moves, and the
+// state that it leaves.
 #include "target/rdma/rc/rc_service.h"
 
 #include <fcntl.h>

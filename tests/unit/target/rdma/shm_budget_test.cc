@@ -58,7 +58,7 @@ TEST_F(ShmBudgetTest, BoundsRegionsOfOneUserAndOfAll) {
 
 TEST_F(ShmBudgetTest, BoundsBytesOfOneUserAndOfAll) {
   EXPECT_FALSE(take(kUser, region(1001)));
-  EXPECT_TRUE(take(kUser, region(1000))) << "control: what was refused took nothing";
+  EXPECT_TRUE(take(kUser, region(1000))) << "control: a refused request took nothing";
   EXPECT_FALSE(take(kOther, region(501)));
   EXPECT_TRUE(take(kOther, region(500)));
 }

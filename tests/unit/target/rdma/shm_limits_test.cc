@@ -117,7 +117,7 @@ TEST_F(ShmLimitsTest, HangsUpOnSessionsPastTheLimitUntilOneEnds) {
   EXPECT_TRUE(first->is_welcome());
   EXPECT_TRUE(second.is_welcome());
   EXPECT_FALSE(Client().is_welcome());
-  EXPECT_TRUE(second.is_welcome()) << "who was there first is served on";
+  EXPECT_TRUE(second.is_welcome()) << "the first client is still served";
   first.reset();
   EXPECT_TRUE(fakes::eventually([] { return Client().is_welcome(); })) << "there is room again";
 }
@@ -144,7 +144,7 @@ TEST_F(ShmLimitsTest, RefusesSparseFilesThatWouldTakeTheServersAddresses) {
   serve(kSmall);
   const Client client;
   EXPECT_EQ(client.offer(17 * kPageBytes), ENOMEM);
-  EXPECT_EQ(client.offer(16 * kPageBytes), 0) << "control: what was refused took nothing";
+  EXPECT_EQ(client.offer(16 * kPageBytes), 0) << "control: a refused request took nothing";
 }
 
 TEST_F(ShmLimitsTest, RefusesATebibyteTooMuchUnderTheRealLimits) {
@@ -321,7 +321,7 @@ TEST_F(ShmAcceptorTest, PausesBetweenAttemptsWhileTheProcessHasNoDescriptorLeft)
   for (std::size_t i = 1; i < times.size(); ++i) {
     EXPECT_GE(times[i] - times[i - 1], std::chrono::milliseconds(kShmPollMs / 2));
   }
-  EXPECT_TRUE(client.is_welcome()) << "who waited is served once there are descriptors";
+  EXPECT_TRUE(client.is_welcome()) << "a waiting client is served once there are descriptors";
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ Response connect(RcService& service, const Request& request) {
   return response;
 }
 
-// hipObject's second dialect, whose clients ask every server first (s3rdmafs-protocol(7)).
-// Without the mark they would take a 501 for a proxy's and not go on by HTTP.
+// hipObject's second dialect, whose clients ask every server first (s3rdmafs-protocol(7)). Without
+// the mark they would take a 501 for a proxy's and would not continue by HTTP.
 constexpr std::string_view kHipObjectPrefix = "/.hipobj-rc/";
 
 class UnsupportedExchange final : public Exchange {
@@ -47,12 +47,12 @@ class RcExchange final : public Exchange {
  public:
   RcExchange(RcService* rc, Request request) : rc_(rc), request_(std::move(request)) {}
   [[nodiscard]] bool is_decided() const override { return false; }
-  void receive(std::span<const std::byte>) override {}  // there is none; whatever comes is ignored
+  void receive(std::span<const std::byte>) override {}  // there is none; any bytes are ignored
 
   Response finish() override {
     if (rc_ == nullptr) return with_status(404);
     if (request_.encoded_path == rc::kConnectPath) return connect(*rc_, request_);
-    // Always the same answer: nobody learns which sessions there are.
+    // Always the same answer, so that no client learns which sessions exist.
     rc_->disconnect(request_.header_or(rc::kSessionHeader, ""));
     return with_status(204);
   }

@@ -73,7 +73,7 @@ class Memory {
   std::byte* bytes_ = nullptr;
 };
 
-/// What clients are given, and what our queue pairs need of it.
+/// The addresses that clients are given and that our queue pairs need.
 struct LocalPort {
   rdma::rc::Endpoint endpoint;  ///< without a queue pair
   std::uint8_t gid_index = 0;
@@ -226,7 +226,7 @@ class Link final : public RcLink {
 
   verbs::CompletionChannel channel_;
   verbs::CompletionQueue completions_;
-  verbs::QueuePair pair_;  // last: gone before what it writes to
+  verbs::QueuePair pair_;  // last: destroyed before the memory it writes to
 };
 
 class VerbsDevice final : public RcDevice, RcConnector {

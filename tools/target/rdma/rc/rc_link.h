@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rc dialect's server needs from a device: so little that tests put memory in its place.
+// The part of a device that the rc dialect's server needs: so little that tests replace it by
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +41,7 @@ class RcLink {
                                           RemoteMemory from) = 0;
 };
 
-/// What a client needs to know of a link, and the link.
+/// A link, and the facts that its client needs.
 struct RcConnection {
   rdma::rc::Endpoint endpoint;
   std::uint32_t psn = 0;

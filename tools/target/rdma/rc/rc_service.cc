@@ -15,7 +15,8 @@
 namespace s3rdmafs::target {
 namespace {
 
-// As long as a chunk may take on the wire: whoever waits longer is behind transfers that hang.
+// The longest time of a chunk on the wire: a request that waits longer waits for transfers that
+// hang.
 constexpr std::chrono::seconds kStagingPatience{30};
 
 Result<rdma::rc::ObjectToken> parse(std::string_view text) {

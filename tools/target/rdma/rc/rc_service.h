@@ -25,7 +25,7 @@ class RcService final : public TransferService {
   RcService(RcConnector& connector, StagingPool& staging, const Clock& clock)
       : connector_(connector), staging_(staging), sessions_(clock) {}
 
-  /// What a client is told of its new session.
+  /// The description of a new session for its client.
   struct Opened {
     std::string session_id;
     rdma::rc::Endpoint endpoint;

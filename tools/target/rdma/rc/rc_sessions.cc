@@ -29,7 +29,7 @@ std::string new_id() {
 
 RcSessions::Lease::~Lease() {
   if (!link_) return;
-  // First the queue pair, then the entry: while the id is known, nobody is told that it is free.
+  // First the queue pair, then the entry: as long as the id is known, it does not count as free.
   link_.reset();
   const MutexLock lock(sessions_.mutex_);
   sessions_.sessions_.erase(id_);

@@ -42,7 +42,7 @@ class RcSessions {
     std::unique_ptr<RcLink> link_;  // null: kept, or moved from
   };
 
-  /// Takes a connected link in, under a new unguessable id: whoever knows it may use the session.
+  /// Adds a connected link under a new unguessable id, which is all that a client needs to use it.
   /// Errors: kThrottled where kSessionsMax are open.
   [[nodiscard]] Result<std::string> add(std::unique_ptr<RcLink> link);
 

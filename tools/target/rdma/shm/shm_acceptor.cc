@@ -59,7 +59,7 @@ void ShmAcceptor::accept_clients(const std::stop_token& stop) {
     try {
       accept_one();
     } catch (const std::exception& problem) {
-      spdlog::warn("shm: {}; the client was hung up on", problem.what());
+      spdlog::warn("shm: {}; the client was disconnected", problem.what());
     }
   }
 }
@@ -90,7 +90,7 @@ void ShmAcceptor::start(UniqueFd socket, uid_t user) {
     note_refusal(share.error().detail);
     return;
   }
-  // std::function copies what it calls, so the socket is shared.
+  // std::function copies its target, so the socket is shared.
   const auto owned = std::make_shared<UniqueFd>(std::move(socket));
   Client& client = clients_.emplace_back(std::move(*share));
   try {
@@ -105,7 +105,7 @@ void ShmAcceptor::start(UniqueFd socket, uid_t user) {
 
 // A mount that was refused tries again every half second: each reason is logged once in a row.
 void ShmAcceptor::note_refusal(std::string why) {
-  if (why != last_refusal_) spdlog::warn("shm: {}; the client was hung up on", why);
+  if (why != last_refusal_) spdlog::warn("shm: {}; the client was disconnected", why);
   last_refusal_ = std::move(why);
 }
 
@@ -115,7 +115,7 @@ void ShmAcceptor::run(Client& client, const std::stop_token& stop, int socket,
     set_thread_name("shm-session");
     serve_(stop, socket, user);
   } catch (const std::exception& problem) {
-    spdlog::warn("shm: {}; the client of user {} was hung up on", problem.what(), user);
+    spdlog::warn("shm: {}; the client of user {} was disconnected", problem.what(), user);
   }
   client.has_ended.store(true);
 }

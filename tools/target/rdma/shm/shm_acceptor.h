@@ -40,7 +40,7 @@ class ShmAcceptor {
   ShmAcceptor& operator=(const ShmAcceptor&) = delete;
   ~ShmAcceptor() { stop(); }
 
-  /// Accepts nobody any more and ends every client. Returns when the last thread has ended.
+  /// Stops accepting clients and ends every session. Returns when the last thread has ended.
   void stop();
 
  private:

@@ -12,11 +12,11 @@
 
 namespace s3rdmafs::target {
 
-/// What clients of the shm service hold of this process.
+/// The resources of this process that clients of the shm service hold.
 struct ShmHoldings {
   std::uint64_t sessions = 0;  ///< a thread each
   std::uint64_t regions = 0;   ///< a mapping each
-  std::uint64_t bytes = 0;     ///< of address space, whether or not there are pages behind them
+  std::uint64_t bytes = 0;     ///< of address space, whether or not they have pages
 };
 
 /// The most that may be held.
@@ -25,15 +25,15 @@ struct ShmLimits {
   ShmHoldings all_users;
 };
 
-/// Limits that leave this process what it needs for itself. The kernel gives one process
+/// Limits that leave this process enough for itself. The kernel gives one process
 /// `mappings_max` mappings (vm.max_map_count), of which its threads and its heap need some.
 [[nodiscard]] ShmLimits shm_limits(std::uint64_t mappings_max);
 
 /// The same for this host, whose vm.max_map_count is read.
 [[nodiscard]] ShmLimits shm_limits_of_this_host();
 
-/// Counts what clients hold, so that no user can take what the server or another user needs.
-/// Thread-safe. Outlives its shares.
+/// Counts the resources that clients hold, so that no user can take those that the server or
+/// another user needs. Thread-safe. Outlives its shares.
 class ShmBudget {
  public:
   explicit ShmBudget(const ShmLimits& limits) : limits_(limits) {}
@@ -41,7 +41,7 @@ class ShmBudget {
   ShmBudget& operator=(const ShmBudget&) = delete;
   ~ShmBudget() = default;
 
-  /// What one user has taken; given back when destroyed. An empty one holds nothing.
+  /// The share of one user; given back when destroyed. An empty one holds nothing.
   class Share {
    public:
     Share() = default;
@@ -63,7 +63,7 @@ class ShmBudget {
   };
 
   /// Takes all of `wanted`, or nothing.
-  /// Errors: kNoMemory past a limit; the detail names the user, the limit and what would pass it.
+  /// Errors: kNoMemory past a limit; the detail names the user, the limit and the excess.
   [[nodiscard]] Result<Share> take(uid_t user, const ShmHoldings& wanted);
 
  private:

@@ -21,7 +21,7 @@ namespace s3rdmafs::target {
 class ShmRegion {
  public:
   /// Maps [offset, offset + length) of `fd`, which the caller may close afterwards.
-  /// @param share  what the budget grants for it; given back after the mapping is gone
+  /// @param share  granted for it by the budget; given back after the mapping is gone
   /// Errors: kInvalidArgument (unaligned, empty, past the file's end), kSystem.
   [[nodiscard]] static Result<std::shared_ptr<ShmRegion>> map(int fd, std::uint64_t offset_bytes,
                                                               std::uint64_t length_bytes,

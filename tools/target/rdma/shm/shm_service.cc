@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server end of the shm fabric: what a NIC and its driver are to the other fabrics.
+// The server end of the shm fabric: it does the work that a NIC and its driver do for the others.
 //
 // One thread accepts, one thread a session reads its control messages (shm_acceptor.h); HTTP's own
 // threads do the copies. A session ends when its client hangs up (or dies), or when this service
@@ -127,7 +127,7 @@ class ShmService final : public TransferService {
     return *token;
   }
 
-  /// What of a window is to be moved.
+  /// The part of a window that is to be moved.
   struct Part {
     std::uint64_t offset = 0;
     std::uint64_t length = 0;
@@ -150,7 +150,7 @@ class ShmService final : public TransferService {
     return Destination{.region = *region, .part = window->subspan(part.offset, part.length)};
   }
 
-  /// Whose messages a thread reads.
+  /// The client whose messages a thread reads.
   struct Client {
     rdma::shm::SessionId session;
     uid_t user;
@@ -241,7 +241,8 @@ Result<std::unique_ptr<TransferService>> make_shm_service(const std::string& soc
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (socket_name.empty() || socket_name.size() >= sizeof(address.sun_path)) {
-    return fail(ErrorCode::kInvalidArgument, "'" + socket_name + "' is no name for a UNIX socket");
+    return fail(ErrorCode::kInvalidArgument,
+                "'" + socket_name + "' is not a name for a UNIX socket");
   }
   std::memcpy(address.sun_path, socket_name.data(), socket_name.size());
   if (socket_name.front() == '@') address.sun_path[0] = '\0';

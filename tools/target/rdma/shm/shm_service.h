@@ -14,8 +14,9 @@ namespace s3rdmafs::target {
 enum class Dma {
   kCopy,
   /// For benchmarks alone: a GET whose token and window are good is answered at once and moves no
-  /// byte, as if a NIC had done it without this host's processors. What the client then reads is
-  /// whatever its memory held. Other transfers are kUnsupported: what is stored must be real.
+  /// byte, as if a NIC had done it without this host's processors. The client then reads the
+  /// bytes that its memory held before. Other transfers are kUnsupported: stored bytes must be
+  /// real.
   kNone,
 };
 

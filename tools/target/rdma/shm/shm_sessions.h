@@ -10,7 +10,7 @@
 
 namespace s3rdmafs::target {
 
-/// All sessions and their regions: what a token is looked up in. Thread-safe.
+/// All sessions and their regions, in which a token is looked up. Thread-safe.
 class ShmSessions {
  public:
   /// A new session under an unguessable id.

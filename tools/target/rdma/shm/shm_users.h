@@ -8,7 +8,7 @@
 
 namespace s3rdmafs::target {
 
-/// Whose mounts the shm fabric serves. A session needs no key, so who may have one is said here.
+/// The users whose mounts the shm fabric serves, since a session needs no key.
 struct ShmUsers {
   uid_t own = ::geteuid();    ///< served always, as root is
   std::optional<uid_t> also;  ///< one more

@@ -54,7 +54,7 @@ void write_uploads(pugi::xml_node root, const UploadQuery& query,
   const MultipartUpload* last = nullptr;
   std::uint64_t count = 0;
   bool is_truncated = false;
-  // Of one key's uploads, those behind the marker are the ones that follow it in the list.
+  // Of one key's uploads, those that follow the marker in the list.
   bool behind_id = query.id_marker.empty();
   for (const MultipartUpload& upload : uploads) {
     const std::string& key = upload.plan().key;

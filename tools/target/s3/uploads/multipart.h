@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operations on multipart uploads share.
+// Shared by the operations on multipart uploads.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ class Upload {
   [[nodiscard]] virtual S3Result<Response> finish(const NameValues& trailers) = 0;
 };
 
-/// What was received: its hashes in the forms they are needed.
+/// The hashes of a received body, in the forms in which they are needed.
 struct BodySummary {
   std::string md5_hex;
   NameValues checksums;  ///< x-amz-checksum-..., base64
@@ -37,7 +37,7 @@ class UploadBody {
                                                   std::optional<ChecksumKind> wanted);
 
   [[nodiscard]] S3Result<void> receive(std::span<const std::byte> bytes);
-  /// Hashes what was put into file() by another way than receive(): its first `size_bytes`.
+  /// Hashes the first `size_bytes` of file(), for bytes that did not come by receive().
   [[nodiscard]] S3Result<void> hash_file(std::uint64_t size_bytes);
   /// Compares with Content-MD5 and, where this server does that, the checksums of headers and
   /// trailers.
@@ -59,10 +59,10 @@ class UploadBody {
 /// The headers that are kept with an object: Content-Type and its like, and x-amz-meta-*.
 [[nodiscard]] NameValues kept_headers(const Request& request);
 
-/// Refuses what S3 clients may ask of an upload and this server would silently not do.
+/// Refuses headers of an upload that S3 knows and that this server would silently ignore.
 [[nodiscard]] S3Result<void> check_upload_headers(const Request& request);
 
-/// The ETag of a new object: `digest`, or what a server whose ETags repeat would make of it.
+/// The ETag of a new object: `digest`, or the ETag of a server whose ETags repeat.
 [[nodiscard]] std::string object_etag(const Services& services, const std::string& digest,
                                       std::uint64_t size_bytes);
 
