@@ -27,7 +27,7 @@ constexpr int kAttemptsMax = 3;
 
 constexpr std::chrono::seconds kDeadline{20};
 
-/// Starts an operation and waits for what it tells its continuation.
+/// Starts an operation and waits for the value its continuation gets.
 template <class T, class Start>
 T wait_for(Start start) {
   std::promise<T> promise;
@@ -119,7 +119,7 @@ Outcome Client::get(const std::string& key, std::uint64_t offset, std::size_t le
     outcome.error = ended.error().error;
     if (!ended.error().late_write_possible) return outcome;
     EXPECT_TRUE(gets_->fence()) << "the memory must stay in quarantine for ever";
-    std::ranges::fill(window.bytes(), std::byte{'N'});  // somebody else's from now on
+    std::ranges::fill(window.bytes(), std::byte{'N'});  // another owner's from now on
     settled_.push_back({.memory = window.bytes(), .expected = std::string(length, 'N')});
   }
   return outcome;

@@ -40,14 +40,14 @@ class Client {
          std::chrono::milliseconds patience, Fence fence);
   ~Client();
 
-  /// Reads into memory of its own; `bytes` is what arrived.
+  /// Reads into memory of its own; `bytes` gets the bytes that arrived.
   Outcome get(const std::string& key, std::uint64_t offset, std::size_t length, std::string& bytes);
   Outcome put(const std::string& key, const std::string& bytes);
   Outcome put_in_parts(const std::string& key, const std::vector<std::string>& parts);
   /// The object's size, by HEAD. Errors: as ObjectStore::head.
   Result<std::uint64_t> size_of(const std::string& key);
 
-  /// Empty, or what was written into memory that the server had no right to any more.
+  /// Bytes written into memory that the server had lost its right to, or empty.
   [[nodiscard]] std::string trespasses() const;
 
  private:
@@ -59,7 +59,7 @@ class Client {
 
   rdma::Window take(rdma::MemoryRegion& region, std::size_t& used, std::size_t length);
   s3::PutBody body_of(const std::string& bytes);
-  /// What the caller of an upload owes: renew where asked, then use the memory for something else.
+  /// The duty of an upload's caller: fence the memory where asked, then use it for something else.
   void reuse(const s3::PutBody& body, bool late_read_possible);
   std::string etag_of(const std::string& key);
 

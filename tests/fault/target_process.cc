@@ -19,7 +19,7 @@
 namespace s3rdmafs::fault {
 namespace {
 
-// What a loaded machine needs to start or to end a process; one that takes it has hung.
+// More than a loaded machine needs to start or to end a process.
 constexpr std::chrono::seconds kProcessDeadline{20};
 constexpr std::chrono::milliseconds kPoll{5};
 

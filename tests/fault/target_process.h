@@ -25,7 +25,7 @@ class TargetProcess {
   [[nodiscard]] std::string endpoint() const;
   [[nodiscard]] std::string shm_socket() const;
 
-  /// The file behind an object: what any other client would get.
+  /// The file of an object: the bytes that any other client would get.
   [[nodiscard]] std::filesystem::path object(const std::string& key) const;
   void put_object(const std::string& key, const std::string& bytes) const;
 
