@@ -197,10 +197,10 @@ Result<std::string> check_rails(std::string_view text) {
     const std::string_view rail = rest.substr(0, rest.find(','));
     // The characters of device names and of both kinds of IP address.
     if (rail.empty() || !consists_of(rail, "_-.:")) {
-      return refuse(
-          text,
-          "is not a list of rails; expected \"auto\", or devices and addresses with commas "
-          "between, such as \"mlx5_0,mlx5_1:2,192.0.2.7\"");
+      return refuse(text,
+                    "is not a list of rails; expected \"auto\", or devices and addresses separated "
+                    "by commas, "
+                    "such as \"mlx5_0,mlx5_1:2,192.0.2.7\"");
     }
     if (rail.size() == rest.size()) return rails;
     rest.remove_prefix(rail.size() + 1);

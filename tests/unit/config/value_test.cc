@@ -46,8 +46,8 @@ TEST(SizeOrAutoValue, IsTheWordOrASizeWithinItsBounds) {
 
 TEST(HeaderNameValue, IsStoredInLowerCase) {
   EXPECT_EQ(stored("rdma", "token_header", "X-Rdma-Info"), "\"x-rdma-info\"");
-  EXPECT_THAT(refusal("rdma", "token_header", "x: y"), HasSubstr("no header's name"));
-  EXPECT_THAT(refusal("rdma", "token_header", ""), HasSubstr("no header's name"));
+  EXPECT_THAT(refusal("rdma", "token_header", "x: y"), HasSubstr("not the name of a header"));
+  EXPECT_THAT(refusal("rdma", "token_header", ""), HasSubstr("not the name of a header"));
 }
 
 TEST(GidIndexValue, IsANumberOrOneOfTwoWords) {
@@ -55,7 +55,7 @@ TEST(GidIndexValue, IsANumberOrOneOfTwoWords) {
   EXPECT_EQ(stored("rdma", "gid_index", "none"), "\"none\"");
   EXPECT_EQ(stored("rdma", "gid_index", "255"), "\"255\"");
   EXPECT_THAT(refusal("rdma", "gid_index", "256"), HasSubstr("expected \"auto\", \"none\" or"));
-  EXPECT_THAT(refusal("rdma", "gid_index", "any"), HasSubstr("no entry of a GID table"));
+  EXPECT_THAT(refusal("rdma", "gid_index", "any"), HasSubstr("not an index in a GID table"));
 }
 
 TEST(IntegerValue, IsAWholeNumberWithinItsBounds) {
@@ -100,7 +100,7 @@ TEST(RailsValue, IsAListOfDevicesPortsAndAddresses) {
   EXPECT_EQ(stored("rdma", "rails", "mlx5_0, mlx5_1:2,192.0.2.7"), "\"mlx5_0,mlx5_1:2,192.0.2.7\"");
   EXPECT_EQ(refusal("rdma", "rails", "2001:db8::1"), "");
   for (const char* wrong : {"", ",", "mlx5_0,,mlx5_1", "mlx5_0,", "mlx5/0"}) {
-    EXPECT_THAT(refusal("rdma", "rails", wrong), HasSubstr("no list of rails")) << wrong;
+    EXPECT_THAT(refusal("rdma", "rails", wrong), HasSubstr("not a list of rails")) << wrong;
   }
 }
 
