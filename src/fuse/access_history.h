@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "s3rdmafs/base/units.h"
-#include "vfs/file_system.h"
+#include "vfs/types.h"
 
 namespace s3rdmafs::fuse {
 

@@ -10,7 +10,7 @@
 #include "cache/resident_objects.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/metrics/registry.h"
-#include "vfs/file_system.h"
+#include "vfs/types.h"
 
 namespace s3rdmafs::fuse {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "fuse/lowlevel.h"
-#include "vfs/file_system.h"
+#include "vfs/types.h"
 
 namespace s3rdmafs::fuse {
 

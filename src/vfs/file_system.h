@@ -19,61 +19,10 @@
 #include "s3rdmafs/base/units.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "upload/uploads.h"
+#include "vfs/files/open_file.h"
+#include "vfs/types.h"
 
 namespace s3rdmafs::vfs {
-
-/// Inode number. A file's stands for one *version* of one key (a hash of key and ETag), a
-/// directory's for its prefix; so an overwritten object is a new inode, and nothing an old handle
-/// or the kernel's page cache holds can mix with it.
-using Ino = std::uint64_t;
-inline constexpr Ino kRootIno = 1;
-
-/// What stat(2) shows; owner and permission bits are the mount's, added by fuse/.
-struct Attributes {
-  Ino ino = 0;
-  bool is_directory = false;
-  bool is_being_written = false;  ///< the size may grow
-  std::uint64_t size_bytes = 0;
-  std::chrono::system_clock::time_point modified;
-};
-
-/// The answer to a lookup: an inode the kernel now knows (its lookup count grew by one).
-struct Entry {
-  Attributes attributes;
-  std::chrono::milliseconds valid_for{};  ///< how long the kernel may keep the name
-};
-
-struct DirectoryEntry {
-  std::string name;
-  Attributes attributes;
-  std::uint64_t next_offset = 0;  ///< pass to read_directory to go on behind this entry
-};
-
-struct OpenFile {
-  std::uint64_t handle = 0;
-  std::uint64_t size_bytes = 0;
-  std::string path = {};  ///< below the mount point, of a file opened for reading
-  /// All of it, where open_whole() got it. The handle reads by pieces as well as any other.
-  std::shared_ptr<const cache::ResidentObject> whole = {};
-  /// All bytes of a small file that is opened for the first time since the kernel knows its inode:
-  /// for the kernel's page cache, which has none of them. Otherwise empty.
-  cache::PinnedBytes content = {};
-};
-
-struct CreatedFile {
-  Entry entry;
-  OpenFile file;
-};
-
-/// Who opened a file for writing; vfs/ only keeps it. 0: not known.
-using ProcessId = std::int64_t;
-
-/// How open(2) makes a file.
-struct Creation {
-  bool is_exclusive = false;  ///< O_EXCL
-  bool truncates = false;     ///< O_TRUNC: what is there is to be replaced
-  bool writes = true;         ///< false: O_RDONLY, which reads what is there
-};
 
 /// POSIX over keys: names, inodes, directories and open files of one bucket (or a prefix of it).
 /// Knows no FUSE and no network. Thread-safe; `done` rules as in base/callback.h.

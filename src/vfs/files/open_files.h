@@ -9,11 +9,11 @@
 #include <tuple>
 
 #include "cache/read_cache.h"
+#include "s3/object_store.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/metrics/registry.h"
-#include "vfs/file_system.h"
 #include "vfs/files/handle_table.h"
-#include "vfs/names/node.h"
+#include "vfs/types.h"
 
 namespace s3rdmafs::vfs {
 

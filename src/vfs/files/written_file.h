@@ -12,8 +12,8 @@
 
 #include "s3rdmafs/base/mutex.h"
 #include "upload/uploads.h"
-#include "vfs/file_system.h"
 #include "vfs/names/node.h"
+#include "vfs/types.h"
 
 namespace s3rdmafs::vfs {
 

@@ -9,8 +9,8 @@
 
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/metrics/registry.h"
-#include "vfs/file_system.h"
 #include "vfs/names/node.h"
+#include "vfs/types.h"
 
 namespace s3rdmafs::vfs {
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace s3rdmafs::vfs {
+
+/// Inode number. A file's number stands for one *version* of one key (a hash of key and ETag), a
+/// directory's for its prefix. So an overwritten object is a new inode, and nothing that an old
+/// handle or the kernel's page cache holds can mix with it.
+using Ino = std::uint64_t;
+inline constexpr Ino kRootIno = 1;
+
+/// What stat(2) shows; fuse/ adds the mount's owner and permission bits.
+struct Attributes {
+  Ino ino = 0;
+  bool is_directory = false;
+  bool is_being_written = false;  ///< the size may grow
+  std::uint64_t size_bytes = 0;
+  std::chrono::system_clock::time_point modified;
+};
+
+/// The answer to a lookup: an inode that the kernel now knows (its lookup count grew by one).
+struct Entry {
+  Attributes attributes;
+  std::chrono::milliseconds valid_for{};  ///< how long the kernel may keep the name
+};
+
+/// One entry of a directory that is read.
+struct DirectoryEntry {
+  std::string name;
+  Attributes attributes;
+  std::uint64_t next_offset = 0;  ///< pass to read_directory() to continue after this entry
+};
+
+/// The process that opened a file for writing; vfs/ only keeps it. 0: not known.
+using ProcessId = std::int64_t;
+
+/// How open(2) creates a file.
+struct Creation {
+  bool is_exclusive = false;  ///< O_EXCL
+  bool truncates = false;     ///< O_TRUNC: replaces what is there
+  bool writes = true;         ///< false: O_RDONLY, which reads what is there
+};
+
+}  // namespace s3rdmafs::vfs
