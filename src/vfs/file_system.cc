@@ -61,10 +61,10 @@ FileSystem::Impl::Impl(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
           options_.listing_bytes_max,
           metrics.gauge("vfs_listings_bytes", "Memory that listings of open directories take."))),
       snapshots_(options_.ttl),
-      files_(cache, metrics),
+      files_(cache, handles_, metrics),
       whole_(whole),
       writing_(writing) {
-  if (writing_) written_.emplace(writing_->uploads, clock);
+  if (writing_) written_.emplace(writing_->uploads, clock, handles_);
 }
 
 // Attributes and entries
@@ -170,7 +170,7 @@ Result<std::uint64_t> FileSystem::Impl::open_directory(Ino ino) {
   if (!inode->node.is_directory) {
     return fail(ErrorCode::kNotDirectory, "'" + key + "' is a file");
   }
-  return directories_.add(std::make_shared<DirectoryHandle>(open_snapshot(key)));
+  return handles_.add(std::make_shared<DirectoryHandle>(open_snapshot(key)));
 }
 
 std::shared_ptr<DirectorySnapshot> FileSystem::Impl::open_snapshot(const std::string& prefix) {
@@ -182,7 +182,7 @@ std::shared_ptr<DirectorySnapshot> FileSystem::Impl::open_snapshot(const std::st
 void FileSystem::Impl::read_directory(std::uint64_t handle, std::uint64_t offset,
                                       std::size_t entries_max, Deadline deadline,
                                       Done<std::vector<DirectoryEntry>> done) {
-  const std::shared_ptr<DirectoryHandle> directory = directories_.find(handle);
+  const std::shared_ptr<DirectoryHandle> directory = handles_.find<DirectoryHandle>(handle);
   if (!directory) return done(no_such_handle(handle));
   const auto snapshot = directory->snapshot_at(
       offset, [this](const std::string& prefix) { return open_snapshot(prefix); });
@@ -204,7 +204,7 @@ void FileSystem::Impl::read_directory(std::uint64_t handle, std::uint64_t offset
 }
 
 Entry FileSystem::Impl::add_lookup(std::uint64_t handle, const DirectoryEntry& entry) {
-  const std::shared_ptr<DirectoryHandle> directory = directories_.find(handle);
+  const std::shared_ptr<DirectoryHandle> directory = handles_.find<DirectoryHandle>(handle);
   if (!directory) return {};
   const std::optional<ListedName> listed = directory->snapshot()->at(entry.next_offset - 1);
   if (!listed || listed->name != entry.name) return {};  // rewound meanwhile
@@ -330,8 +330,8 @@ void FileSystem::Impl::confirm_version(Ino ino, Deadline deadline, Done<Node> do
 
 void FileSystem::Impl::read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length,
                             Deadline deadline, Done<cache::PinnedBytes> done) {
-  const std::shared_ptr<const OpenFiles::File> file = files_.find(handle);
-  if (!file && opener(handle)) {
+  const std::shared_ptr<const OpenVersion> file = handles_.find<const OpenVersion>(handle);
+  if (!file && handles_.find<WrittenFile>(handle)) {
     return done(fail(ErrorCode::kSequentialOnly, "a file that is being written cannot be read"));
   }
   if (!file) return done(no_such_handle(handle));
@@ -348,7 +348,9 @@ void FileSystem::Impl::read(std::uint64_t handle, std::uint64_t offset_bytes, st
 }
 
 void FileSystem::Impl::release(std::uint64_t handle) {
-  if (opener(handle)) return release_written(handle);
+  if (written_) {
+    if (const auto file = written_->release(handle)) return release_written(file);
+  }
   files_.release(handle);
 }
 

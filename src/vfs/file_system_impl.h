@@ -55,7 +55,7 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   void read_directory(std::uint64_t handle, std::uint64_t offset, std::size_t entries_max,
                       Deadline deadline, Done<std::vector<DirectoryEntry>> done);
   Entry add_lookup(std::uint64_t handle, const DirectoryEntry& entry);
-  void release_directory(std::uint64_t handle) { directories_.remove(handle); }
+  void release_directory(std::uint64_t handle) { handles_.remove<DirectoryHandle>(handle); }
 
   void open(Ino ino, Deadline deadline, Done<OpenFile> done);
   void open_whole(Ino ino, Deadline deadline, Done<OpenFile> done);
@@ -103,7 +103,7 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   Result<std::string> child_key(Ino parent, std::string_view name) const;
 
   // In file_system_write.cc.
-  void release_written(std::uint64_t handle);
+  void release_written(const std::shared_ptr<WrittenFile>& file);
   void finish(const std::shared_ptr<WrittenFile>& file, Done<void> done);
   /// The turn of one finish(): asks whether what is to be replaced is still there.
   void confirm_and_store(const std::shared_ptr<WrittenFile>& file, Done<void> done);
@@ -145,7 +145,7 @@ class FileSystem::Impl : public std::enable_shared_from_this<Impl> {
   const std::shared_ptr<NameResolver> resolver_;
   const std::shared_ptr<SnapshotBudget> snapshot_budget_;
   SharedSnapshots snapshots_;
-  HandleTable<DirectoryHandle> directories_;
+  HandleTable handles_;
   OpenFiles files_;
   cache::ResidentObjects* const whole_;
   /// Both or none.

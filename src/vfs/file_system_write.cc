@@ -145,7 +145,7 @@ Result<OpenFile> FileSystem::Impl::reserve(const std::string& key, ProcessId pro
 
 void FileSystem::Impl::write(std::uint64_t handle, std::uint64_t offset_bytes,
                              std::span<const std::byte> bytes, Deadline deadline, Done<void> done) {
-  const std::shared_ptr<WrittenFile> file = written_ ? written_->find(handle) : nullptr;
+  const std::shared_ptr<WrittenFile> file = handles_.find<WrittenFile>(handle);
   if (!file) return done(no_such_handle(handle));
   change(
       file,
@@ -222,20 +222,18 @@ void FileSystem::Impl::store(const std::shared_ptr<WrittenFile>& file, Done<void
 }
 
 void FileSystem::Impl::sync(std::uint64_t handle, Done<void> done) {
-  const std::shared_ptr<WrittenFile> file = written_ ? written_->find(handle) : nullptr;
+  const std::shared_ptr<WrittenFile> file = handles_.find<WrittenFile>(handle);
   if (!file) return done(no_such_handle(handle));
   finish(file, std::move(done));
 }
 
 std::optional<ProcessId> FileSystem::Impl::opener(std::uint64_t handle) const {
-  const std::shared_ptr<WrittenFile> file = written_ ? written_->find(handle) : nullptr;
+  const std::shared_ptr<WrittenFile> file = handles_.find<WrittenFile>(handle);
   if (!file) return std::nullopt;
   return file->process();
 }
 
-void FileSystem::Impl::release_written(std::uint64_t handle) {
-  const std::shared_ptr<WrittenFile> file = written_->release(handle);
-  if (!file) return;
+void FileSystem::Impl::release_written(const std::shared_ptr<WrittenFile>& file) {
   if (file->is_stored()) {
     written_->hide(*file);  // an empty file that was opened and never written
     return file->close();

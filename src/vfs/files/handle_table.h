@@ -1,45 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 
 #include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs::vfs {
 
-/// Numbers for things the kernel holds open. A number is never used twice in one mount. What is
-/// found stays alive while the finder holds it, released or not. Thread-safe.
-template <class T>
+class DirectoryHandle;
+class WrittenFile;
+struct OpenVersion;
+
+/// Everything that the kernel holds open, by number: directories, versions that are read, and files
+/// that are written. A number is never used twice in one mount, whatever it stands for. The caller
+/// names the kind it expects; a number of another kind is not found. What is found stays alive
+/// while the finder holds it, released or not. Thread-safe.
 class HandleTable {
  public:
-  std::uint64_t add(std::shared_ptr<T> thing) {
+  /// `Kind` is DirectoryHandle, const OpenVersion or WrittenFile, here and below.
+  template <class Kind>
+  [[nodiscard]] std::uint64_t add(std::shared_ptr<Kind> opened) {
     const MutexLock lock(mutex_);
-    things_.emplace(++last_, std::move(thing));
+    opened_.emplace(++last_, std::move(opened));
     return last_;
   }
 
-  /// Null for a number that is not in use.
-  [[nodiscard]] std::shared_ptr<T> find(std::uint64_t handle) const {
+  /// Null for a number that is not in use, or not for this kind.
+  template <class Kind>
+  [[nodiscard]] std::shared_ptr<Kind> find(std::uint64_t handle) const {
     const MutexLock lock(mutex_);
-    const auto found = things_.find(handle);
-    return found == things_.end() ? nullptr : found->second;
+    const auto found = opened_.find(handle);
+    return found == opened_.end() ? nullptr : as<Kind>(found->second);
   }
 
-  /// Null for a number that is not in use.
-  std::shared_ptr<T> remove(std::uint64_t handle) {
+  /// As find(); the number is no longer in use where this finds something.
+  template <class Kind>
+  std::shared_ptr<Kind> remove(std::uint64_t handle) {
     const MutexLock lock(mutex_);
-    auto node = things_.extract(handle);
-    return node ? std::move(node.mapped()) : nullptr;
+    const auto found = opened_.find(handle);
+    if (found == opened_.end()) return nullptr;
+    std::shared_ptr<Kind> removed = as<Kind>(found->second);
+    if (removed) opened_.erase(found);
+    return removed;
   }
 
  private:
+  using Opened = std::variant<std::shared_ptr<DirectoryHandle>, std::shared_ptr<const OpenVersion>,
+                              std::shared_ptr<WrittenFile>>;
+
+  template <class Kind>
+  [[nodiscard]] static std::shared_ptr<Kind> as(const Opened& opened) {
+    const auto* const kind = std::get_if<std::shared_ptr<Kind>>(&opened);
+    return kind == nullptr ? nullptr : *kind;
+  }
+
   mutable Mutex mutex_;  // leaf
   std::uint64_t last_ GUARDED_BY(mutex_) = 0;
-  std::unordered_map<std::uint64_t, std::shared_ptr<T>> things_ GUARDED_BY(mutex_);
+  std::unordered_map<std::uint64_t, Opened> opened_ GUARDED_BY(mutex_);
 };
 
 }  // namespace s3rdmafs::vfs

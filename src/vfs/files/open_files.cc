@@ -3,17 +3,15 @@
 
 namespace s3rdmafs::vfs {
 
-OpenFiles::OpenFiles(cache::ReadCache& cache, metrics::Registry& metrics)
-    : cache_(cache), open_files_(metrics.gauge("vfs_open_files", "File handles that are open.")) {}
+OpenFiles::OpenFiles(cache::ReadCache& cache, HandleTable& handles, metrics::Registry& metrics)
+    : cache_(cache),
+      handles_(handles),
+      open_files_(metrics.gauge("vfs_open_files", "File handles that are open.")) {}
 
 std::uint64_t OpenFiles::open(Ino ino, const s3::ObjectInfo& object, std::uint64_t generation) {
   open_files_.add(1);
-  return files_.add(
-      std::make_shared<File>(File{ino, object, generation, share(object, generation)}));
-}
-
-std::shared_ptr<const OpenFiles::File> OpenFiles::find(std::uint64_t handle) const {
-  return files_.find(handle);
+  return handles_.add<const OpenVersion>(
+      std::make_shared<OpenVersion>(ino, object, generation, share(object, generation)));
 }
 
 std::shared_ptr<cache::ObjectReader> OpenFiles::share(const s3::ObjectInfo& object,
@@ -26,7 +24,7 @@ std::shared_ptr<cache::ObjectReader> OpenFiles::share(const s3::ObjectInfo& obje
       return found->second.reader;
     }
   }
-  // Made without the lock. If two come here at once, the second reader is dropped again unused.
+  // Made without the lock. If two threads come here at once, the second reader is dropped unused.
   auto reader = cache_.open({object.key, object.etag, object.size_bytes, generation});
   const MutexLock lock(mutex_);
   SharedReader& shared = readers_[version];
@@ -40,7 +38,7 @@ void OpenFiles::prefetch(const s3::ObjectInfo& object, std::uint64_t generation)
 }
 
 void OpenFiles::release(std::uint64_t handle) {
-  const std::shared_ptr<File> file = files_.remove(handle);
+  const std::shared_ptr<const OpenVersion> file = handles_.remove<const OpenVersion>(handle);
   if (!file) return;
   open_files_.add(-1);
   SharedReader last;  // destroyed after the lock, since that calls the cache

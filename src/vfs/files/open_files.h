@@ -17,23 +17,24 @@
 
 namespace s3rdmafs::vfs {
 
-/// The files that are open. All handles of one version share one reader, so that they share its
-/// streams; it goes with the last of them. Thread-safe.
+/// What a handle opened for reading stands for.
+struct OpenVersion {
+  Ino ino = 0;
+  s3::ObjectInfo object;
+  std::uint64_t generation = 0;
+  std::shared_ptr<cache::ObjectReader> reader;
+};
+
+/// Versions that are open for reading. All handles of one version share one reader, so that they
+/// share its streams; the last of them ends it. Thread-safe.
 class OpenFiles {
  public:
-  struct File {
-    Ino ino = 0;
-    s3::ObjectInfo object;
-    std::uint64_t generation = 0;
-    std::shared_ptr<cache::ObjectReader> reader;
-  };
+  /// Borrows all.
+  OpenFiles(cache::ReadCache& cache, HandleTable& handles, metrics::Registry& metrics);
 
-  /// Borrows both.
-  OpenFiles(cache::ReadCache& cache, metrics::Registry& metrics);
-
-  std::uint64_t open(Ino ino, const s3::ObjectInfo& object, std::uint64_t generation = 0);
-  /// Null for a handle that is not open.
-  [[nodiscard]] std::shared_ptr<const File> find(std::uint64_t handle) const;
+  [[nodiscard]] std::uint64_t open(Ino ino, const s3::ObjectInfo& object,
+                                   std::uint64_t generation = 0);
+  /// Does nothing for a handle that is not open for reading.
   void release(std::uint64_t handle);
   /// This version will probably be opened soon.
   void prefetch(const s3::ObjectInfo& object, std::uint64_t generation = 0);
@@ -49,8 +50,8 @@ class OpenFiles {
                                              std::uint64_t generation);
 
   cache::ReadCache& cache_;
+  HandleTable& handles_;
   metrics::Gauge& open_files_;
-  HandleTable<File> files_;
 
   Mutex mutex_;  // leaf
   std::map<Version, SharedReader> readers_ GUARDED_BY(mutex_);

@@ -7,9 +7,6 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-// HandleTable counts up from 1, and will not get there.
-constexpr std::uint64_t kWrittenHandle = std::uint64_t{1} << 63;
-
 // The kernel comes back for what was reserved within microseconds, or as soon as a busy machine
 // lets it, unless the opening process was killed in between.
 constexpr std::chrono::seconds kReservationEnds{5};
@@ -68,38 +65,29 @@ bool WrittenFiles::any_below(const std::string& prefix) const {
   return found != by_key_.end() && found->first.starts_with(prefix);
 }
 
-std::uint64_t WrittenFiles::open(std::shared_ptr<WrittenFile> file) {
+std::uint64_t WrittenFiles::open(const std::shared_ptr<WrittenFile>& file) {
   const MutexLock lock(mutex_);
-  const std::uint64_t handle = kWrittenHandle | ++last_handle_;
-  by_handle_.emplace(handle, std::move(file));
-  return handle;
-}
-
-std::shared_ptr<WrittenFile> WrittenFiles::find(std::uint64_t handle) const {
-  const MutexLock lock(mutex_);
-  const auto found = by_handle_.find(handle);
-  return found == by_handle_.end() ? nullptr : found->second;
+  open_.insert(file);
+  return handles_.add(file);
 }
 
 std::shared_ptr<WrittenFile> WrittenFiles::release(std::uint64_t handle) {
   const MutexLock lock(mutex_);
-  auto node = by_handle_.extract(handle);
-  return node ? std::move(node.mapped()) : nullptr;
+  std::shared_ptr<WrittenFile> file = handles_.remove<WrittenFile>(handle);
+  if (file) open_.erase(file);
+  return file;
 }
 
 std::vector<std::shared_ptr<WrittenFile>> WrittenFiles::open_files() const {
   const MutexLock lock(mutex_);
-  std::vector<std::shared_ptr<WrittenFile>> files;
-  files.reserve(by_handle_.size());
-  for (const auto& [handle, file] : by_handle_) files.push_back(file);
-  return files;
+  return {open_.begin(), open_.end()};
 }
 
 std::vector<std::shared_ptr<WrittenFile>> WrittenFiles::all_of(const std::string& key) {
   std::vector<std::shared_ptr<WrittenFile>> files;
   const MutexLock lock(mutex_);
   if (auto shown = find_locked(key)) files.push_back(std::move(shown));
-  for (const auto& [handle, file] : by_handle_) {
+  for (const auto& file : open_) {
     const bool is_first = files.empty() || files.front() != file;
     if (file->key() == key && is_first) files.push_back(file);
   }

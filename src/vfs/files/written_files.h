@@ -6,21 +6,24 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
 #include "upload/uploads.h"
+#include "vfs/files/handle_table.h"
 #include "vfs/files/written_file.h"
 
 namespace s3rdmafs::vfs {
 
-/// The files that are being written: by name, for those who look them up, and by handle, for those
-/// who write. A name has one at a time. Thread-safe.
+/// The files that are being written, by name and by handle. A name stands for one at a time.
+/// Thread-safe.
 class WrittenFiles {
  public:
-  WrittenFiles(upload::Uploads& uploads, const Clock& clock) : uploads_(uploads), clock_(clock) {}
+  /// Borrows all.
+  WrittenFiles(upload::Uploads& uploads, const Clock& clock, HandleTable& handles)
+      : uploads_(uploads), clock_(clock), handles_(handles) {}
 
   /// Begins one, reserved for a process. A reservation that is not claimed ends after 5 s.
   /// Errors: kBusy: the name has one.
@@ -36,10 +39,11 @@ class WrittenFiles {
   /// Whether some name below a directory's prefix has one.
   [[nodiscard]] bool any_below(const std::string& prefix) const;
 
-  /// Handles are never those of other open files.
-  [[nodiscard]] std::uint64_t open(std::shared_ptr<WrittenFile> file);
-  [[nodiscard]] std::shared_ptr<WrittenFile> find(std::uint64_t handle) const;
+  /// Gives a claimed file its handle.
+  [[nodiscard]] std::uint64_t open(const std::shared_ptr<WrittenFile>& file);
+  /// Null for a handle that is not open for writing.
   std::shared_ptr<WrittenFile> release(std::uint64_t handle);
+  /// Those that have a handle.
   [[nodiscard]] std::vector<std::shared_ptr<WrittenFile>> open_files() const;
   /// All that could still store something under this key: the one that the name stands for, and
   /// those that were synced and are still open.
@@ -58,13 +62,13 @@ class WrittenFiles {
 
   upload::Uploads& uploads_;
   const Clock& clock_;
+  HandleTable& handles_;
 
-  mutable Mutex mutex_;  // lock order 1: only WrittenFile's own are taken while it is held
+  mutable Mutex mutex_;  // lock order 1: over it only WrittenFile's own and the handle table's
   CondVar work_done_;
   std::map<std::string, std::shared_ptr<WrittenFile>> by_key_ GUARDED_BY(mutex_);  ///< in order
-  std::unordered_map<std::uint64_t, std::shared_ptr<WrittenFile>> by_handle_ GUARDED_BY(mutex_);
+  std::unordered_set<std::shared_ptr<WrittenFile>> open_ GUARDED_BY(mutex_);  ///< with a handle
   std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t last_handle_ GUARDED_BY(mutex_) = 0;
   std::size_t work_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -18,7 +18,12 @@ class OpenFilesTest : public testing::Test {
   fakes::FakeObjectStore store_{clock_};
   fakes::FakeReadCache cache_{store_};
   metrics::Registry metrics_;
-  OpenFiles files_{cache_, metrics_};
+  std::shared_ptr<const OpenVersion> find(std::uint64_t handle) const {
+    return handles_.find<const OpenVersion>(handle);
+  }
+
+  HandleTable handles_;
+  OpenFiles files_{cache_, handles_, metrics_};
 };
 
 TEST_F(OpenFilesTest, HandlesOfOneVersionShareOneReader) {
@@ -26,8 +31,8 @@ TEST_F(OpenFilesTest, HandlesOfOneVersionShareOneReader) {
   const auto b = files_.open(7, version("1"));
   const auto other = files_.open(8, version("2"));
   EXPECT_NE(a, b);
-  EXPECT_EQ(files_.find(a)->reader, files_.find(b)->reader);
-  EXPECT_NE(files_.find(a)->reader, files_.find(other)->reader);
+  EXPECT_EQ(find(a)->reader, find(b)->reader);
+  EXPECT_NE(find(a)->reader, find(other)->reader);
   EXPECT_EQ(cache_.opens(), 2);
   EXPECT_EQ(metrics_.gauge("vfs_open_files", "").value(), 3);
 }
@@ -46,8 +51,17 @@ TEST_F(OpenFilesTest, AReleasedHandleIsUnknownAndItsNumberIsNotUsedAgain) {
   const auto a = files_.open(7, version("1"));
   files_.release(a);
   files_.release(a);
-  EXPECT_FALSE(files_.find(a));
+  EXPECT_FALSE(find(a));
   EXPECT_NE(files_.open(7, version("1")), a);
+}
+
+TEST_F(OpenFilesTest, AHandleOfOneKindIsNotFoundAsAnother) {
+  const auto version_handle = files_.open(7, version("1"));
+  EXPECT_TRUE(find(version_handle));
+  EXPECT_FALSE(handles_.find<DirectoryHandle>(version_handle));
+  EXPECT_FALSE(handles_.remove<WrittenFile>(version_handle));
+  EXPECT_TRUE(find(version_handle)) << "it was not removed as another kind";
+  files_.release(version_handle);
 }
 
 }  // namespace
