@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that this mount makes and removes: directories, and files' ends. Files begin in
-// file_system_write.cc.
+// Changes of names: unlink, mkdir and rmdir. Files are created in file_system_write.cc.
+//
+// S3 has no directories. mkdir stores an empty object whose key ends in "/"; rmdir removes it. So a
+// directory that no object marks ends with its last file.
 #include <utility>
 
-#include "vfs/file_system_impl.h"
+#include "vfs/directories/listing_cursor.h"
+#include "vfs/file_system.h"
+#include "vfs/files/file_committer.h"
+#include "vfs/files/written_files.h"
 #include "vfs/names/key_path.h"
+#include "vfs/names/names.h"
+#include "vfs/refusals.h"
 
 namespace s3rdmafs::vfs {
 namespace {
 
-/// A server that takes no key ending in "/" says that the request is wrong; the program's was not.
+/// A server that refuses keys ending in "/" calls the request wrong, although the program's call
+/// was valid.
 Error cannot_make(Error error) {
   const bool is_refused =
       error.code == ErrorCode::kInvalidArgument || error.code == ErrorCode::kUnsupported;
@@ -19,7 +27,7 @@ Error cannot_make(Error error) {
 
 }  // namespace
 
-void FileSystem::Impl::store_empty(std::string key, Deadline deadline, Done<void> done) {
+void FileSystem::store_empty(std::string key, Deadline deadline, Done<void> done) {
   std::string name = key;
   writing_->writer.put(std::move(name), {}, /*only_if_absent=*/false, deadline,
                        [self = shared_from_this(), key = std::move(key),
@@ -27,86 +35,75 @@ void FileSystem::Impl::store_empty(std::string key, Deadline deadline, Done<void
                          if (!outcome.etag) {
                            return done(std::unexpected(std::move(outcome.etag.error())));
                          }
-                         self->stored(key, *outcome.etag);
+                         self->names_->on_stored(key, *outcome.etag);
                          done({});
                        });
 }
 
-void FileSystem::Impl::remove_key(const std::string& key, const std::string& name_key,
-                                  Deadline deadline, Done<void> done) {
+void FileSystem::remove_key(const std::string& key, const std::string& name_key, Deadline deadline,
+                            Done<void> done) {
   writing_->writer.remove(
       key, deadline,
       [self = shared_from_this(), name_key, done = std::move(done)](Result<void> removed) mutable {
-        self->changed(name_key);  // after a time-out it may be gone too
+        self->names_->on_changed(name_key);  // also after a time-out: it may be gone
         done(std::move(removed));
       });
 }
 
-void FileSystem::Impl::unlink(Ino parent, std::string_view name, Deadline deadline,
-                              Done<void> done) {
+void FileSystem::unlink(Ino parent, std::string_view name, Deadline deadline, Done<void> done) {
   if (!writing_) return done(read_only());
-  const Result<std::string> key = child_key(parent, name);
+  const Result<std::string> key = names_->child_key(parent, name);
   if (!key) return done(std::unexpected(key.error()));
-  // First nothing of it may be under way: a PUT that ends after the DELETE would bring it back. Nor
-  // may anything follow, of a file that was synced and is still open.
+  // First no request of it may be under way: a PUT that ends after the DELETE would bring it back.
+  // Nor may a later one follow, of a file that was synced and is still open.
   written_->work_begins();
-  discard_all(written_->all_of(*key), [self = shared_from_this(), key = *key, deadline,
-                                       done = std::move(done)](const Result<void>&) mutable {
-    self->remove_key(key, key, deadline, std::move(done));
-    self->written_->work_ends();
-  });
+  committer_->discard(written_->all_of(*key),
+                      [self = shared_from_this(), key = *key, deadline,
+                       done = std::move(done)](const Result<void>&) mutable {
+                        self->remove_key(key, key, deadline, std::move(done));
+                        self->written_->work_ends();
+                      });
 }
 
-void FileSystem::Impl::discard_all(std::vector<std::shared_ptr<WrittenFile>> files,
-                                   Done<void> done) {
-  if (files.empty()) return done({});
-  const std::shared_ptr<WrittenFile> file = std::move(files.back());
-  files.pop_back();
-  file->discard([self = shared_from_this(), file, files = std::move(files),
-                 done = std::move(done)](const Result<void>&) mutable {
-    self->written_->hide(*file);
-    self->discard_all(std::move(files), std::move(done));
-  });
-}
-
-void FileSystem::Impl::make_directory(Ino parent, std::string_view name, Deadline deadline,
-                                      Done<Entry> done) {
+void FileSystem::make_directory(Ino parent, std::string_view name, Deadline deadline,
+                                Done<Entry> done) {
   if (!writing_) return done(read_only());
-  const Result<std::string> key = child_key(parent, name);
+  const Result<std::string> key = names_->child_key(parent, name);
   if (!key) return done(std::unexpected(key.error()));
   if (directory_prefix(*key).size() > kKeyBytesMax) {
     return done(fail(ErrorCode::kInvalidArgument, "no key can have this name"));
   }
   if (written_->find(*key)) return done(fail(ErrorCode::kExists, "'" + *key + "' is a file"));
-  resolver_->resolve(*key, deadline,
-                     [self = shared_from_this(), key = *key, deadline,
-                      done = std::move(done)](Result<NameAnswer> answer) mutable {
-                       if (!answer) return done(std::unexpected(std::move(answer.error())));
-                       if (answer->node)
-                         return done(fail(ErrorCode::kExists, "'" + key + "' is there already"));
-                       self->store_empty(
-                           directory_prefix(key), deadline,
-                           [self, key, done = std::move(done)](Result<void> stored) mutable {
-                             if (!stored) return done(std::unexpected(cannot_make(stored.error())));
-                             self->changed(key);
-                             done(self->give_to_kernel(Node::directory(directory_prefix(key)),
-                                                       self->clock_.now()));
-                           });
-                     });
+  names_->resolve(*key, deadline,
+                  [self = shared_from_this(), key = *key, deadline,
+                   done = std::move(done)](Result<NameAnswer> answer) mutable {
+                    if (!answer) return done(std::unexpected(std::move(answer.error())));
+                    if (answer->node) {
+                      return done(fail(ErrorCode::kExists, "'" + key + "' exists already"));
+                    }
+                    self->store_empty(
+                        directory_prefix(key), deadline,
+                        [self, key, done = std::move(done)](Result<void> stored) mutable {
+                          if (!stored) return done(std::unexpected(cannot_make(stored.error())));
+                          self->names_->on_changed(key);
+                          done(self->names_->add_lookup(Node::directory(directory_prefix(key)),
+                                                        self->clock_.now()));
+                        });
+                  });
 }
 
-void FileSystem::Impl::remove_directory(Ino parent, std::string_view name, Deadline deadline,
-                                        Done<void> done) {
+void FileSystem::remove_directory(Ino parent, std::string_view name, Deadline deadline,
+                                  Done<void> done) {
   if (!writing_) return done(read_only());
-  const Result<std::string> key = child_key(parent, name);
+  const Result<std::string> key = names_->child_key(parent, name);
   if (!key) return done(std::unexpected(key.error()));
   remove_if_empty(directory_prefix(*key), {}, deadline, std::move(done));
 }
 
-// Two entries tell: the directory's own object, which sorts first, and one in it. Where not even
-// the first is there, the directory went with its last file, and there is nothing to do.
-void FileSystem::Impl::remove_if_empty(std::string prefix, ListingCursor cursor, Deadline deadline,
-                                       Done<void> done) {
+// Two entries are enough: the directory's own object, which sorts first, and one in it. Where even
+// the first is absent, the directory went with its last file; removing it again does no harm.
+void FileSystem::remove_if_empty(std::string prefix, ListingCursor cursor, Deadline deadline,
+                                 Done<void> done) {
   s3::ListRequest request{
       .prefix = prefix, .delimiter = "/", .continuation_token = cursor.token(), .keys_max = 2};
   store_.list(std::move(request), deadline,
@@ -117,8 +114,9 @@ void FileSystem::Impl::remove_if_empty(std::string prefix, ListingCursor cursor,
                 for (const s3::ObjectInfo& object : page->objects) {
                   is_empty = is_empty && object.key == prefix;
                 }
-                if (!is_empty)
+                if (!is_empty) {
                   return done(fail(ErrorCode::kNotEmpty, "'" + prefix + "' is not empty"));
+                }
                 if (auto passed = cursor.pass(*page); !passed) {
                   return done(std::unexpected(std::move(passed.error())));
                 }
@@ -129,18 +127,6 @@ void FileSystem::Impl::remove_if_empty(std::string prefix, ListingCursor cursor,
                 const std::string name_key = prefix.substr(0, prefix.size() - 1);
                 self->remove_key(prefix, name_key, deadline, std::move(done));
               });
-}
-
-void FileSystem::unlink(Ino parent, std::string_view name, Deadline deadline, Done<void> done) {
-  impl_->unlink(parent, name, deadline, std::move(done));
-}
-void FileSystem::make_directory(Ino parent, std::string_view name, Deadline deadline,
-                                Done<Entry> done) {
-  impl_->make_directory(parent, name, deadline, std::move(done));
-}
-void FileSystem::remove_directory(Ino parent, std::string_view name, Deadline deadline,
-                                  Done<void> done) {
-  impl_->remove_directory(parent, name, deadline, std::move(done));
 }
 
 }  // namespace s3rdmafs::vfs

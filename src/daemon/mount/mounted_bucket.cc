@@ -84,7 +84,7 @@ struct MountedBucket::Layers {
   std::unique_ptr<cache::BlockCache> cache;
   std::unique_ptr<cache::ObjectCache> objects;  // none where the kernel cannot pass through
   std::unique_ptr<upload::Uploads> uploads;     // none in a read-only mount
-  std::unique_ptr<vfs::FileSystem> file_system;
+  std::shared_ptr<vfs::FileSystem> file_system;
   std::unique_ptr<fuse::MountContext> context;
   std::unique_ptr<fuse::Session> session;
   std::unique_ptr<metrics::StatsSocket> stats;
@@ -194,7 +194,7 @@ Result<void> MountedBucket::Layers::build_mount() {
   const config::MountConfig& config = plan.config;
   std::optional<vfs::FileSystem::Writing> writing;
   if (uploads) writing.emplace(vfs::FileSystem::Writing{*store, *uploads});
-  file_system = std::make_unique<vfs::FileSystem>(
+  file_system = vfs::FileSystem::create(
       *store, *cache, clock, metrics,
       vfs::FileSystem::Options{.prefix = config.bucket.prefix,
                                .ttl = config.metadata.ttl,

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Directory snapshot: one listing, many readers.
 //
-// Why a snapshot. POSIX lets a reader go back to an offset it was given and find the same entries
-// there (seekdir), and the kernel does go back where its buffer was too small. Continuation tokens
-// cannot be entered in the middle, so what was listed is kept until the last handle is released:
-// about 200 bytes a name. The budget of all snapshots is asked before a page is fetched; where it
-// is spent, the read fails, and nothing is lost: a later one asks again.
+// Why a snapshot. POSIX lets a reader return to an offset it was given and find the same entries
+// there (seekdir), and the kernel does return where its buffer was too small. A listing cannot be
+// resumed in the middle of a page, so listed names are kept until the last handle is released, at
+// about 200 bytes a name. The budget of all snapshots is checked before a page is fetched. Where it
+// is spent the read fails, and a later read tries again.
 //
-// Waiting. At most one page is being fetched. Who reads beyond the snapshot queues; each page
-// serves whom it can, and the first of those left over pays for the next with his deadline. All
-// readers wait equally long from their own start, so nobody's deadline is passed by waiting for
-// those before him. A page ahead has the deadline of a read that is over; where it fails, who came
-// to wait for it asks again with his own.
+// Waiting. At most one page is being fetched. A reader beyond the snapshot waits. Each page answers
+// the readers it can; the next fetch uses the first remaining reader's deadline. All reads have the
+// same time limit, so the first in the queue also has the first deadline. A page ahead has the
+// deadline of a read that has ended; where it fails, a reader that waits for it fetches it again
+// with its own deadline.
 //
-// One page ahead. Server and program would else take turns: the farther the server, the more of an
-// `ls` is waiting. Only who comes back for more is read ahead for, so that a look at a directory
-// costs one request; and one page only, which holds a thousand names.
+// One page ahead. Otherwise server and program would take turns: the farther the server, the more
+// of an `ls` is waiting. Only a reader that has asked twice gets a page ahead, so that a look at a
+// directory costs one request; and one page only, which holds a thousand names.
 //
-// A store that answers on the caller's thread makes fetch_page() and on_page() recurse, once a page
-// without a name for the first reader. Only the store's shutdown and tests do that.
+// A store that answers on the caller's thread makes fetch_page() and on_page() recurse, once for
+// each page without a name for the first reader. Only the store's shutdown and tests do that.
 #include "vfs/directories/directory_snapshot.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::size_t kDots = 2;  // "." and ".."
 
-// What a string has on the heap, with the allocator's own 16 bytes.
+// The heap bytes of a string, with the allocator's own 16 bytes.
 std::uint64_t heap_bytes(const std::string& text) {
   constexpr std::size_t kInside = 15;  // what a string holds without the heap
   return text.capacity() <= kInside ? 0 : text.capacity() + 17;
@@ -112,7 +112,7 @@ void DirectorySnapshot::read(std::uint64_t offset, std::size_t names_max, Deadli
 void DirectorySnapshot::fetch_page(Deadline deadline) {
   if (!context_.budget->has_room()) {
     return stop({ErrorCode::kNoMemory,
-                 fmt::format("the listings of open directories take all of the {} bytes that "
+                 fmt::format("the listings of open directories use all of the {} bytes that "
                              "metadata.listing_memory allows",
                              context_.budget->bytes_max())});
   }
@@ -124,8 +124,7 @@ void DirectorySnapshot::fetch_page(Deadline deadline) {
     if (!first_asked_) first_asked_ = now;
   }
   context_.store.list(std::move(request), deadline,
-                      [self = shared_from_this(), owner = context_.owner.lock(),
-                       seen_at = now](Result<s3::ListPage> page) {
+                      [self = shared_from_this(), seen_at = now](Result<s3::ListPage> page) {
                         if (!page) return self->on_failure(page.error());
                         if (const auto passed = self->pass(*page); !passed) {
                           return self->stop(passed.error());
@@ -139,41 +138,47 @@ Result<void> DirectorySnapshot::pass(const s3::ListPage& page) {
   return cursor_.pass(page);
 }
 
+DirectorySnapshot::Added DirectorySnapshot::add(s3::ListPage page, SeenAt seen_at) {
+  const std::uint64_t hidden_before = listing_.hidden();
+  Added added{.names = listing_.add(std::move(page), seen_at), .position = names_.size() - kDots};
+  added.hidden = listing_.hidden() - hidden_before;
+  newest_page_ = names_.size();
+  keep(added.names);
+  return added;
+}
+
+DirectorySnapshot::Answers DirectorySnapshot::take_answers() {
+  Answers answers;
+  std::deque<Reader> still_waiting;
+  for (Reader& reader : waiting_) {
+    if (!can_serve(reader.offset)) {
+      still_waiting.push_back(std::move(reader));
+      continue;
+    }
+    if (wants_next_page(reader.offset)) answers.next_deadline = reader.deadline;
+    answers.readers.emplace_back(std::move(reader.done), slice(reader.offset, reader.names_max));
+  }
+  waiting_ = std::move(still_waiting);
+  if (!waiting_.empty()) answers.next_deadline = waiting_.front().deadline;
+  fetching_ = answers.next_deadline.has_value();
+  is_ahead_ = fetching_ && waiting_.empty();
+  return answers;
+}
+
 void DirectorySnapshot::on_page(SeenAt seen_at, s3::ListPage page) {
-  Names added;
-  std::uint64_t hidden = 0;
-  std::size_t position = 0;
-  std::vector<std::pair<Done<Names>, Names>> served;
-  std::optional<Deadline> next_deadline;
+  Added added;
+  Answers answers;
   {
     const MutexLock lock(mutex_);
-    const std::uint64_t hidden_before = listing_.hidden();
-    added = listing_.add(std::move(page), seen_at);
-    hidden = listing_.hidden() - hidden_before;
-    position = names_.size() - kDots;
-    newest_page_ = names_.size();
-    keep(added);
-
-    std::deque<Reader> still_waiting;
-    for (Reader& reader : waiting_) {
-      if (can_serve(reader.offset)) {
-        if (wants_next_page(reader.offset)) next_deadline = reader.deadline;
-        served.emplace_back(std::move(reader.done), slice(reader.offset, reader.names_max));
-      } else {
-        still_waiting.push_back(std::move(reader));
-      }
-    }
-    waiting_ = std::move(still_waiting);
-    if (!waiting_.empty()) next_deadline = waiting_.front().deadline;
-    fetching_ = next_deadline.has_value();
-    is_ahead_ = fetching_ && waiting_.empty();
+    added = add(std::move(page), seen_at);
+    answers = take_answers();
   }
-  context_.hidden_keys.add(hidden);
-  // Before the readers hear of a name, since they look it up next.
-  context_.names.insert(added);
-  context_.order.on_listed(prefix_, position, added);
-  if (next_deadline) fetch_page(*next_deadline);
-  for (auto& [done, names] : served) done(std::move(names));
+  context_.hidden_keys.add(added.hidden);
+  // Before the readers get a name, since they look it up next.
+  context_.names->insert(added.names);
+  context_.order->on_listed(prefix_, added.position, added.names);
+  if (answers.next_deadline) fetch_page(*answers.next_deadline);
+  for (auto& [done, names] : answers.readers) done(std::move(names));
 }
 
 // The store logs its own failures.
@@ -183,7 +188,7 @@ void DirectorySnapshot::stop(const Error& error) {
     const MutexLock lock(mutex_);
     is_news = !has_failed_;
   }
-  if (is_news) spdlog::warn("the listing of '{}' stops: {}", prefix_, error.detail);
+  if (is_news) spdlog::warn("listing of '{}' failed: {}", prefix_, error.detail);
   on_failure(error);
 }
 
@@ -193,7 +198,7 @@ void DirectorySnapshot::on_failure(const Error& error) {
   {
     const MutexLock lock(mutex_);
     has_failed_ = true;
-    // Who came to wait for a page ahead has more time than it had.
+    // A reader that waits for a page ahead has more time than that page had.
     if (std::exchange(is_ahead_, false) && !waiting_.empty() &&
         error.code != ErrorCode::kCancelled) {
       next_deadline = waiting_.front().deadline;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "s3/object_store.h"
@@ -24,20 +25,20 @@
 
 namespace s3rdmafs::vfs {
 
-/// The names of a directory as open handles read them: it grows by a page of the listing when
-/// somebody reads beyond its end, and by a page ahead where somebody reads on from the first.
-/// Offsets are places in it: 0 is ".", 1 is "..". Thread-safe.
+/// The names of a directory as open handles read them. It grows by a page of the listing when a
+/// read goes beyond its end, and by a page ahead where a reader has gone beyond the first entries.
+/// Offsets are indices in it: 0 is ".", 1 is "..". Thread-safe.
 class DirectorySnapshot : public std::enable_shared_from_this<DirectorySnapshot> {
  public:
-  /// What a snapshot needs of its mount; borrowed but for the budget.
+  /// The needs of a snapshot. A page ahead may come when nothing of the mount's file
+  /// system is left but this.
   struct Context {
-    s3::ObjectStore& store;
+    s3::ObjectStore& store;  // this and the next two are borrowed
     const Clock& clock;
-    NameCache& names;       ///< is fed with every name listed
-    DirectoryOrder& order;  ///< and so is this
     metrics::Counter& hidden_keys;
+    std::shared_ptr<NameCache> names;       ///< is fed with every name listed
+    std::shared_ptr<DirectoryOrder> order;  ///< so is this
     std::shared_ptr<SnapshotBudget> budget;
-    std::weak_ptr<const void> owner = {};  ///< of the names and the order
   };
 
   DirectorySnapshot(Context context, std::string prefix, const std::string& root_prefix);
@@ -45,14 +46,15 @@ class DirectorySnapshot : public std::enable_shared_from_this<DirectorySnapshot>
   DirectorySnapshot(const DirectorySnapshot&) = delete;
   DirectorySnapshot& operator=(const DirectorySnapshot&) = delete;
 
-  /// Up to `names_max` names from `offset` on, at least one unless the directory ends there. The
-  /// names of the first page come with "." and "..", so that a directory that cannot be listed
-  /// fails at once. After a failure the next read asks for the same page again. Errors: the
-  /// store's; kProtocol (the listing has no end); kNoMemory (the budget of all snapshots is spent).
+  /// Up to `names_max` names from `offset` on, at least one unless the directory ends there. "."
+  /// and
+  /// ".." come with the names of the first page, so that a directory that cannot be listed fails at
+  /// once. After a failure the next read fetches the same page again. Errors: the store's;
+  /// kProtocol (the listing has no end); kNoMemory (the budget of all snapshots is spent).
   void read(std::uint64_t offset, std::size_t names_max, Deadline deadline,
             Done<std::vector<ListedName>> done);
 
-  /// The name at a place that read() has given out.
+  /// The name at an offset that read() has given out.
   [[nodiscard]] std::optional<ListedName> at(std::uint64_t offset) const;
 
   [[nodiscard]] const std::string& prefix() const { return prefix_; }
@@ -67,6 +69,16 @@ class DirectorySnapshot : public std::enable_shared_from_this<DirectorySnapshot>
     Deadline deadline;
     Done<Names> done;
   };
+  /// The yield of one page.
+  struct Added {
+    Names names;
+    std::size_t position = 0;  ///< of the first in the listing
+    std::uint64_t hidden = 0;
+  };
+  struct Answers {
+    std::vector<std::pair<Done<Names>, Names>> readers;
+    std::optional<Deadline> next_deadline;  ///< by when to fetch the next page, if at all
+  };
 
   [[nodiscard]] bool can_serve(std::uint64_t offset) const REQUIRES(mutex_);
   [[nodiscard]] bool wants_next_page(std::uint64_t offset) const REQUIRES(mutex_);
@@ -74,6 +86,10 @@ class DirectorySnapshot : public std::enable_shared_from_this<DirectorySnapshot>
   void fetch_page(Deadline deadline);
   Result<void> pass(const s3::ListPage& page);
   void on_page(SeenAt seen_at, s3::ListPage page);
+  [[nodiscard]] Added add(s3::ListPage page, SeenAt seen_at) REQUIRES(mutex_);
+  /// Takes the readers that can be answered out of the queue, and marks whether the next page is
+  /// fetched.
+  [[nodiscard]] Answers take_answers() REQUIRES(mutex_);
   void stop(const Error& error);
   void on_failure(const Error& error);
   void keep(std::span<const ListedName> added) REQUIRES(mutex_);
@@ -82,15 +98,15 @@ class DirectorySnapshot : public std::enable_shared_from_this<DirectorySnapshot>
   const std::string prefix_;
 
   mutable Mutex mutex_;                              // lock order 2c
-  std::deque<ListedName> names_ GUARDED_BY(mutex_);  ///< a deque: it never needs room twice
-  std::uint64_t bytes_ GUARDED_BY(mutex_) = 0;       ///< what the budget was told of
+  std::deque<ListedName> names_ GUARDED_BY(mutex_);  ///< a deque: growing copies nothing
+  std::uint64_t bytes_ GUARDED_BY(mutex_) = 0;       ///< taken from the budget
   std::optional<SeenAt> first_asked_ GUARDED_BY(mutex_);
   bool has_failed_ GUARDED_BY(mutex_) = false;
-  std::size_t newest_page_ GUARDED_BY(mutex_) = 0;  ///< where in names_ it begins
+  std::size_t newest_page_ GUARDED_BY(mutex_) = 0;  ///< where it begins in names_
   DirectoryListing listing_ GUARDED_BY(mutex_);
   ListingCursor cursor_ GUARDED_BY(mutex_);
   bool fetching_ GUARDED_BY(mutex_) = false;
-  bool is_ahead_ GUARDED_BY(mutex_) = false;       ///< fetching, and nobody waited when it began
+  bool is_ahead_ GUARDED_BY(mutex_) = false;       ///< fetching, and no reader waited at its start
   std::deque<Reader> waiting_ GUARDED_BY(mutex_);  ///< not empty only while fetching
 };
 

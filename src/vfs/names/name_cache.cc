@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Name cache, bounded by generations: answers go into the young one; when that holds half of what
-// is allowed it becomes the old one, and what was old is dropped at once. Since every answer dies
-// of its ttl anyway, the order of use that an LRU list keeps would buy little for two pointers an
+// Name cache, bounded by two generations. Answers go into the young one. When that holds half of
+// the limit it becomes the old one, and the old one is dropped at once. Every answer expires by its
+// ttl anyway, so the order of use that an LRU list keeps would gain little for two pointers an
 // entry.
 #include "vfs/names/name_cache.h"
 
@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 // overflow.
 milliseconds left_of(milliseconds ttl, SeenAt seen_at, SeenAt now) {
   if (seen_at <= now - ttl) return milliseconds(0);
-  // Rounded up: less than a millisecond is left, yet not nothing.
+  // Rounded up: a fraction of a millisecond that is left is not zero.
   return std::chrono::ceil<milliseconds>(seen_at + ttl - now);
 }
 

@@ -15,30 +15,32 @@
 
 namespace s3rdmafs::vfs {
 
-/// What the store said lately about keys, so that a lookup behind a listing, or soon after another,
-/// needs no network. Holds answers that a key is there and that it is not. Thread-safe.
+/// The store's recent answers about keys, so that a lookup after a listing, or soon after another
+/// lookup, needs no network. Holds answers that a key exists and that it does not. Thread-safe.
 class NameCache {
  public:
   struct Limits {
-    std::chrono::milliseconds ttl{};           ///< for names that are there; 0 keeps none
-    std::chrono::milliseconds negative_ttl{};  ///< for names that are not; 0 keeps none
+    std::chrono::milliseconds ttl{};           ///< for names that exist; 0 keeps none
+    std::chrono::milliseconds negative_ttl{};  ///< for names that do not; 0 keeps none
     std::size_t entries_max = 0;
   };
 
   NameCache(const Clock& clock, Limits limits) : clock_(clock), limits_(limits) {}
 
-  /// The answer for a key (a directory's without its last "/"), if there is one young enough.
+  /// The answer for a key (a directory's without its last "/"), if a fresh one is known.
   [[nodiscard]] std::optional<NameAnswer> find(const std::string& key) const;
-  /// Keeps the answer, unless one the store gave later is there.
+  /// Keeps the answer, unless a newer one is known.
   void insert(const std::string& key, NameAnswer answer);
   /// The same for each name of a listing.
   void insert(std::span<const ListedName> listed);
   void erase(const std::string& key);
-  /// We changed this key: no answer that was asked for before `since` is believed, nor kept if it
-  /// comes in later.
+  /// This mount changed the key: an answer that was requested before `since` is not believed, nor
+  /// kept if it comes later.
   void invalidate(const std::string& key, SeenAt since);
 
-  /// How long an answer may still be used: what is left of its ttl, never below zero.
+  /// So many of the newest answers are certainly kept.
+  [[nodiscard]] std::size_t newest_kept() const { return limits_.entries_max / 2; }
+  /// How long an answer may still be used: the rest of its ttl, never below zero.
   [[nodiscard]] std::chrono::milliseconds time_left(SeenAt seen_at) const;
 
  private:

@@ -91,8 +91,8 @@ CheckedMount::CheckedMount(milliseconds ttl, PlantedBug bug)
     : ttl_(ttl),
       buggy_store_(std::make_unique<BuggyStore>(store_, bug)),
       cache_(*buggy_store_),
-      fs_(*buggy_store_, cache_, clock_, metrics_,
-          {.prefix = "", .ttl = ttl, .negative_ttl = ttl / 2}) {
+      shared_fs_(FileSystem::create(*buggy_store_, cache_, clock_, metrics_,
+                                    {.prefix = "", .ttl = ttl, .negative_ttl = ttl / 2})) {
   states_.emplace_back(clock_.now(), ReferenceModel{});
 }
 

@@ -90,7 +90,8 @@ class CheckedMount {
   fakes::FakeObjectStore store_{clock_};
   std::unique_ptr<BuggyStore> buggy_store_;
   fakes::FakeReadCache cache_;
-  FileSystem fs_;
+  std::shared_ptr<FileSystem> shared_fs_;
+  FileSystem& fs_ = *shared_fs_;
 
   std::vector<std::pair<Time, ReferenceModel>> states_;  ///< each with when it began
   std::map<std::string, Known> known_;                   ///< by the model's word for it

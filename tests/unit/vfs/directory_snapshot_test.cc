@@ -18,7 +18,7 @@ class DirectorySnapshotTest : public testing::Test {
 
   std::shared_ptr<DirectorySnapshot> open(std::string prefix) {
     return std::make_shared<DirectorySnapshot>(
-        DirectorySnapshot::Context{store_, clock_, names_, order_, hidden_, budget_},
+        DirectorySnapshot::Context{store_, clock_, hidden_, names_, order_, budget_},
         std::move(prefix), "");
   }
   // The names "1" to `count`, two keys a page.
@@ -52,8 +52,10 @@ class DirectorySnapshotTest : public testing::Test {
   metrics::Gauge listing_bytes_;
   std::shared_ptr<SnapshotBudget> budget_ =
       std::make_shared<SnapshotBudget>(kBudget, listing_bytes_);
-  DirectoryOrder order_{100};
-  NameCache names_{clock_, {.ttl = seconds(30), .negative_ttl = seconds(5), .entries_max = 100}};
+  std::shared_ptr<DirectoryOrder> order_ = std::make_shared<DirectoryOrder>(100);
+  std::shared_ptr<NameCache> names_ = std::make_shared<NameCache>(
+      clock_,
+      NameCache::Limits{.ttl = seconds(30), .negative_ttl = seconds(5), .entries_max = 100});
   fakes::FakeObjectStore store_{clock_};
 };
 
@@ -182,12 +184,12 @@ TEST_F(DirectorySnapshotTest, PagesWithoutANameToShowAreReadThrough) {
 TEST_F(DirectorySnapshotTest, FeedsTheNameCacheWithFilesAndDirectories) {
   store_.put("d/file", "");
   store_.put("d/sub/x", "");
-  EXPECT_FALSE(names_.find("d/file"));
+  EXPECT_FALSE(names_->find("d/file"));
   (void)read(*open("d/"), 0);
-  ASSERT_TRUE(names_.find("d/file"));
-  EXPECT_FALSE(names_.find("d/file")->node->is_directory);
-  ASSERT_TRUE(names_.find("d/sub"));
-  EXPECT_TRUE(names_.find("d/sub")->node->is_directory);
+  ASSERT_TRUE(names_->find("d/file"));
+  EXPECT_FALSE(names_->find("d/file")->node->is_directory);
+  ASSERT_TRUE(names_->find("d/sub"));
+  EXPECT_TRUE(names_->find("d/sub")->node->is_directory);
 }
 
 TEST_F(DirectorySnapshotTest, TenThousandNamesComePageByPageEachOnce) {

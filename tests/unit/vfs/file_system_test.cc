@@ -163,8 +163,8 @@ TEST_F(FileSystemTest, GoesAwayWhileALookupIsUnderWay) {
   Answer<Entry> answer;
   store.hold();
   {
-    FileSystem fs(store, cache, clock, metrics, {});
-    fs.lookup(kRootIno, "a", {}, answer.done());
+    const auto fs = FileSystem::create(store, cache, clock, metrics, {});
+    fs->lookup(kRootIno, "a", {}, answer.done());
   }
   store.shut_down();
   EXPECT_EQ(answer.error(), "Cancelled");

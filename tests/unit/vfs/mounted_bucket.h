@@ -62,7 +62,7 @@ struct MountedBucket {
   explicit MountedBucket(FileSystem::Options options = {.prefix = "",
                                                         .ttl = kTtl,
                                                         .negative_ttl = kNegativeTtl})
-      : fs(store, cache, clock, metrics, std::move(options)) {}
+      : shared_fs(FileSystem::create(store, cache, clock, metrics, std::move(options))) {}
 
   Result<Entry> lookup(Ino parent, std::string_view name) {
     Answer<Entry> answer;
@@ -121,7 +121,8 @@ struct MountedBucket {
   metrics::Registry metrics;  // before the store, whose end cancels what still counts here
   fakes::FakeObjectStore store{clock};
   fakes::FakeReadCache cache{store};
-  FileSystem fs;
+  std::shared_ptr<FileSystem> shared_fs;
+  FileSystem& fs = *shared_fs;
 };
 
 }  // namespace s3rdmafs::vfs

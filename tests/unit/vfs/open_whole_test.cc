@@ -22,13 +22,10 @@ class OpenWholeTest : public testing::Test {
   fakes::FakeObjectStore store_{clock_};
   fakes::FakeReadCache cache_{store_};
   fakes::FakeResidentObjects whole_;
-  FileSystem fs_{store_,
-                 cache_,
-                 clock_,
-                 metrics_,
-                 {.prefix = "", .ttl = MountedBucket::kTtl, .negative_ttl = {}},
-                 std::nullopt,
-                 &whole_};
+  std::shared_ptr<FileSystem> shared_fs_ = FileSystem::create(
+      store_, cache_, clock_, metrics_,
+      {.prefix = "", .ttl = MountedBucket::kTtl, .negative_ttl = {}}, std::nullopt, &whole_);
+  FileSystem& fs_ = *shared_fs_;
   std::string etag_;
   Answer<OpenFile> opened_;
 };

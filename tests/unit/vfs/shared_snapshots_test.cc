@@ -17,7 +17,7 @@ class SharedSnapshotsTest : public testing::Test {
   static constexpr seconds kFreshFor{10};
 
   Snapshot get(const std::string& prefix) {
-    return snapshots_.get({store_, clock_, names_, order_, hidden_, budget_}, prefix, "");
+    return snapshots_.get({store_, clock_, hidden_, names_, order_, budget_}, prefix, "");
   }
   static void list(const Snapshot& snapshot) {
     snapshot->read(0, 100, {}, [](const Result<std::vector<ListedName>>&) {});
@@ -27,8 +27,10 @@ class SharedSnapshotsTest : public testing::Test {
   metrics::Counter hidden_;
   metrics::Gauge listing_bytes_;
   std::shared_ptr<SnapshotBudget> budget_ = std::make_shared<SnapshotBudget>(kMiB, listing_bytes_);
-  DirectoryOrder order_{100};
-  NameCache names_{clock_, {.ttl = seconds(30), .negative_ttl = seconds(5), .entries_max = 100}};
+  std::shared_ptr<DirectoryOrder> order_ = std::make_shared<DirectoryOrder>(100);
+  std::shared_ptr<NameCache> names_ = std::make_shared<NameCache>(
+      clock_,
+      NameCache::Limits{.ttl = seconds(30), .negative_ttl = seconds(5), .entries_max = 100});
   fakes::FakeObjectStore store_{clock_};
   SharedSnapshots snapshots_{kFreshFor};
 };

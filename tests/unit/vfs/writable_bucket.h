@@ -34,13 +34,14 @@ struct WritableBucket {
                                          .request_timeout = std::chrono::seconds(30),
                                          .lock = memory::Arena::Lock::kOff})
                     .value()),
-        fs(store, cache, clock, metrics,
-           {.prefix = "",
-            .ttl = ttl,
-            .negative_ttl = ttl,
-            .on_etag_repeated = [this](std::string_view key,
-                                       std::string_view) { repeated.emplace_back(key); }},
-           FileSystem::Writing{store, *uploads}) {}
+        shared_fs(FileSystem::create(
+            store, cache, clock, metrics,
+            {.prefix = "",
+             .ttl = ttl,
+             .negative_ttl = ttl,
+             .on_etag_repeated = [this](std::string_view key,
+                                        std::string_view) { repeated.emplace_back(key); }},
+            FileSystem::Writing{store, *uploads})) {}
   ~WritableBucket() { store.shut_down(); }
 
   template <class T, class Call>
@@ -111,7 +112,8 @@ struct WritableBucket {
   fakes::FakeObjectStore store{clock};
   fakes::FakeReadCache cache{store};
   std::unique_ptr<upload::Uploads> uploads;
-  FileSystem fs;
+  std::shared_ptr<FileSystem> shared_fs;
+  FileSystem& fs = *shared_fs;
 
  private:
   Result<std::uint64_t> open_found(Ino ino, bool truncate, ProcessId process) {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vfs/directories/directories.h"
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+namespace s3rdmafs::vfs {
+namespace {
+
+// Of the directories that are read in order; 10 MB.
+constexpr std::size_t kOrderedFilesMax = 65'536;
+
+}  // namespace
+
+Directories::Directories(s3::ObjectStore& store, const Clock& clock,
+                         std::shared_ptr<NameCache> names, metrics::Registry& metrics,
+                         Options options)
+    : store_(store),
+      clock_(clock),
+      options_(std::move(options)),
+      names_(std::move(names)),
+      order_(std::make_shared<DirectoryOrder>(kOrderedFilesMax)),
+      budget_(std::make_shared<SnapshotBudget>(
+          options_.listing_bytes_max,
+          metrics.gauge("vfs_listings_bytes", "Memory that listings of open directories take."))),
+      hidden_keys_(metrics.counter("vfs_hidden_keys_total",
+                                   "Names in listings that cannot be shown as paths.")),
+      preload_(names_->newest_kept()),
+      snapshots_(options_.ttl) {}
+
+std::shared_ptr<DirectorySnapshot> Directories::open(const std::string& prefix) {
+  return snapshots_.get({.store = store_,
+                         .clock = clock_,
+                         .hidden_keys = hidden_keys_,
+                         .names = names_,
+                         .order = order_,
+                         .budget = budget_},
+                        prefix, options_.root_prefix);
+}
+
+void Directories::on_lookup(const std::string& key, bool was_asked, Deadline deadline) {
+  if (options_.ttl == std::chrono::milliseconds(0)) return;  // no name is kept
+  if (!was_asked) return preload_.on_known();
+  std::optional<s3::ListRequest> request = preload_.on_asked(key);
+  if (!request) return;
+  store_.list(*request, deadline,
+              [self = shared_from_this(), request = *request,
+               seen_at = clock_.now()](Result<s3::ListPage> page) {
+                if (!page) return self->preload_.on_failure(request);
+                const auto listed = self->preload_.on_page(request, std::move(*page), seen_at);
+                if (listed.names.empty()) return;
+                self->names_->insert(listed.names);
+                self->order_->on_listed(request.prefix, listed.position, listed.names);
+              });
+}
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "s3/object_store.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/metrics/registry.h"
+#include "vfs/directories/directory_order.h"
+#include "vfs/directories/directory_preload.h"
+#include "vfs/directories/directory_snapshot.h"
+#include "vfs/directories/shared_snapshots.h"
+#include "vfs/directories/snapshot_budget.h"
+#include "vfs/names/name_cache.h"
+
+namespace s3rdmafs::vfs {
+
+/// Everything that this mount lists: the snapshots that open directories read, and the listings
+/// that it asks for on its own. Owns the order of the files listed, and feeds the name cache.
+/// Shared: a listing under way keeps it alive. Thread-safe.
+class Directories : public std::enable_shared_from_this<Directories> {
+ public:
+  struct Options {
+    std::string root_prefix;          ///< empty or ending in "/"
+    std::chrono::milliseconds ttl{};  ///< for how long a listing is shared; 0: no name is kept
+    std::uint64_t listing_bytes_max = 0;
+  };
+
+  /// Borrows all but the name cache and the options.
+  Directories(s3::ObjectStore& store, const Clock& clock, std::shared_ptr<NameCache> names,
+              metrics::Registry& metrics, Options options);
+
+  /// The cache that the listings feed.
+  [[nodiscard]] const std::shared_ptr<NameCache>& names() const { return names_; }
+
+  /// The snapshot that a new handle of the directory `prefix` reads.
+  [[nodiscard]] std::shared_ptr<DirectorySnapshot> open(const std::string& prefix);
+  /// The directory changed: the next open of it lists it again.
+  void forget(const std::string& prefix) { snapshots_.forget(prefix); }
+
+  /// A lookup found this key. Where the names of one directory are asked for one by one, its
+  /// listing is fetched into the name cache; see directory_preload.h.
+  /// @param was_asked  whether the lookup had to ask the store
+  void on_lookup(const std::string& key, bool was_asked, Deadline deadline);
+  /// A file is opened. Returns the files to fetch now; see directory_order.h.
+  [[nodiscard]] std::vector<s3::ObjectInfo> on_open(const s3::ObjectInfo& object) {
+    return order_->on_open(object);
+  }
+
+ private:
+  s3::ObjectStore& store_;
+  const Clock& clock_;
+  const Options options_;
+  const std::shared_ptr<NameCache> names_;
+  const std::shared_ptr<DirectoryOrder> order_;
+  const std::shared_ptr<SnapshotBudget> budget_;
+  metrics::Counter& hidden_keys_;
+  DirectoryPreload preload_;
+  SharedSnapshots snapshots_;
+};
+
+}  // namespace s3rdmafs::vfs

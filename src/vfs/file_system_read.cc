@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens and reads one version of a file.
+//
+// An open first confirms that the name still stands for the inode's version. Then it gets the whole
+// object (open_whole), or all bytes of a small file, or neither; the handle can be read in any
+// case.
+#include <optional>
+#include <utility>
+
+#include "vfs/directories/directories.h"
+#include "vfs/file_system.h"
+#include "vfs/files/file_committer.h"
+#include "vfs/files/open_files.h"
+#include "vfs/files/written_files.h"
+#include "vfs/names/names.h"
+#include "vfs/refusals.h"
+
+namespace s3rdmafs::vfs {
+
+void FileSystem::open_version(Ino ino, const Node& version,
+                              std::shared_ptr<const cache::ResidentObject> whole, Deadline deadline,
+                              Done<OpenFile> done) {
+  const s3::ObjectInfo& object = version.object;
+  for (const s3::ObjectInfo& next : directories_->on_open(object)) {
+    open_files_->prefetch(next, names_->generation_of(next));
+  }
+  OpenFile opened{.handle = open_files_->open(ino, object, version.generation),
+                  .size_bytes = object.size_bytes,
+                  .path = object.key.substr(options_.prefix.size()),
+                  .whole = std::move(whole)};
+  const bool is_small = object.size_bytes > 0 && object.size_bytes <= options_.content_bytes_max;
+  if (opened.whole || !is_small || !names_->mark_opened(ino)) return done(std::move(opened));
+  get_content(std::move(opened), deadline, std::move(done));
+}
+
+// One request for open and read: a program that opens a small file nearly always reads all of it
+// next. The open waits for at most half of its time, as for a whole object, and reports a version
+// that is gone; the reads meet any other error.
+void FileSystem::get_content(OpenFile opened, Deadline deadline, Done<OpenFile> done) {
+  const std::uint64_t handle = opened.handle;
+  const std::uint64_t size_bytes = opened.size_bytes;
+  const SeenAt now = clock_.now();
+  read(handle, 0, size_bytes, now + (deadline - now) / 2,
+       [self = shared_from_this(), opened = std::move(opened),
+        done = std::move(done)](Result<cache::PinnedBytes> bytes) mutable {
+         if (bytes) {
+           opened.content = std::move(*bytes);
+         } else if (bytes.error().code == ErrorCode::kStale) {
+           self->open_files_->release(opened.handle);
+           return done(std::unexpected(std::move(bytes.error())));
+         }
+         done(std::move(opened));
+       });
+}
+
+void FileSystem::open(Ino ino, Deadline deadline, Done<OpenFile> done) {
+  confirm_version(ino, deadline,
+                  [self = shared_from_this(), ino, deadline,
+                   done = std::move(done)](Result<Node> version) mutable {
+                    if (!version) return done(std::unexpected(std::move(version.error())));
+                    self->open_version(ino, *version, /*whole=*/nullptr, deadline, std::move(done));
+                  });
+}
+
+void FileSystem::open_whole(Ino ino, Deadline deadline, Done<OpenFile> done) {
+  if (whole_ == nullptr) return open(ino, deadline, std::move(done));
+  confirm_version(ino, deadline,
+                  [self = shared_from_this(), ino, deadline,
+                   done = std::move(done)](Result<Node> version) mutable {
+                    if (!version) return done(std::unexpected(std::move(version.error())));
+                    self->fetch_whole(ino, std::move(*version), deadline, std::move(done));
+                  });
+}
+
+// A version that is gone is the only failure that the open reports: reads would find it gone as
+// well, and now the kernel can still look the name up again.
+void FileSystem::fetch_whole(Ino ino, Node version, Deadline deadline, Done<OpenFile> done) {
+  const s3::ObjectInfo& object = version.object;
+  cache::ObjectVersion wanted{object.key, object.etag, object.size_bytes, version.generation};
+  whole_->open(
+      std::move(wanted), deadline,
+      [self = shared_from_this(), ino, version = std::move(version), deadline,
+       done = std::move(done)](Result<std::shared_ptr<const cache::ResidentObject>> whole) mutable {
+        if (!whole && whole.error().code == ErrorCode::kStale) {
+          self->names_->invalidate_version(ino, version.object.key);
+          return done(std::unexpected(std::move(whole.error())));
+        }
+        self->open_version(ino, version, whole ? std::move(*whole) : nullptr, deadline,
+                           std::move(done));
+      });
+}
+
+void FileSystem::confirm_version(Ino ino, Deadline deadline, Done<Node> done) {
+  const Result<Inode> inode = names_->find_file(ino);
+  if (!inode) return done(std::unexpected(inode.error()));
+  const Node& version = inode->node;
+  const s3::ObjectInfo& wanted = version.object;
+  if (const auto& written = version.written) {
+    // Its name stands for the version it became, or for what was there before it.
+    const bool is_current = written_->find(written->key()) == written;
+    return done(is_current
+                    ? fail(ErrorCode::kBusy, "'" + wanted.key + "' is being written")
+                    : fail(ErrorCode::kStale, "'" + wanted.key + "' is no longer being written"));
+  }
+  if (names_->is_outdated(version)) {
+    names_->invalidate_version(ino, wanted.key);
+    return done(fail(ErrorCode::kStale, "'" + wanted.key + "' was stored again by this mount"));
+  }
+  if (names_->is_fresh(inode->seen_at)) return done(version);
+  store_.head(
+      wanted.key, deadline,
+      [self = shared_from_this(), ino, current = Node(version), seen_at = clock_.now(),
+       done = std::move(done)](Result<s3::ObjectInfo> object) mutable {
+        const bool gone = !object && object.error().code == ErrorCode::kNotFound;
+        if (!object && !gone) return done(std::unexpected(std::move(object.error())));
+        if (gone || object->etag != current.object.etag || self->names_->is_outdated(current)) {
+          self->names_->invalidate_version(ino, current.object.key);
+          return done(fail(ErrorCode::kStale, "'" + current.object.key + "' is no longer version " +
+                                                  current.object.etag));
+        }
+        self->names_->confirm(ino, seen_at);
+        done(std::move(current));
+      });
+}
+
+void FileSystem::read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length,
+                      Deadline deadline, Done<cache::PinnedBytes> done) {
+  const std::shared_ptr<const OpenVersion> file = handles_.find<const OpenVersion>(handle);
+  if (!file && handles_.find<WrittenFile>(handle)) {
+    return done(fail(ErrorCode::kSequentialOnly, "a file that is being written cannot be read"));
+  }
+  if (!file) return done(no_such_handle(handle));
+  if (offset_bytes >= file->object.size_bytes || length == 0) return done(cache::PinnedBytes());
+  // The file is held until the bytes are there, so that its reader outlives a release meanwhile.
+  file->reader->read(offset_bytes, length, deadline,
+                     [self = shared_from_this(), file,
+                      done = std::move(done)](Result<cache::PinnedBytes> bytes) mutable {
+                       if (!bytes && bytes.error().code == ErrorCode::kStale) {
+                         self->names_->invalidate_version(file->ino, file->object.key);
+                       }
+                       done(std::move(bytes));
+                     });
+}
+
+void FileSystem::release(std::uint64_t handle) {
+  if (written_) {
+    if (const auto file = written_->release(handle)) return committer_->commit_and_close(file);
+  }
+  open_files_->release(handle);
+}
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "s3/object_store.h"
+#include "s3rdmafs/base/callback.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/error.h"
+#include "s3rdmafs/metrics/registry.h"
+#include "vfs/directories/directories.h"
+#include "vfs/names/generations.h"
+#include "vfs/names/inode_table.h"
+#include "vfs/names/name_cache.h"
+#include "vfs/names/name_resolver.h"
+#include "vfs/names/node.h"
+#include "vfs/types.h"
+
+namespace s3rdmafs::vfs {
+
+/// All that this mount knows of the bucket's names: the inode of each, the store's last answer, and
+/// which ETags came back. Everything that learns or changes what a name stands for says so here.
+/// Thread-safe; `done` rules as in base/callback.h.
+class Names {
+ public:
+  struct Options {
+    std::string root_prefix;   ///< empty or ending in "/"
+    bool is_writable = false;  ///< the names of files may change through this mount
+    /// See FileSystem::Options. May be empty.
+    std::function<void(std::string_view key, std::string_view etag)> on_etag_repeated = {};
+  };
+
+  /// Borrows the store, the clock and the metrics.
+  Names(s3::ObjectStore& store, const Clock& clock, metrics::Registry& metrics,
+        std::shared_ptr<Directories> directories, Options options);
+
+  // Inodes
+
+  /// Errors: kNotFound for a number that the kernel was never given.
+  [[nodiscard]] Result<Inode> find(Ino ino) const;
+  /// As find(). Errors: also kIsDirectory.
+  [[nodiscard]] Result<Inode> find_file(Ino ino) const;
+  [[nodiscard]] Attributes attributes_of(Ino ino, const Node& node) const;
+  /// Attributes of a node that the kernel is only told about; see add_lookup().
+  [[nodiscard]] Attributes attributes_of(Node listed) const;
+  /// Gives the kernel one more reference to the node; call before the reply that carries it.
+  [[nodiscard]] Entry add_lookup(const Node& node, SeenAt seen_at);
+  /// The kernel drops `count` references.
+  void forget(Ino ino, std::uint64_t count) { inodes_.forget(ino, count); }
+  /// True for the first call since the kernel came to know the inode.
+  [[nodiscard]] bool mark_opened(Ino ino) { return inodes_.mark_opened(ino); }
+
+  // Meanings of names
+
+  /// The key of a name in a directory. Errors: kNotFound, kNotDirectory, kInvalidArgument (no key
+  /// can have this name).
+  [[nodiscard]] Result<std::string> child_key(Ino parent, std::string_view name) const;
+  /// See NameResolver::resolve.
+  void resolve(const std::string& key, Deadline deadline, Done<NameAnswer> done) {
+    resolver_->resolve(key, deadline, std::move(done));
+  }
+  /// Whether an answer that the store gave then may still be used.
+  [[nodiscard]] bool is_fresh(SeenAt seen_at) const {
+    return cache_->time_left(seen_at) > std::chrono::milliseconds(0);
+  }
+  /// The store said that this inode is still what its name stands for.
+  void confirm(Ino ino, SeenAt seen_at) { inodes_.confirm(ino, seen_at); }
+  /// The version of an inode is gone: nothing known about its name holds any longer.
+  void invalidate_version(Ino ino, const std::string& key);
+  /// This mount changed what a key (a directory's without its last "/") stands for.
+  void on_changed(const std::string& key);
+
+  // Versions with one ETag
+
+  /// The key now has a version that this mount stored. `etag` may be empty: not known.
+  void on_stored(const std::string& key, const std::string& etag);
+  /// See Generations::of.
+  [[nodiscard]] std::uint64_t generation_of(const s3::ObjectInfo& version) const {
+    return generations_.of(version.key, version.etag);
+  }
+  /// Whether this mount has stored another version with the same ETag since.
+  [[nodiscard]] bool is_outdated(const Node& node) const {
+    return node.generation != generation_of(node);
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t generation_of(const Node& node) const;
+
+  const Clock& clock_;
+  const std::chrono::system_clock::time_point mounted_at_;
+  const Options options_;
+  Generations generations_;
+  InodeTable inodes_;
+  const std::shared_ptr<NameCache> cache_;
+  const std::shared_ptr<NameResolver> resolver_;
+  const std::shared_ptr<Directories> directories_;
+};
+
+}  // namespace s3rdmafs::vfs
