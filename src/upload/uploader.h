@@ -4,9 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,13 +18,14 @@
 #include "s3rdmafs/metrics/registry.h"
 #include "upload/abandoned_uploads.h"
 #include "upload/buffer_pool.h"
+#include "upload/object_parts.h"
 #include "upload/part_sizes.h"
 
 namespace s3rdmafs::upload {
 
 /// Writes one object from its first byte to its last. Bytes fill part buffers as they come; full
-/// ones travel while the next fills; finish() makes the object visible, whole. What was never
-/// finished never shows. Thread-safe; `done` rules as in base/callback.h.
+/// parts are sent while the next fills; finish() makes the object visible, whole. An object that
+/// was never finished never shows. Thread-safe; `done` rules as in base/callback.h.
 class Uploader : public std::enable_shared_from_this<Uploader> {
  public:
   struct Metrics {
@@ -34,7 +33,7 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
     metrics::Counter& http_bytes;
     metrics::Gauge& in_progress;
   };
-  /// What all uploads of a mount share; borrowed.
+  /// Shared by all uploads of a mount; borrowed.
   struct Context {
     s3::ObjectWriter& writer;
     BufferPool& buffers;
@@ -46,40 +45,40 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
     std::chrono::milliseconds request_timeout;  ///< of one request, with its retries
   };
 
-  /// What its key has when it begins, as far as whoever begins it knows.
+  /// The state of the key when the object begins, as far as the caller knows.
   enum class Start {
     kReplacing,  ///< anything: the object takes its place
     kIfAbsent,   ///< nothing: where another client stored something since, finish() fails
-    kStored,     ///< an empty object, which is as good as stored until bytes come
+    kStored,     ///< an empty object, which counts as stored until bytes come
   };
 
   Uploader(const Context& context, std::string key, Start start = Start::kReplacing);
   ~Uploader();
 
-  /// Takes bytes at the object's end. Those that find no room in a buffer are copied and wait for
-  /// one until `deadline`; `done` when all were taken. One at a time.
+  /// Takes bytes at the object's end. Bytes that find no room in a buffer are copied and wait for
+  /// one until `deadline`; `done` when all were taken. One call at a time.
   /// Errors: kSequentialOnly (offset_bytes is not the end; or the object is complete and too large
-  /// to begin again, see finish), kTooLarge, kNoMemory, and whatever a part failed with. All but
-  /// the first two are final: every later call and finish() fail too.
+  /// to begin again, see finish), kTooLarge, kBusy (another call is not yet done), kNoMemory, and
+  /// any error of a part. The last two are final: every later call and finish() fail too.
   void append(std::uint64_t offset_bytes, std::span<const std::byte> bytes, Deadline deadline,
               Done<void> done);
 
-  /// Makes the object visible with the bytes so far. Costs nothing where they are already. An
-  /// object that still fits one part may be appended to afterwards, and be finished again; a larger
-  /// one is complete for good, since S3 cannot append.
+  /// Makes the object visible with the bytes so far. Costs nothing where they are visible already.
+  /// An object that still fits one part may be appended to afterwards, and be finished again; a
+  /// larger one is complete for good, since S3 cannot append.
   /// Errors: those of the writer; kStale: it began with kIfAbsent, the object was one part, and the
   /// server says that the key has another client's object by now.
   void finish(Done<void> done);
 
-  /// As if a request had failed with `error`: nothing more of it becomes visible, and whoever
-  /// finishes it is told. Nothing, where all of it is stored.
+  /// As if a request had failed with `error`: nothing more of it becomes visible, and finish()
+  /// fails with it. Does nothing where all bytes are stored.
   void give_up(Error error);
 
-  /// The object is not wanted: nothing more of it becomes visible, bytes appended from now on are
-  /// dropped. `done` when no request of it is under way; what was finished before stays.
+  /// The object is not wanted: nothing more of it becomes visible, and bytes appended from now on
+  /// are dropped. `done` when none of its requests is under way; what was finished before stays.
   void discard(Done<void> done);
 
-  /// As discard(), but whoever finishes it later is told: kCancelled.
+  /// As discard(), but a later finish() fails with kCancelled unless all bytes are stored.
   void cancel(Done<void> done);
 
   [[nodiscard]] std::uint64_t size_bytes() const;
@@ -87,19 +86,22 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   [[nodiscard]] bool has_failed() const;
   /// Whether all bytes so far are visible.
   [[nodiscard]] bool is_stored() const;
-  /// Of the version that the last finish() stored; empty before.
+  /// The ETag of the version that the last finish() stored; empty before.
   [[nodiscard]] std::string stored_etag() const;
-  /// Whether the next finish() is one PUT, which says itself that the key must be absent.
+  /// Whether the next finish() is one PUT that itself requires the key to be absent.
   [[nodiscard]] bool stores_if_absent() const;
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
 
  private:
-  struct Part {
-    unsigned number = 0;
-    PartBuffer buffer;
-    std::size_t length = 0;
-    std::uint64_t crc64nvme = 0;
+  /// enter() has the transitions.
+  enum class Phase {
+    kAppending,  ///< takes bytes
+    kStoring,    ///< the PUT or the completion is under way: bytes wait
+    kComplete,   ///< visible, and cannot be begun again: bytes are refused
+    kFailed,     ///< nothing new begins; every caller gets error_
+    kDiscarded,  ///< nothing new begins; bytes are dropped
   };
+  /// Bytes of append() that wait for a buffer.
   struct Append {
     std::vector<std::byte> bytes;
     std::size_t taken = 0;
@@ -108,52 +110,64 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   };
   using Action = std::move_only_function<void()>;
 
+  // In uploader.cc: what callers ask for, and what to do next.
+
+  void enter(Phase next) REQUIRES(mutex_);
+  void fail_with(Error error) REQUIRES(mutex_);
+  [[nodiscard]] Result<void> check_append(std::uint64_t offset_bytes, std::size_t bytes) const
+      REQUIRES(mutex_);
+  /// Takes what there is room for now; returns how many bytes that was.
+  std::size_t take_now(std::span<const std::byte> bytes) REQUIRES(mutex_);
+  [[nodiscard]] std::unexpected<Error> complete_already() const;
+
   /// Carries out next_action() until there is none.
   void advance();
   [[nodiscard]] Action next_action() REQUIRES(mutex_);
   [[nodiscard]] Action next_for_append() REQUIRES(mutex_);
   [[nodiscard]] Action next_for_parts() REQUIRES(mutex_);
   [[nodiscard]] Action next_for_finish() REQUIRES(mutex_);
-  [[nodiscard]] Action answer_all(Result<void> outcome) REQUIRES(mutex_);
-  [[nodiscard]] Action next_when_stopped() REQUIRES(mutex_);
+  [[nodiscard]] Action next_when_over() REQUIRES(mutex_);
+  [[nodiscard]] Action end_append() REQUIRES(mutex_);
+  [[nodiscard]] static Action answer_all(std::vector<Done<void>>& waiting, Result<void> outcome);
 
-  /// Copies what fits into the part that is filling; how much that was.
-  std::size_t fill(std::span<const std::byte> bytes) REQUIRES(mutex_);
+  [[nodiscard]] bool is_over() const REQUIRES(mutex_);
   [[nodiscard]] bool is_idle() const REQUIRES(mutex_);
-  [[nodiscard]] bool is_stopped() const REQUIRES(mutex_) { return error_ || discarded_; }
   [[nodiscard]] bool is_single_put() const REQUIRES(mutex_);
-  void fail_with(Error error) REQUIRES(mutex_);
-  void count(s3::Path path, std::size_t bytes);
+
+  // In uploader_requests.cc: requests and their ends.
+
+  void send_take(std::size_t size_bytes, Deadline deadline);
+  void on_buffer(Result<PartBuffer> buffer);
+  void send_create();
+  void on_created(Result<std::string> upload_id);
+  void send_part(std::string upload_id, const std::shared_ptr<Part>& part);
+  void on_part(Part& part, s3::PutOutcome outcome);
+  void send_put(const s3::PutBody& body, bool only_if_absent);
+  void on_put(std::size_t length, bool only_if_absent, s3::PutOutcome outcome);
+  void on_put_failed(Error error, bool may_drop_condition) REQUIRES(mutex_);
+  void send_complete(std::string upload_id, std::vector<s3::UploadedPart> parts);
+  void on_completed(const Result<std::string>& etag);
 
   [[nodiscard]] Deadline request_deadline() const;
-  void send_take(std::size_t size_bytes, Deadline deadline);
-  void send_create();
-  void send_part(const std::shared_ptr<Part>& part);
-  void send_put(s3::PutBody body, bool only_if_absent);
-  void on_put_failed(Error error, bool may_drop_condition) REQUIRES(mutex_);
-  void send_complete(std::vector<s3::UploadedPart> parts);
+  void count(s3::Path path, std::size_t bytes);
 
   const Context context_;
   const std::string key_;
 
-  mutable Mutex mutex_;  // leaf; held while up to 1 MiB is copied: one file's writers wait, only
+  mutable Mutex mutex_;  // leaf; held while up to 1 MiB is copied, for which only this file's
+                         // writers wait
+  Phase phase_ GUARDED_BY(mutex_) = Phase::kAppending;
+  std::optional<Error> error_ GUARDED_BY(mutex_);  ///< the first; kept in every later phase
   std::uint64_t size_bytes_ GUARDED_BY(mutex_) = 0;
-  std::optional<Append> append_ GUARDED_BY(mutex_);  ///< waits for a buffer
-  Part filling_ GUARDED_BY(mutex_);
-  unsigned parts_begun_ GUARDED_BY(mutex_) = 0;
-  std::deque<std::shared_ptr<Part>> ready_ GUARDED_BY(mutex_);  ///< full, to be sent
-  std::map<unsigned, s3::UploadedPart> sent_ GUARDED_BY(mutex_);
+  std::optional<Append> append_ GUARDED_BY(mutex_);
+  ObjectParts parts_ GUARDED_BY(mutex_);
   std::string upload_id_ GUARDED_BY(mutex_);
-  unsigned requests_ GUARDED_BY(mutex_) = 0;  ///< under way; put and complete count too
-  bool taking_ GUARDED_BY(mutex_) = false;
-  bool creating_ GUARDED_BY(mutex_) = false;
-  bool finishing_ GUARDED_BY(mutex_) = false;  ///< the put or completion is under way
-  bool stored_ GUARDED_BY(mutex_);             ///< what was appended so far is visible
+  unsigned requests_ GUARDED_BY(mutex_) = 0;  ///< parts, PUTs and completions under way
+  bool taking_ GUARDED_BY(mutex_) = false;    ///< a buffer is asked for
+  bool creating_ GUARDED_BY(mutex_) = false;  ///< the upload is being created
+  bool stored_ GUARDED_BY(mutex_);            ///< all bytes so far are visible
   std::string stored_etag_ GUARDED_BY(mutex_);
   bool only_if_absent_ GUARDED_BY(mutex_);  ///< the PUT must not replace anything
-  bool sealed_ GUARDED_BY(mutex_) = false;  ///< and cannot be begun again
-  bool discarded_ GUARDED_BY(mutex_) = false;
-  std::optional<Error> error_ GUARDED_BY(mutex_);
   std::vector<Done<void>> finishers_ GUARDED_BY(mutex_);
   std::vector<Done<void>> discarders_ GUARDED_BY(mutex_);
 };

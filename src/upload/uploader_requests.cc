@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests of one object, and what their ends change of its state; uploader.cc decides when
+// each is sent. A request holds the Uploader until it has ended.
+#include <utility>
+
+#include "upload/uploader.h"
+
+namespace s3rdmafs::upload {
+
+Deadline Uploader::request_deadline() const {
+  return context_.clock.now() + context_.request_timeout;
+}
+
+void Uploader::count(s3::Path path, std::size_t bytes) {
+  (path == s3::Path::kRdma ? context_.metrics.rdma_bytes : context_.metrics.http_bytes).add(bytes);
+}
+
+void Uploader::send_take(std::size_t size_bytes, Deadline deadline) {
+  context_.buffers.take(size_bytes, deadline,
+                        [self = shared_from_this()](Result<PartBuffer> buffer) {
+                          self->on_buffer(std::move(buffer));
+                        });
+}
+
+void Uploader::on_buffer(Result<PartBuffer> buffer) {
+  {
+    const MutexLock lock(mutex_);
+    taking_ = false;
+    if (buffer) {
+      parts_.begin(std::move(*buffer));
+    } else {
+      fail_with(std::move(buffer.error()));
+    }
+  }
+  advance();
+}
+
+void Uploader::send_create() {
+  context_.writer.create_upload(key_, request_deadline(),
+                                [self = shared_from_this()](Result<std::string> upload_id) {
+                                  self->on_created(std::move(upload_id));
+                                });
+}
+
+void Uploader::on_created(Result<std::string> upload_id) {
+  {
+    const MutexLock lock(mutex_);
+    creating_ = false;
+    if (upload_id) {
+      upload_id_ = std::move(*upload_id);
+    } else {
+      fail_with(std::move(upload_id.error()));
+    }
+  }
+  advance();
+}
+
+void Uploader::send_part(std::string upload_id, const std::shared_ptr<Part>& part) {
+  context_.writer.upload_part(key_, std::move(upload_id), part->number, part->body(),
+                              request_deadline(),
+                              [self = shared_from_this(), part](s3::PutOutcome outcome) {
+                                self->on_part(*part, std::move(outcome));
+                              });
+}
+
+void Uploader::on_part(Part& part, s3::PutOutcome outcome) {
+  if (outcome.late_read_possible) part.buffer.let_rest();
+  if (outcome.etag) count(outcome.path, part.length);
+  part.buffer = {};  // before anything else begins: a waiting writer should get this one
+  {
+    const MutexLock lock(mutex_);
+    --requests_;
+    if (outcome.etag) {
+      parts_.add_sent({.number = part.number,
+                       .etag = std::move(*outcome.etag),
+                       .crc64nvme = part.crc64nvme,
+                       .size_bytes = part.length});
+    } else {
+      fail_with(std::move(outcome.etag.error()));
+    }
+  }
+  advance();
+}
+
+void Uploader::send_put(const s3::PutBody& body, bool only_if_absent) {
+  context_.writer.put(
+      key_, body, only_if_absent, request_deadline(),
+      [self = shared_from_this(), length = body.window.length, only_if_absent](
+          s3::PutOutcome outcome) { self->on_put(length, only_if_absent, std::move(outcome)); });
+}
+
+void Uploader::on_put(std::size_t length, bool only_if_absent, s3::PutOutcome outcome) {
+  if (outcome.etag) count(outcome.path, length);
+  ObjectParts::Buffers withheld;  // given back after the lock
+  {
+    const MutexLock lock(mutex_);
+    --requests_;
+    enter(Phase::kAppending);
+    if (outcome.etag) {
+      stored_ = true;
+      only_if_absent_ = false;
+      stored_etag_ = std::move(*outcome.etag);
+    } else {
+      on_put_failed(std::move(outcome.etag.error()), only_if_absent && !outcome.late_read_possible);
+    }
+    if (outcome.late_read_possible) {
+      withheld = parts_.take_buffers();
+      withheld.filling.buffer.let_rest();
+      enter(Phase::kComplete);
+    }
+  }
+  advance();
+}
+
+// A server that does not know the condition is asked without it: the creator of the object saw
+// shortly before that the key was absent, and such a server offers no stronger promise.
+void Uploader::on_put_failed(Error error, bool may_drop_condition) {
+  if (may_drop_condition &&
+      (error.code == ErrorCode::kUnsupported || error.code == ErrorCode::kInvalidArgument)) {
+    only_if_absent_ = false;
+    return;
+  }
+  if (error.code == ErrorCode::kExists) {
+    error = {ErrorCode::kStale, "'" + key_ + "': another client stored it meanwhile"};
+  }
+  fail_with(std::move(error));
+}
+
+void Uploader::send_complete(std::string upload_id, std::vector<s3::UploadedPart> parts) {
+  const Deadline deadline = request_deadline() + s3::assembly_time(parts);
+  context_.writer.complete_upload(
+      key_, std::move(upload_id), std::move(parts), deadline,
+      [self = shared_from_this()](const Result<std::string>& etag) { self->on_completed(etag); });
+}
+
+void Uploader::on_completed(const Result<std::string>& etag) {
+  {
+    const MutexLock lock(mutex_);
+    --requests_;
+    if (etag) {
+      upload_id_.clear();
+      stored_ = true;
+      only_if_absent_ = false;
+      stored_etag_ = *etag;
+      enter(Phase::kComplete);
+    } else {
+      fail_with(etag.error());
+    }
+  }
+  advance();
+}
+
+}  // namespace s3rdmafs::upload
