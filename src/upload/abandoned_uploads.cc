@@ -15,7 +15,7 @@ AbandonedUploads::AbandonedUploads(s3::ObjectWriter& writer, const Clock& clock,
       clock_(clock),
       attempt_timeout_(attempt_timeout),
       left_(metrics.gauge("upload_abandoned",
-                          "Uploads given up whose parts the server has still to forget.")) {}
+                          "Abandoned uploads whose parts the server still holds.")) {}
 
 void AbandonedUploads::add(std::string key, std::string upload_id) {
   left_.add(1);
@@ -35,7 +35,7 @@ void AbandonedUploads::abort(Upload upload) {
         if (aborted) {
           self->left_.add(-1);
         } else {
-          spdlog::debug("upload: '{}' cannot be aborted yet: {}", upload.key,
+          spdlog::debug("upload: abort of '{}' failed: {}; retrying later", upload.key,
                         aborted.error().detail);
         }
         const MutexLock lock(self->mutex_);
@@ -48,7 +48,7 @@ void AbandonedUploads::on_tick() {
   std::deque<Upload> due;
   {
     const MutexLock lock(mutex_);
-    // One at a time: while the server is gone, each is a request that times out.
+    // One at a time: while the server is dead, each is a request that times out.
     if (in_flight_ > 0 || due_.empty()) return;
     due.push_back(std::move(due_.front()));
     due_.pop_front();
@@ -62,8 +62,8 @@ void AbandonedUploads::end(Deadline deadline) {
   }
   for (const Upload& upload : due_) {
     spdlog::warn(
-        "upload: the server still holds parts of '{}' (upload {}): abort it, or let a "
-        "lifecycle rule (AbortIncompleteMultipartUpload) do so",
+        "upload: mount ends before '{}' was aborted (upload {}): the server still holds parts of "
+        "it; abort it, or let a lifecycle rule (AbortIncompleteMultipartUpload) do so",
         upload.key, upload.id);
   }
 }

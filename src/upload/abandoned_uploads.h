@@ -15,20 +15,22 @@
 namespace s3rdmafs::upload {
 
 /// Multipart uploads that will never be completed. Their parts take up room on the server until
-/// they are aborted; and the usual reason for giving up an upload is a server that is gone. So each
-/// is aborted now, and where that fails, again every few seconds until the mount ends. What is left
-/// then is named in the log, and a lifecycle rule of the bucket can remove it
+/// they are aborted, and the usual reason for abandoning an upload is a dead server. So each is
+/// aborted at once, and where that fails, again every few seconds until the mount ends. The log
+/// names those that are left then; a lifecycle rule of the bucket can remove them
 /// (AbortIncompleteMultipartUpload). Thread-safe.
 class AbandonedUploads : public std::enable_shared_from_this<AbandonedUploads> {
  public:
-  /// Borrows all. @param attempt_timeout  how long one abort may take, with its retries
+  /// Borrows all.
+  /// @param attempt_timeout  how long one abort may take, with its retries
   AbandonedUploads(s3::ObjectWriter& writer, const Clock& clock, metrics::Registry& metrics,
                    std::chrono::milliseconds attempt_timeout);
 
+  /// Aborts the upload, now or later. None of its parts is still being sent.
   void add(std::string key, std::string upload_id);
-  /// To be called about once a second: tries again what is due.
+  /// Tries one failed abort again; to be called about once a second.
   void on_tick();
-  /// The mount ends: gives aborts under way until `deadline`, and logs what is left. Blocks.
+  /// The mount ends: waits until `deadline` for aborts under way, and logs what is left. Blocks.
   void end(Deadline deadline);
 
  private:
@@ -45,7 +47,7 @@ class AbandonedUploads : public std::enable_shared_from_this<AbandonedUploads> {
 
   Mutex mutex_;  // leaf
   CondVar settled_;
-  std::deque<Upload> due_ GUARDED_BY(mutex_);
+  std::deque<Upload> due_ GUARDED_BY(mutex_);  ///< whose last abort failed
   std::size_t in_flight_ GUARDED_BY(mutex_) = 0;
 };
 

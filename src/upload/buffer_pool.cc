@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part buffers: who gets which run of registered memory, and which memory must rest.
+// Part buffers: which request gets which run of registered memory, and which memory must rest.
 //
 // Why slabs and chunks. A region is the unit of registration and of renewal, and a part must lie in
 // one region; so a slab, the size of the largest part, is a region, and smaller parts share one.
@@ -10,7 +10,7 @@
 // of it has come back (a renewal would break their transfers) the region is renewed, and only then
 // is the slab used again. See s3rdmafs-protocol(7), LATE TRANSFERS.
 //
-// Locks. mutex_ is a leaf: what it decides is handed out after it is let go.
+// Locks. mutex_ is a leaf: buffers are handed out after it is released.
 #include "upload/buffer_pool.h"
 
 #include <algorithm>

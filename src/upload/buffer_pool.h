@@ -63,7 +63,7 @@ class PartBuffer {
 };
 
 /// The part buffers of a mount: an arena that servers may read, cut into chunks of the first part
-/// size. Whoever finds no room waits in line. Thread-safe.
+/// size. A request that finds no room waits in line. Thread-safe.
 class BufferPool {
  public:
   /// Borrows all.
@@ -71,12 +71,12 @@ class BufferPool {
   /// @param on_tick      called about once a second on the pool's thread
   BufferPool(memory::Arena& arena, std::size_t chunk_bytes, const Clock& clock,
              metrics::Registry& metrics, std::function<void()> on_tick);
-  /// All buffers have been given back, and nobody waits.
+  /// All buffers have been given back, and no request waits.
   ~BufferPool() = default;
 
   /// A buffer of `size_bytes`: a multiple of a chunk, at most a slab. First come, first served: a
   /// large one cannot be overtaken for ever by small ones. `done` runs on the caller's thread, or
-  /// on that of whoever made room. Errors: kNoMemory (none came free by the deadline, or up to a
+  /// on the thread that made room. Errors: kNoMemory (none came free by the deadline, or up to a
   /// second later), kCancelled (shut_down).
   void take(std::size_t size_bytes, Deadline deadline, Done<PartBuffer> done);
 

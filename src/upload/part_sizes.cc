@@ -6,8 +6,8 @@
 namespace s3rdmafs::upload {
 namespace {
 
-// 500 parts of 8 MiB are 4 GiB: most files never leave the first size. Much later and 5 TiB would
-// need parts above 1 GiB.
+// 500 parts of 8 MiB are 4 GiB: most files never leave the first size. With many more parts of each
+// size, 5 TiB would need parts above 1 GiB.
 constexpr unsigned kPartsPerSize = 500;
 
 }  // namespace

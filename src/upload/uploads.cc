@@ -11,8 +11,8 @@ namespace s3rdmafs::upload {
 namespace {
 
 metrics::Counter& bytes_by(metrics::Registry& metrics, std::string_view labels) {
-  return metrics.counter("upload_bytes_total",
-                         "Bytes of files that the server took, by the path they went.", labels);
+  return metrics.counter("upload_bytes_total", "Bytes of files that the server accepted, by path.",
+                         labels);
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ Result<std::unique_ptr<Uploads>> Uploads::create(s3::ObjectWriter& writer, rdma:
                                       .slab_bytes = sizes.max_bytes,
                                       .size_key = "write.buffer_size"});
   if (!arena) return std::unexpected(arena.error());
-  spdlog::info("upload: part buffers of {}, parts of {} to {}, objects of up to {} GiB",
+  spdlog::info("upload: {} of part buffers; parts of {} to {}, objects of up to {} GiB",
                format_size(arena_bytes), format_size(sizes.first_bytes),
                format_size(sizes.max_bytes), sizes.object_bytes_max() / kGiB);
   return std::unique_ptr<Uploads>(new Uploads(std::move(*arena), writer, clock, metrics, options));
@@ -65,7 +65,7 @@ Deadline Uploads::request_deadline() const {
 
 void Uploads::shut_down(Deadline deadline) {
   buffers_.shut_down();
-  // Moments, where the server is there; where it is not, it would take all of the deadline.
+  // An abort takes moments where the server answers; a dead one would use up all of the deadline.
   constexpr std::chrono::seconds kAbortTime{5};
   abandoned_->end(std::min(deadline, context_.clock.now() + kAbortTime));
 }

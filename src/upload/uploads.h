@@ -17,8 +17,8 @@
 
 namespace s3rdmafs::upload {
 
-/// The writing half of a mount: its part buffers, taken and registered at mount, and the objects on
-/// their way to the server. Thread-safe.
+/// The writing half of a mount. Owns the part buffers, which are allocated and registered at mount,
+/// and makes an Uploader for each object. Thread-safe.
 class Uploads {
  public:
   struct Options {
@@ -29,7 +29,7 @@ class Uploads {
     memory::Arena::Lock lock = memory::Arena::Lock::kTry;
   };
 
-  /// Takes the memory. Borrows all but the options. Errors: as memory::Arena::create.
+  /// Allocates the memory. Borrows all but the options. Errors: as memory::Arena::create.
   [[nodiscard]] static Result<std::unique_ptr<Uploads>> create(s3::ObjectWriter& writer,
                                                                rdma::Fabric& fabric,
                                                                const Clock& clock,
@@ -37,15 +37,15 @@ class Uploads {
                                                                const Options& options);
   ~Uploads();
 
-  /// A new object, empty so far. The Uploader must be gone before this.
+  /// A new object, empty so far. Destroy the Uploader before this.
   [[nodiscard]] std::shared_ptr<Uploader> begin(
       std::string key, Uploader::Start start = Uploader::Start::kReplacing);
 
-  /// By when a request must have ended that begins now.
+  /// The deadline of a request that begins now.
   [[nodiscard]] Deadline request_deadline() const;
 
-  /// Ends every wait for a buffer, and gives the aborts under way until `deadline`. Before the
-  /// store is shut down. Blocks.
+  /// Ends every wait for a buffer, and waits until `deadline` for the aborts under way. Call it
+  /// before the store is shut down. Blocks.
   void shut_down(Deadline deadline);
 
  private:
