@@ -10,7 +10,7 @@ std::shared_ptr<DirectorySnapshot> DirectoryHandle::snapshot_at(std::uint64_t of
   const MutexLock lock(mutex_);
   if (std::exchange(was_read_, true) && offset == 0) {
     const std::string prefix = snapshot_->prefix();
-    snapshot_.reset();  // first, so that this handle alone does not keep an old listing shared
+    snapshot_.reset();  // first: this handle alone must not keep an old listing shared
     snapshot_ = open(prefix);
   }
   return snapshot_;

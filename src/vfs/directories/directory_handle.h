@@ -12,7 +12,7 @@
 
 namespace s3rdmafs::vfs {
 
-/// An open directory: reads one snapshot, which other handles may read as well, until it is
+/// An open directory. It reads one snapshot, which other handles may read as well, until it is
 /// rewound. Thread-safe.
 class DirectoryHandle {
  public:
@@ -21,12 +21,12 @@ class DirectoryHandle {
   explicit DirectoryHandle(std::shared_ptr<DirectorySnapshot> snapshot)
       : snapshot_(std::move(snapshot)) {}
 
-  /// What a read at `offset` reads. A read that begins again (rewinddir) lets go of the snapshot
+  /// The snapshot for a read at `offset`. A read that begins again (rewinddir) drops the snapshot
   /// and opens one as a new handle would.
   [[nodiscard]] std::shared_ptr<DirectorySnapshot> snapshot_at(std::uint64_t offset,
                                                                const OpenSnapshot& open);
 
-  /// What the newest read reads.
+  /// The snapshot of the newest read.
   [[nodiscard]] std::shared_ptr<DirectorySnapshot> snapshot() const;
 
  private:

@@ -2,22 +2,22 @@
 // From pages to names.
 //
 // The difficulty. Where key "a" and keys below "a/" exist, only the directory shows. A listing has
-// both, but not side by side: "a-b", "a.txt" and every other name that goes on with a byte below
+// both, but not side by side: "a-b", "a.txt" and every other name that continues with a byte below
 // "/" sort between them, perhaps pages of them.
 //
-// The way. A file is undecided until the listing has passed the place where "name/" would stand;
-// then it is certain. Undecided files are a stack: a file "a" is so only while the listing is among
-// keys that begin with "a", so each undecided name is a prefix of the next and the last one is
-// decided first. Hence at most 255 are held, however long the directory. The price is the order:
-// "a-b" comes out before "a". POSIX promises none.
+// The solution. A file is undecided until the listing has passed the place where "name/" would
+// stand; then it is certain. Undecided files form a stack: a file "a" is undecided only while the
+// listing is among keys that begin with "a", so each undecided name is a prefix of the next, and
+// the last one is decided first. Hence at most 255 are held, however long the directory. The cost
+// is the order: "a-b" comes out before "a". POSIX promises no order.
 //
 // A server that ignores the delimiter lists every key below a directory instead of one common
-// prefix. Both are read alike: what follows the first "/" behind the listing's prefix is cut off,
-// and what is left is the directory. The keys of one directory stand side by side, so the newest
-// directory is all that has to be remembered.
+// prefix. Both are read alike: everything that follows the first "/" after the listing's prefix is
+// cut off, and the rest is the directory. The keys of one directory stand side by side, so only the
+// newest directory is remembered.
 //
-// What is longer than a key can be is hidden: no lookup would find it, and a server that answers
-// each listing with one directory more has an end.
+// A name longer than a key can be is hidden: no lookup would find it, and the tree of a server that
+// answers each listing with one directory more has an end.
 //
 // This needs ascending keys over all pages, which ListObjectsV2 promises for general purpose
 // buckets. From a server that breaks it a file may show beside its directory, or a directory twice
@@ -31,15 +31,15 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-/// Whether "key/" could still come behind `position` in the order of bytes (`position` itself may
-/// be it), for a key that came before.
+/// Whether "key/" could still come after `position` in the order of bytes (or be `position`), for a
+/// key that came before.
 bool may_yet_be_hidden(std::string_view key, std::string_view position) {
   return position.starts_with(key) &&
          (position.size() == key.size() || static_cast<unsigned char>(position[key.size()]) <= '/');
 }
 
-/// Where the prefix of the directory in `prefix` ends that `key` is in: behind the first "/" that
-/// follows `prefix`. npos where no directory in `prefix` has this key.
+/// Where the prefix of the directory below `prefix` that holds `key` ends: after the first "/" that
+/// follows `prefix`. npos where no directory below `prefix` has this key.
 std::size_t end_of_directory(std::string_view prefix, std::string_view key) {
   if (!key.starts_with(prefix)) return std::string_view::npos;
   const std::size_t slash = key.find('/', prefix.size());

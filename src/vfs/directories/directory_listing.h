@@ -18,15 +18,15 @@ struct ListedName {
   SeenAt seen_at;
 };
 
-/// Turns the pages of one directory's listing (delimiter "/") into its names: each once, those that
-/// cannot be names hidden, files hidden by a directory of the same name. A server may ignore the
-/// delimiter: then the keys below a directory stand for it. Reentrant.
+/// Turns the pages of one directory's listing (delimiter "/") into its names. Each name comes once;
+/// keys that cannot be names are hidden, and so is a file with a directory of the same name. A
+/// server may ignore the delimiter: then the keys below a directory stand for it. Not thread-safe.
 class DirectoryListing {
  public:
   explicit DirectoryListing(std::string prefix) : prefix_(std::move(prefix)) {}
 
-  /// Takes the next page, or the only one. Returns the names that are certain now, in the order in
-  /// which they became so (not quite that of bytes; see the .cc).
+  /// Takes the next page. Returns the names that are now certain, in the order in which they became
+  /// certain (not quite the order of bytes; see the .cc).
   std::vector<ListedName> add(s3::ListPage page, SeenAt seen_at);
 
   /// Names hidden so far.

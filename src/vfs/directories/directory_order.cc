@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which small files a program opens next, guessed from the order of a listing.
 //
-// Cost. An open of a file in a directory that was listed: one lock, a hash look-up and a binary
-// search. A listed file is remembered with about 150 bytes.
+// Cost. An open of a file in a directory that was listed: one lock, a hash lookup and a binary
+// search. A listed file takes about 150 bytes.
 #include "vfs/directories/directory_order.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ void DirectoryOrder::on_listed(const std::string& prefix, std::size_t position,
     files_ -= directory.files.size();
     directory = {};
   } else if (position != directory.listed) {
-    return;  // of another reader's listing, or one that was forgotten
+    return;  // another reader's listing, or one that was forgotten
   }
   directory.listed += names.size();
   directory.last_use = ++uses_;

@@ -16,35 +16,35 @@
 
 namespace s3rdmafs::vfs {
 
-/// Guesses which small files are opened next where a program goes through a directory in order, as
-/// copies, checksums and loaders that do not shuffle do. It knows the order from the listings that
-/// somebody asked for, and sees it followed by what is opened; processes that share the work of one
-/// directory count as one. Pure policy, no network. Thread-safe.
+/// Guesses which small files are opened next where a program reads a directory in order, as copies,
+/// checksums and loaders without shuffling do. Listings tell the order, and opens show whether it
+/// is followed; processes that share the work of one directory count as one. Pure policy, no
+/// network. Thread-safe.
 class DirectoryOrder {
  public:
-  /// The longest file that is fetched before it is opened: longer ones have a read-ahead of their
-  /// own that is soon at speed.
+  /// The longest file that is fetched before it is opened: the read-ahead of a longer one is soon
+  /// at full speed.
   static constexpr std::uint64_t kFileBytesMax = 4 * kMiB;
-  /// How far ahead: a round trip of 1 ms is hidden from a reader of 32,000 files a second.
+  /// How many files ahead: hides a round trip of 1 ms from a reader of 32,000 files a second.
   static constexpr std::size_t kFilesMax = 32;
-  /// And no more than this, whatever the files' sizes.
+  /// How many bytes ahead, whatever the files' sizes.
   static constexpr std::uint64_t kBytesMax = 32 * kMiB;
   /// How far from the expected place an open may be, since parallel readers overtake each other.
   static constexpr std::size_t kSlack = 8;
   /// Opens in order before anything is guessed.
   static constexpr std::size_t kRunMin = 3;
 
-  /// @param files_max  what is remembered of all directories; the one not used for longest goes
+  /// @param files_max  of all directories; beyond, the directory not used for longest is dropped
   explicit DirectoryOrder(std::size_t files_max) : files_max_(files_max) {}
 
   /// Files of a directory, as a listing showed them.
   /// @param prefix    empty or ending in "/"
-  /// @param position  names of this listing that were told of before; 0 begins anew, and what does
-  ///                  not continue the listing known is ignored
+  /// @param position  how many names of this listing came before; 0 begins it again, and names that
+  ///                  do not continue the known listing are ignored
   void on_listed(const std::string& prefix, std::size_t position, std::span<const ListedName> names)
       EXCLUDES(mutex_);
 
-  /// Tells of an open; returns what to fetch now.
+  /// A file is opened; returns the files to fetch now.
   [[nodiscard]] std::vector<s3::ObjectInfo> on_open(const s3::ObjectInfo& object) EXCLUDES(mutex_);
 
  private:

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// When a directory is listed because its names are looked up one by one.
 //
-// Why pages are paid for one by one, by names that had to be asked for. Nobody knows beforehand
-// whether a program wants three names of a directory or all of them, nor whether the directory has
-// a thousand or a billion keys. So the first page comes when the questions have cost sixteen times
-// as much, and each further one when the pages before left another sixteen names unknown: a
-// directory of 20,000 files is listed after 320 names at most, a wrong guess is bounded.
+// Why one page at a time, for sixteen lookups each. It is not known beforehand whether a program
+// wants three names of a directory or all of them, nor whether the directory has a thousand or a
+// billion keys. So the first page is fetched when the lookups have cost sixteen times as much, and
+// each further page when the pages before left another sixteen names unknown. A directory of 20,000
+// files is listed after 320 names at most, and a wrong guess costs little.
 //
-// The end of a listing begins the next: names are forgotten by their ttl, and asked for again.
+// The end of a listing begins the next: names expire by their ttl, and are looked up again.
 //
 // Cost. A lookup that needed no request: a count.
 #include "vfs/directories/directory_preload.h"
@@ -42,7 +43,7 @@ DirectoryPreload::Listed DirectoryPreload::on_page(const s3::ListRequest& asked,
   const auto found = directories_.find(asked.prefix);
   if (found == directories_.end()) return {};
   Directory& directory = found->second;
-  // Forgotten and begun anew: this page does not continue that listing.
+  // Forgotten and begun again since: this page does not continue the new listing.
   if (!directory.is_listing || directory.cursor.token() != asked.continuation_token) return {};
   if (!directory.cursor.pass(page)) {
     directories_.erase(found);

@@ -16,26 +16,27 @@
 
 namespace s3rdmafs::vfs {
 
-/// Decides when to list a directory whose names are asked for one by one, as loaders do that take
-/// their paths from a manifest and never list: a name costs two requests (probe.h), a page of a
-/// listing one for a thousand names. Pure policy, no network; who asks it sends the requests.
+/// Decides when to list a directory whose names are looked up one by one, as by loaders that take
+/// their paths from a manifest and never list. A name costs two requests (probe.h); a page of a
+/// listing costs one for a thousand names. Pure policy, no network: the caller sends the requests.
 /// Thread-safe.
 class DirectoryPreload {
  public:
-  /// Names that the store was asked for, before a page is. So listing never costs more than a
-  /// sixteenth of what the questions themselves cost, however little it helps.
+  /// Names that the store was asked for, for each page. So listing costs at most a sixteenth of
+  /// what the lookups themselves cost, however little it helps.
   static constexpr std::size_t kNamesAPage = 16;
-  /// Pages of all directories before they must have helped; from then on one for kNamesAPage
-  /// lookups that needed no request. More names than the name cache holds then cost no listings.
+  /// Pages of all directories that need no proof of use; after these, one for each kNamesAPage
+  /// lookups that needed no request. So a working set larger than the name cache causes no
+  /// listings.
   static constexpr std::uint64_t kPagesOnTrust = 64;
-  /// Directories known at a time, at about 200 bytes; beyond, all are forgotten and counted anew.
+  /// Directories known at a time, at about 200 bytes; beyond, all are forgotten and counted again.
   static constexpr std::size_t kDirectoriesMax = 4096;
 
-  /// @param names_max  a directory with more is given up: its names would push each other out
+  /// @param names_max  a directory with more is given up: its names would evict each other
   explicit DirectoryPreload(std::size_t names_max) : names_max_(names_max) {}
 
-  /// The store was asked for this key and has it. Returns the page to ask for now, if any; what
-  /// comes of it is told by on_page() or on_failure().
+  /// The store was asked for this key and has it. Returns the page to request now, if any; report
+  /// its outcome to on_page() or on_failure().
   [[nodiscard]] std::optional<s3::ListRequest> on_asked(const std::string& key) EXCLUDES(mutex_);
   /// A lookup was answered without the store.
   void on_known() noexcept { known_.fetch_add(1, std::memory_order_relaxed); }
@@ -47,7 +48,7 @@ class DirectoryPreload {
   };
   [[nodiscard]] Listed on_page(const s3::ListRequest& asked, s3::ListPage page, SeenAt seen_at)
       EXCLUDES(mutex_);
-  /// What was listed so far stays good; the directory is begun anew.
+  /// Names listed so far stay valid; the next listing begins again.
   void on_failure(const s3::ListRequest& asked) EXCLUDES(mutex_);
 
  private:

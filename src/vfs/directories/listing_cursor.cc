@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circles. A token that comes back leads through the same pages for ever. All tokens of a listing
-// might be many, so one is kept: that of a page whose number is a power of two (Brent's algorithm).
-// A circle is noticed after three times as many pages as it has, or as come before it, at most.
+// Cycles. A token that returns leads through the same pages for ever. A listing may have many
+// tokens, so one is kept: that of a page whose number is a power of two (Brent's algorithm). A
+// cycle is found after at most three times as many pages as it has, or as come before it.
 #include "vfs/directories/listing_cursor.h"
 
 namespace s3rdmafs::vfs {

@@ -8,21 +8,21 @@
 
 namespace s3rdmafs::vfs {
 
-/// The way through the pages of one listing: it owns the continuation token, and notices a server
-/// whose tokens never lead to an end. Everything that follows tokens goes by one. Plain value.
+/// The position in the pages of one listing. It owns the continuation token, and detects a server
+/// whose tokens never lead to an end. All code that follows tokens uses one. Plain value.
 class ListingCursor {
  public:
-  /// Pages without any entry, one after another, that a listing may have. A server may well answer
-  /// some such pages, but so many are no listing any more.
+  /// Consecutive pages without any entry that a listing may have. A server may answer some such
+  /// pages, but so many mean that the listing has no end.
   static constexpr std::uint32_t kEmptyPagesMax = 10'000;
 
-  /// What to ask for the next page with; empty: it is the first.
+  /// The token of the next page; empty: it is the first.
   [[nodiscard]] const std::string& token() const { return token_; }
   /// Whether the last page has been passed.
   [[nodiscard]] bool is_at_end() const { return is_at_end_; }
 
-  /// Goes past `page`, which was asked for with token(). After an error the cursor stays.
-  /// Errors: kProtocol, where the page leads back to one that was read, or nowhere.
+  /// Moves past `page`, which was requested with token(). After an error the cursor stays.
+  /// Errors: kProtocol, where the page leads back to one that was read, or to no end.
   [[nodiscard]] Result<void> pass(const s3::ListPage& page);
 
  private:

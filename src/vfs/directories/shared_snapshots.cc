@@ -23,7 +23,7 @@ void SharedSnapshots::forget(const std::string& prefix) {
   newest_.erase(prefix);
 }
 
-// A look at all entries each time that they have doubled costs each of them two looks.
+// A pass over all entries each time that they have doubled costs each of them two visits.
 void SharedSnapshots::drop_ended() {
   std::erase_if(newest_, [](const auto& entry) { return entry.second.expired(); });
   drop_ended_at_ = std::max<std::size_t>(64, 2 * newest_.size());

@@ -12,22 +12,22 @@
 
 namespace s3rdmafs::vfs {
 
-/// The newest snapshot of each directory that is open. Whoever opens a directory while its listing
-/// is fresh reads the same one, so that many handles of a directory cost one listing and the memory
-/// of one. Owns none: a snapshot ends with its last handle. Thread-safe.
+/// The newest snapshot of each directory that is open. An open of a directory whose listing is
+/// fresh reads the same snapshot, so that many handles of a directory cost one listing and its
+/// memory once. Owns none of them: a snapshot ends with its last handle. Thread-safe.
 class SharedSnapshots {
  public:
   /// @param fresh_for  the age up to which a listing is shared, counted from its first request
   explicit SharedSnapshots(std::chrono::milliseconds fresh_for) : fresh_for_(fresh_for) {}
 
-  /// The snapshot that a new handle of the directory `prefix` reads: the one that is there and
-  /// fresh, else a new one.
+  /// The snapshot that a new handle of the directory `prefix` reads: a fresh one, or else a new
+  /// one.
   [[nodiscard]] std::shared_ptr<DirectorySnapshot> get(const DirectorySnapshot::Context& context,
                                                        const std::string& prefix,
                                                        const std::string& root_prefix)
       EXCLUDES(mutex_);
 
-  /// The directory changed: who opens it from now on lists it again.
+  /// The directory changed: the next open of it lists it again.
   void forget(const std::string& prefix) EXCLUDES(mutex_);
 
  private:

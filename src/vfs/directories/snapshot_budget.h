@@ -7,8 +7,8 @@
 
 namespace s3rdmafs::vfs {
 
-/// What the snapshots of all open directories may take of memory. It is asked before a page is
-/// fetched and told after that, so what is under way may exceed it by a page a directory.
+/// How much memory the snapshots of all open directories may use. It is checked before a page is
+/// fetched and charged afterwards, so pages under way may exceed it by one for each directory.
 /// Thread-safe, lock-free.
 class SnapshotBudget {
  public:

@@ -16,8 +16,8 @@ class WrittenFile;
 struct OpenVersion;
 
 /// Everything that the kernel holds open, by number: directories, versions that are read, and files
-/// that are written. A number is never used twice in one mount, whatever it stands for. The caller
-/// names the kind it expects; a number of another kind is not found. What is found stays alive
+/// that are written. A number is never used twice in one mount, of any kind. The caller
+/// names the kind it expects; a number of another kind is not found. A found entry stays alive
 /// while the finder holds it, released or not. Thread-safe.
 class HandleTable {
  public:

@@ -17,7 +17,7 @@
 
 namespace s3rdmafs::vfs {
 
-/// What a handle opened for reading stands for.
+/// The version that a handle opened for reading stands for.
 struct OpenVersion {
   Ino ino = 0;
   s3::ObjectInfo object;

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// One open file's way to its object: which process writes it and which version it replaces. The
+// Uploader has the bytes.
+//
+// Locks. mutex_ is a leaf: the Uploader is called without it, and destroyed without it.
 #include "vfs/files/written_file.h"
 
 #include <utility>
@@ -15,7 +19,7 @@ WrittenFile::WrittenFile(upload::Uploads& uploads, std::string key, std::uint64_
       uploader_(uploads.begin(key_, base_.start)) {}
 
 Node WrittenFile::node() {
-  // Without the quotes that every ETag has.
+  // Every ETag of a server has quotes; this one has none.
   Node node = Node::file({.key = key_,
                           .etag = "being written " + std::to_string(number_),
                           .size_bytes = 0,
@@ -40,19 +44,19 @@ std::uint64_t WrittenFile::size_bytes() const {
 }
 
 void WrittenFile::reserve(ProcessId process, SeenAt now, Base base) {
-  auto anew = uploads_.begin(key_, base.start);  // the one before goes after the lock
+  auto uploader = uploads_.begin(key_, base.start);  // the old one is destroyed after the lock
   const MutexLock lock(mutex_);
   claimed_ = false;
   process_ = process;
   reserved_at_ = now;
   base_ = std::move(base);
-  std::swap(uploader_, anew);
+  std::swap(uploader_, uploader);
 }
 
 bool WrittenFile::claim(ProcessId process) {
   const MutexLock lock(mutex_);
-  const bool is_anybodys = process_ == 0;
-  if (claimed_ || (!is_anybodys && process != process_)) return false;
+  const bool is_for_any = process_ == 0;
+  if (claimed_ || (!is_for_any && process != process_)) return false;
   claimed_ = true;
   process_ = process;
   return true;
@@ -102,7 +106,7 @@ std::optional<WrittenFile::Condition> WrittenFile::condition() const {
   if (std::string stored = uploader->stored_etag(); !stored.empty()) base = {.etag = stored};
   if (!base.etag.empty()) return Condition{.etag = std::move(base.etag)};
   if (base.start != upload::Uploader::Start::kIfAbsent) return std::nullopt;
-  if (uploader->stores_if_absent()) return std::nullopt;  // the request itself says so
+  if (uploader->stores_if_absent()) return std::nullopt;  // the request itself requires it
   return Condition{.is_absent = true};
 }
 
@@ -174,16 +178,16 @@ void WrittenFile::truncate(std::uint64_t size_bytes, Done<void> done) {
   if (size_bytes == uploader->size_bytes()) return done({});
   if (size_bytes != 0) {
     return done(fail(ErrorCode::kSequentialOnly,
-                     "'" + key_ + "' can only be cut to nothing, or to the size it has"));
+                     "'" + key_ + "' can only be truncated to zero, or to the size it has"));
   }
   uploader->discard(
       [self = shared_from_this(), uploader, done = std::move(done)](const Result<void>&) mutable {
-        self->begin_anew(uploader->stored_etag());
+        self->restart(uploader->stored_etag());
         done({});
       });
 }
 
-void WrittenFile::begin_anew(const std::string& stored_etag) {
+void WrittenFile::restart(const std::string& stored_etag) {
   using Start = upload::Uploader::Start;
   Start start = Start::kReplacing;  // also of an empty version: it had bytes in between
   {

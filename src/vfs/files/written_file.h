@@ -17,14 +17,15 @@
 
 namespace s3rdmafs::vfs {
 
-/// A file from the open that makes or truncates it to its close: an inode that is no version yet.
+/// A file from the open that creates or truncates it to its close: an inode that is not a version
+/// yet.
 ///
 /// It begins reserved: its name stands for it, and the process that it is reserved for claims it by
 /// its next open. Then it has one handle. The kernel may know its inode for longer than it has
-/// bytes or a handle, so what is left at the end is a size. Thread-safe.
+/// bytes or a handle, so a closed file keeps its size. Thread-safe.
 class WrittenFile : public std::enable_shared_from_this<WrittenFile> {
  public:
-  /// What the file takes the place of.
+  /// The version that the file replaces.
   struct Base {
     upload::Uploader::Start start = upload::Uploader::Start::kReplacing;
     /// The only version that it may replace; empty: any.
@@ -39,56 +40,58 @@ class WrittenFile : public std::enable_shared_from_this<WrittenFile> {
   [[nodiscard]] Node node();
   [[nodiscard]] std::uint64_t size_bytes() const;
 
-  /// For the next open by this process; not yet written, so `base` may still change.
+  /// Reserves it for the next open by this process. It is not yet written, so `base` may change.
   void reserve(ProcessId process, SeenAt now, Base base);
-  /// True for the first to ask of the process that it is reserved for.
+  /// True for the first call with the process that it is reserved for.
   [[nodiscard]] bool claim(ProcessId process);
   [[nodiscard]] bool is_claimed() const;
-  /// Who claimed it, or else whom it is reserved for.
+  /// The process that claimed it, or else the one it is reserved for.
   [[nodiscard]] ProcessId process() const;
   [[nodiscard]] SeenAt reserved_at() const;
 
   void append(std::uint64_t offset_bytes, std::span<const std::byte> bytes, Deadline deadline,
               Done<void> done);
   void finish(Done<void> done);
-  /// What the store must say about the key before finish() may replace it.
+  /// The answer that the store must give before finish() may replace the key's object.
   struct Condition {
     bool is_absent = false;
-    std::string etag = {};  ///< where it is not
+    std::string etag = {};  ///< where the key must not be absent
   };
-  /// Nothing, where finish() replaces whatever is there, or has nothing to do.
+  /// Nothing, where finish() replaces any object, or has nothing to do.
   [[nodiscard]] std::optional<Condition> condition() const;
-  /// Runs one `turn` after the other, each when end_turn() has been called for the one before.
+  /// Runs the turns one after the other, each when end_turn() has been called for the one before.
   void take_turn(std::move_only_function<void()> turn);
   void end_turn();
   /// finish() fails with this from now on, if it has something to do.
   void give_up(Error error);
-  /// Another file of this mount took the place of what this one stored: what is not stored by now
+  /// Another file of this mount replaced what this one stored: bytes that are not stored by now
   /// never will be.
   void supersede();
-  /// Of the version that it became; empty before.
+  /// The ETag of the version that it became; empty before.
   [[nodiscard]] std::string stored_etag() const;
   /// Whether finish() has nothing to do.
   [[nodiscard]] bool is_stored() const;
-  /// Whether its name should stand for it: it has bytes that the store has not yet, and may get.
+  /// Whether its name should stand for it: the store lacks some of its bytes, and may get them.
   [[nodiscard]] bool is_pending() const;
-  /// To `size_bytes`: where it is already, or zero, which begins the object anew. Errors:
-  /// kSequentialOnly for another size, kStale where the file is closed, kBusy before it is claimed.
+  /// To the size that it has, or to zero, which begins the object again. Errors: kSequentialOnly
+  /// for another size, kStale where the file is closed, kBusy before it is claimed.
   void truncate(std::uint64_t size_bytes, Done<void> done);
+  /// Nothing more of it becomes visible; `done` when none of its requests is under way.
   void discard(Done<void> done);
-  /// Whether nobody discarded it.
+  /// Whether it was not discarded.
   [[nodiscard]] bool is_wanted() const;
   /// The mount ends before the file was finished: finish() fails from now on.
   void cancel(Done<void> done);
-  /// No handle is left, and it was finished or not wanted: lets go of its memory.
+  /// No handle is left, and it was finished or discarded: frees its memory.
   void close();
 
  private:
   /// Null once closed.
   [[nodiscard]] std::shared_ptr<upload::Uploader> uploader() const;
   [[nodiscard]] bool is_superseded() const;
-  /// With an uploader of no bytes; `stored_etag`: of the version that the one before stored.
-  void begin_anew(const std::string& stored_etag);
+  /// Begins the object again, without bytes.
+  /// @param stored_etag  of the version that was stored before; empty: none
+  void restart(const std::string& stored_etag);
 
   upload::Uploads& uploads_;
   const std::string key_;

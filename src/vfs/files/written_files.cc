@@ -7,8 +7,8 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-// The kernel comes back for what was reserved within microseconds, or as soon as a busy machine
-// lets it, unless the opening process was killed in between.
+// The kernel returns for a reserved file within microseconds, or as soon as a busy machine lets it,
+// unless the opening process was killed in between.
 constexpr std::chrono::seconds kReservationEnds{5};
 
 std::unexpected<Error> busy(const std::string& key) {

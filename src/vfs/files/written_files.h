@@ -25,18 +25,18 @@ class WrittenFiles {
   WrittenFiles(upload::Uploads& uploads, const Clock& clock, HandleTable& handles)
       : uploads_(uploads), clock_(clock), handles_(handles) {}
 
-  /// Begins one, reserved for a process. A reservation that is not claimed ends after 5 s.
-  /// Errors: kBusy: the name has one.
+  /// Begins a file, reserved for a process. A reservation that is not claimed ends after 5 s.
+  /// Errors: kBusy: the name stands for another one.
   [[nodiscard]] Result<std::shared_ptr<WrittenFile>> begin(const std::string& key,
                                                            ProcessId process,
                                                            WrittenFile::Base base = {});
-  /// What the name stands for while it is being written; null otherwise.
+  /// The file that the name stands for while it is being written; null otherwise.
   [[nodiscard]] std::shared_ptr<WrittenFile> find(const std::string& key);
-  /// The name stands for this one again. Errors: kBusy: it has another.
+  /// The name stands for this file again. Errors: kBusy: it stands for another one.
   [[nodiscard]] Result<void> show(const std::shared_ptr<WrittenFile>& file);
-  /// The name no longer stands for this one.
+  /// The name no longer stands for this file.
   void hide(const WrittenFile& file);
-  /// Whether some name below a directory's prefix has one.
+  /// Whether a name below a directory's prefix stands for one.
   [[nodiscard]] bool any_below(const std::string& prefix) const;
 
   /// Gives a claimed file its handle.
@@ -45,16 +45,16 @@ class WrittenFiles {
   std::shared_ptr<WrittenFile> release(std::uint64_t handle);
   /// Those that have a handle.
   [[nodiscard]] std::vector<std::shared_ptr<WrittenFile>> open_files() const;
-  /// All that could still store something under this key: the one that the name stands for, and
-  /// those that were synced and are still open.
+  /// All files that could still store something under this key: the one that the name stands for,
+  /// and those that were synced and are still open.
   [[nodiscard]] std::vector<std::shared_ptr<WrittenFile>> all_of(const std::string& key);
   /// The key has another version now, of `by` or (null) of no file: see WrittenFile::supersede.
   void supersede_others(const std::string& key, const WrittenFile* by);
 
-  /// Counts what must end before the mount may.
+  /// Counts the work that must end before the mount ends.
   void work_begins();
   void work_ends();
-  /// Until none is under way, or `deadline`. Blocks.
+  /// Waits until no work is under way, or `deadline`. Blocks.
   void wait_for_work(Deadline deadline);
 
  private:

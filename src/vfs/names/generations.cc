@@ -19,7 +19,7 @@ std::uint64_t hash_of(std::string_view key, std::string_view etag) {
 
 }  // namespace
 
-/// Whether it was known already.
+/// Returns whether it was known already.
 bool Generations::note(std::uint64_t version) {
   if (young_.contains(version)) return true;
   const bool is_known = old_.contains(version);
@@ -38,7 +38,7 @@ bool Generations::stored(std::string_view key, std::string_view etag) {
   const std::uint64_t version = hash_of(key, etag);
   const MutexLock lock(mutex_);
   if (!note(version) && !generations_.contains(version)) return false;
-  if (generations_.size() >= entries_max_) {  // whatever is cached is of another generation then
+  if (generations_.size() >= entries_max_) {  // all that is cached is of another generation then
     generations_.clear();
     of_others_ = ++last_;
   }

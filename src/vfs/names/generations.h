@@ -12,23 +12,22 @@
 
 namespace s3rdmafs::vfs {
 
-/// Tells the versions apart that this mount stored under one key and that got one ETag.
+/// Distinguishes versions that this mount stored under one key and that got the same ETag.
 ///
-/// Some servers make an ETag of size and time in seconds, so an overwrite within the second has the
-/// ETag of what it replaced; and others make it of the bytes, so it comes again with them. Inodes
-/// and caches go by key and ETag: where an ETag that was seen comes back from a store of our own,
-/// the version gets a generation besides. Thread-safe.
+/// Some servers compute an ETag from size and time in seconds, so an overwrite within the second
+/// has the ETag of the version it replaced. Others compute it from the bytes, so it returns with
+/// them. Inodes and caches identify a version by key and ETag. Where this mount stores a version
+/// and gets an ETag that was seen before, the version gets a generation besides. Thread-safe.
 class Generations {
  public:
-  /// @param entries_max  of the versions that are remembered, and of those with a generation; at
-  /// least 1
+  /// @param entries_max  of versions remembered, and of those with a generation; at least 1
   explicit Generations(std::size_t entries_max) : entries_max_(entries_max) {}
 
   /// Bytes of this version may be cached under its key and ETag from now on.
   void seen(std::string_view key, std::string_view etag);
   /// This mount has stored a version. True: with an ETag that named another one before.
   bool stored(std::string_view key, std::string_view etag);
-  /// Of the version that the key has, if it has this ETag: 0 unless an ETag came back.
+  /// The generation of the key's version, if it has this ETag: 0 unless the ETag was repeated.
   [[nodiscard]] std::uint64_t of(std::string_view key, std::string_view etag) const;
 
  private:

@@ -5,11 +5,11 @@
 // the other changes. This is the only place that holds the pair and decides when it may be dropped.
 //
 // Numbers. A number is a hash of kind, key and ETag, so it is the same after forget and lookup, and
-// for every mount of a bucket; programs that compare st_ino over time (tar, rsync) see what they
+// in every mount of a bucket; programs that compare st_ino over time (tar, rsync) see what they
 // expect. Where two nodes hash alike, the later one takes the next free number. When the first of
-// such a pair is forgotten, the second may come to have two numbers; both mean the same bytes. A
-// version whose ETag had another meaning before (vfs/names/generations.h) has a number of its own,
-// which is this mount's.
+// such a pair is forgotten, the second may get two numbers; both mean the same bytes. A version
+// whose ETag named another version before (vfs/names/generations.h) has a number of its own, valid
+// in this mount only.
 //
 // Lifetime. Every reply that hands an inode to the kernel adds one to its lookup count; forget(n)
 // takes n away, and at zero the entry goes. Open files hold what they need themselves.
@@ -61,7 +61,8 @@ Ino InodeTable::add_lookup(const Node& node, SeenAt seen_at) {
   const auto [at, is_new] = entries_.try_emplace(ino);
   Entry& entry = at->second;
   if (is_new) inodes_gauge_.add(1);
-  // The same version put again has a newer time stamp; an answer overtaken on its way has an older.
+  // The same version, stored again, has a newer time stamp; an answer that was overtaken on its way
+  // has an older one.
   if (is_new || entry.inode.seen_at <= seen_at) entry.inode = {node, seen_at};
   ++entry.lookups;
   return ino;

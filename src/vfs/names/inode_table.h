@@ -14,13 +14,13 @@
 
 namespace s3rdmafs::vfs {
 
-/// A node the kernel knows by number, and when the store last confirmed it.
+/// A node that the kernel knows by number, and when the store last confirmed it.
 struct Inode {
   Node node;
   SeenAt seen_at;
 };
 
-/// Which number a node gets, before collisions are settled: stable over mounts and machines.
+/// The number of a node before collisions are resolved: the same in every mount, on every machine.
 [[nodiscard]] Ino hash_node(const Node& node) noexcept;
 
 /// Which node each inode number stands for, for as long as the kernel refers to it. The root is
@@ -42,12 +42,12 @@ class InodeTable {
   /// The number the node has, or would get now.
   [[nodiscard]] Ino number_of(const Node& node) const;
 
-  /// Whether nobody called this for the inode since the kernel came to know it.
+  /// True for the first call since the kernel came to know the inode.
   [[nodiscard]] bool mark_opened(Ino ino);
 
-  /// The store said that this node is still what its name stands for.
+  /// The store said that the name still stands for this node.
   void confirm(Ino ino, SeenAt seen_at);
-  /// The store said that it no longer is: nothing seen before counts.
+  /// The name no longer stands for this node: nothing seen before is believed.
   void invalidate(Ino ino);
 
  private:

@@ -26,7 +26,7 @@ inline constexpr std::size_t kKeyBytesMax = 1024;
 [[nodiscard]] std::string parent_prefix(std::string_view prefix, std::string_view root_prefix);
 
 /// The name in directory `prefix` that a key or common prefix stands for, without its last "/".
-/// Empty where `key` is the directory's own, or not below it at all. Not checked by is_valid_name.
+/// Empty where `key` is the directory's own, or not below it at all. May fail is_valid_name().
 [[nodiscard]] std::string_view name_below(std::string_view prefix, std::string_view key) noexcept;
 
 }  // namespace s3rdmafs::vfs

@@ -10,8 +10,8 @@ namespace s3rdmafs::vfs {
 namespace {
 
 metrics::Counter& lookups(metrics::Registry& metrics, std::string_view labels) {
-  return metrics.counter("vfs_lookups_total",
-                         "Lookups of a name, by whether they had to wait for the store.", labels);
+  return metrics.counter("vfs_lookups_total", "Lookups of a name, by the source of the answer.",
+                         labels);
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ void NameResolver::invalidate(const std::string& key) {
 
 void NameResolver::finish(const std::string& key, const std::shared_ptr<Waiting>& joined,
                           SeenAt seen_at, Result<std::optional<Node>> outcome) {
-  // The cache first: who finds nobody to join any more must find the answer there.
+  // The cache first: a lookup that can no longer join this one must find the answer there.
   if (outcome) names_.insert(key, {*outcome, seen_at});
   Waiting waiting;
   {

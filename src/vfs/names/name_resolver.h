@@ -16,20 +16,20 @@
 
 namespace s3rdmafs::vfs {
 
-/// What does this key stand for? Asks the name cache, then the store (see probe.h). All who ask for
-/// one key while the store is being asked share its answer. Thread-safe.
+/// Finds what a key stands for: asks the name cache, then the store (see probe.h). Lookups of one
+/// key while the store is being asked share its answer. Thread-safe.
 class NameResolver : public std::enable_shared_from_this<NameResolver> {
  public:
   /// Borrows all four.
   NameResolver(s3::ObjectStore& store, const Clock& clock, NameCache& names,
                metrics::Registry& metrics);
 
+  /// The deadline of the call that starts the requests counts: calls that join it came later, and
+  /// get its answer, or its kTimedOut, by then.
   /// @param key  without a last "/", not empty
-  /// `deadline` counts for the one who starts the requests: those who join him came later, get the
-  /// answer by his, and his kTimedOut with it.
   void resolve(const std::string& key, Deadline deadline, Done<NameAnswer> done);
 
-  /// We changed this key: nobody who asks from now on joins those who asked before.
+  /// This mount changed the key: later calls do not join the ones under way.
   void invalidate(const std::string& key);
 
  private:
@@ -44,7 +44,7 @@ class NameResolver : public std::enable_shared_from_this<NameResolver> {
   metrics::Counter& from_store_;
 
   Mutex mutex_;  // leaf
-  /// Not those that were invalidated: only their own request still knows them.
+  /// Without those that were invalidated, which only their own request still knows.
   std::unordered_map<std::string, std::shared_ptr<Waiting>> waiting_ GUARDED_BY(mutex_);
 };
 

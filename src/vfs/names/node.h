@@ -14,20 +14,20 @@ namespace s3rdmafs::vfs {
 
 class WrittenFile;
 
-/// When the store was asked: what it answered may have changed at any time after. Ages count from
-/// here, not from the answer, so that no name is trusted for longer than its ttl.
+/// When the store was asked: its answer may have become wrong at any time after. Ages count from
+/// here, not from the answer, so that no name is believed for longer than its ttl.
 using SeenAt = std::chrono::steady_clock::time_point;
 
-/// What a name stands for: a directory, one version of a file, or a file that is being written.
+/// The meaning of a name: a directory, one version of a file, or a file that is being written.
 /// Plain value.
 struct Node {
   bool is_directory = false;
   /// Of a directory only `key` is set, to its prefix: empty for a whole bucket, else ending in "/".
   s3::ObjectInfo object;
-  /// Of a file that is being written, or was when the kernel heard of it. It is no version yet: its
-  /// ETag is made up, so that no version of the store is the same node.
+  /// Of a file that is being written, or was when the kernel came to know it. It is not a version
+  /// yet: its ETag is invented, so that no version of the store is the same node.
   std::shared_ptr<WrittenFile> written = {};
-  /// Of a version: see Generations. What the store says has none yet.
+  /// Of a version: see Generations. 0 in what the store answers.
   std::uint64_t generation = 0;
 
   [[nodiscard]] static Node directory(std::string prefix) {
@@ -45,11 +45,11 @@ struct Node {
   }
 };
 
-/// What the store said about one key: a node, or that there is none.
+/// The store's answer about one key: a node, or that none exists.
 struct NameAnswer {
   std::optional<Node> node;
   SeenAt seen_at;
-  bool is_from_store = false;  ///< who asked had to wait for a request
+  bool is_from_store = false;  ///< the lookup had to wait for a request
 };
 
 }  // namespace s3rdmafs::vfs

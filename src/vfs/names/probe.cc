@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both requests hold the probe; it ends with the later answer. The first to make the outcome
-// certain calls `done`. The lock is a leaf and guards only the weighing of the answers.
+// Finds what a key stands for, by two requests at once.
+//
+// Both requests hold the probe; it ends with the later answer. The answer that makes the outcome
+// certain calls `done`. The lock is a leaf and guards only the comparison of the two answers.
 #include "vfs/names/probe.h"
 
 #include <memory>
@@ -74,8 +76,8 @@ class Probe : public std::enable_shared_from_this<Probe> {
     if (outcome) finish(std::move(*outcome));
   }
 
-  // Reached once: on_page() ends either here or by setting no_directory_, without which on_head()
-  // never comes here; and of on_head() and on_page() the later one finds the other's mark.
+  // Called once. on_page() ends either here or by setting no_directory_, without which on_head()
+  // never calls this. Of on_head() and on_page(), the later one sees what the other has set.
   void finish(Outcome outcome) { done_(std::move(outcome)); }
 
   s3::ObjectStore& store_;

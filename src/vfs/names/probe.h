@@ -12,12 +12,12 @@
 namespace s3rdmafs::vfs {
 
 /// Asks the store what a key stands for: HeadObject of the key and a listing of one entry below
-/// "key/", both at once, since S3 knows no directories and either may be there without the other.
+/// "key/", both at once, since S3 has no directories and either may exist without the other.
 ///
-///  * Something below "key/": a directory, at once, whatever HeadObject says or will say.
-///  * Nothing there: what HeadObject says: a file, nothing (an empty optional), or its error.
-///  * The listing failed: its error, even where HeadObject found an object, since a file is only
-///    certain where no directory hides it.
+///  * The listing has an entry: a directory, at once, whatever HeadObject answers.
+///  * The listing is empty: HeadObject's answer: a file, nothing (an empty optional), or its error.
+///  * The listing failed: its error, even where HeadObject found an object, since a file is certain
+///    only where no directory hides it.
 void probe(s3::ObjectStore& store, std::string key, Deadline deadline,
            Done<std::optional<Node>> done);
 
