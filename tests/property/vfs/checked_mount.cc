@@ -7,28 +7,13 @@
 #include <set>
 #include <string_view>
 
+#include "../../unit/vfs/answer.h"
 #include "vfs/names/inode_table.h"
 
 namespace s3rdmafs::vfs {
 namespace {
 
 using std::chrono::milliseconds;
-
-/// The result of a call to a store that answers at once.
-template <class T>
-class Now {
- public:
-  [[nodiscard]] Done<T> done() {
-    return [this](Result<T> result) { result_ = std::move(result); };
-  }
-  Result<T>& get() { return result_.value(); }
-  [[nodiscard]] std::string error() {
-    return get() ? "" : std::string(error_code_name(get().error().code));
-  }
-
- private:
-  std::optional<Result<T>> result_;
-};
 
 /// None for "", the root.
 std::vector<std::string> components(const std::string& path) {
@@ -186,14 +171,15 @@ std::string CheckedMount::walk(const std::string& path, Known& found) {
 
 /// Looks up a name in `at`, which becomes what was found.
 std::string CheckedMount::look_up(const std::string& name, Known& at) {
-  Now<Entry> answer;
+  Answer<Entry> answer;
   fs_.lookup(at.ino, name, {}, answer.done());
   const Known parent = std::exchange(at, {});
   if (!parent.is_directory) {
     return answer.error() == "NotDirectory" ? "" : "file '" + parent.key + "' has children";
   }
   const std::string where = "lookup of '" + name + "' in '" + parent.prefix + "' ";
-  if (!answer.get() && answer.error() != "NotFound") return where + "failed: " + answer.error();
+  if (!answer.get() && answer.error() != "NotFound")
+    return where + "failed: " + std::string(answer.error());
   if (answer.get()) ++references_[answer.get()->attributes.ino];
 
   std::string allowed;
@@ -232,9 +218,9 @@ std::string CheckedMount::list(const Command& command) {
   const ReferenceModel::Directory expected = now().directory(directory.prefix);
   std::uint64_t offset = 2;
   for (;;) {
-    Now<std::vector<DirectoryEntry>> answer;
+    Answer<std::vector<DirectoryEntry>> answer;
     fs_.read_directory(*handle, offset, 2, {}, answer.done());
-    if (!answer.get()) return "a listing failed with " + answer.error();
+    if (!answer.get()) return "a listing failed with " + std::string(answer.error());
     if (answer.get()->empty()) break;
     for (const DirectoryEntry& entry : *answer.get()) {
       offset = entry.next_offset;
@@ -268,11 +254,11 @@ std::string CheckedMount::open(const Command& command) {
 }
 
 std::string CheckedMount::open_file(const Known& file) {
-  Now<OpenFile> answer;
+  Answer<OpenFile> answer;
   fs_.open(file.ino, {}, answer.done());
   if (file.is_directory) return answer.error() == "IsDirectory" ? "" : "a directory was opened";
   if (!answer.get()) {
-    if (answer.error() != "Stale") return "open failed with " + answer.error();
+    if (answer.error() != "Stale") return "open failed with " + std::string(answer.error());
     return now().has_version(file.key, file.etag) ? "the version is there, not stale" : "";
   }
   opened_.push_back({answer.get()->handle, file});
@@ -284,11 +270,11 @@ std::string CheckedMount::open_file(const Known& file) {
 }
 
 std::string CheckedMount::read(const Opened& opened) {
-  Now<cache::PinnedBytes> answer;
+  Answer<cache::PinnedBytes> answer;
   fs_.read(opened.handle, 0, 100, {}, answer.done());
   const Known& file = opened.file;
   if (!answer.get()) {
-    if (answer.error() != "Stale") return "read failed with " + answer.error();
+    if (answer.error() != "Stale") return "read failed with " + std::string(answer.error());
     return now().has_version(file.key, file.etag) ? "the version is there, not stale" : "";
   }
   std::string bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random writes, syncs, closes and removals, and what other clients put and remove meanwhile,
-// against a model of two maps: what the bucket must have, and what is being written. After each
+// Random writes, syncs, closes and removals, while other clients put and remove objects, against a
+// model of two maps: the objects that the bucket must have, and the files being written. After each
 // step the bucket and every name must be as the model says.
 #include <rapidcheck.h>
 
@@ -95,7 +95,7 @@ class WriteModel {
     switch (command.kind) {
       case Kind::kOpen: {
         if (open != nullptr) return "";
-        const auto opened = bucket_.open_anew(kRootIno, name);
+        const auto opened = bucket_.open_truncated(kRootIno, name);
         if (!opened) return "open failed: " + opened.error().detail;
         open_[name].handle = *opened;
         return "";
@@ -126,7 +126,7 @@ class WriteModel {
         const auto outcome = bucket_.sync(open->handle);
         store(name, *open);
         open->untouched = false;
-        // Of what was removed nothing can be missing.
+        // A removed file can miss nothing.
         const bool must_fail = open->failed && !open->unlinked;
         return outcome.has_value() == must_fail ? "sync told the wrong outcome" : "";
       }
@@ -271,7 +271,7 @@ RC_GTEST_PROP(WriteProperty, TheBucketHasWhatWasFinishedAndNothingElse, ()) {
   RC_ASSERT(WriteModel(Planted::kNone).run(commands) == "");
 }
 
-// The control: a model that is wrong in one point is found out.
+// The control: a model that is wrong in one point is found.
 TEST(WriteProperty, FindsAPlantedDifference) {
   for (const Planted planted : {Planted::kModelForgetsAWrite, Planted::kModelShowsBeforeSync}) {
     int found = 0;

@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "mounted_bucket.h"
+#include "answer.h"
+#include "snapshot_rig.h"
 
 namespace s3rdmafs::vfs {
 namespace {
@@ -14,12 +15,8 @@ using Names = std::vector<ListedName>;
 
 class DirectorySnapshotTest : public testing::Test {
  protected:
-  static constexpr std::uint64_t kBudget = 16 * kMiB;
-
   std::shared_ptr<DirectorySnapshot> open(std::string prefix) {
-    return std::make_shared<DirectorySnapshot>(
-        DirectorySnapshot::Context{store_, clock_, hidden_, names_, order_, budget_},
-        std::move(prefix), "");
+    return std::make_shared<DirectorySnapshot>(rig_.context(), std::move(prefix), "");
   }
   // The names "1" to `count`, two keys a page.
   std::shared_ptr<DirectorySnapshot> open_in_pages_of_two(int count) {
@@ -27,7 +24,7 @@ class DirectorySnapshotTest : public testing::Test {
     for (int i = 1; i <= count; ++i) store_.put(std::to_string(i), "");
     return open("");
   }
-  // It was looked at; who then reads on waits for the page that is held.
+  // After a first read, a read further on waits for the page that is held.
   Answer<Names> read_on(DirectorySnapshot& handle) {
     (void)read(handle, 0);
     store_.hold();
@@ -47,16 +44,9 @@ class DirectorySnapshotTest : public testing::Test {
   }
   std::size_t lists() const { return store_.count(Operation::kList); }
 
-  fakes::FakeClock clock_;
-  metrics::Counter hidden_;
-  metrics::Gauge listing_bytes_;
-  std::shared_ptr<SnapshotBudget> budget_ =
-      std::make_shared<SnapshotBudget>(kBudget, listing_bytes_);
-  std::shared_ptr<DirectoryOrder> order_ = std::make_shared<DirectoryOrder>(100);
-  std::shared_ptr<NameCache> names_ = std::make_shared<NameCache>(
-      clock_,
-      NameCache::Limits{.ttl = seconds(30), .negative_ttl = seconds(5), .entries_max = 100});
-  fakes::FakeObjectStore store_{clock_};
+  SnapshotRig rig_;
+  fakes::FakeClock& clock_ = rig_.clock;
+  fakes::FakeObjectStore& store_ = rig_.store;
 };
 
 TEST_F(DirectorySnapshotTest, BeginsWithDotAndDotDotAndEndsWithNothing) {
@@ -80,7 +70,7 @@ TEST_F(DirectorySnapshotTest, ALookAtADirectoryListsOnePage) {
   EXPECT_EQ(lists(), 1U);
 }
 
-TEST_F(DirectorySnapshotTest, WhoReadsOnHasTheNextPageListedAhead) {
+TEST_F(DirectorySnapshotTest, AReaderThatGoesOnHasTheNextPageListedAhead) {
   const auto handle = open_in_pages_of_two(8);
   const auto on = read_on(*handle);
   EXPECT_EQ(lists(), 2U);
@@ -94,7 +84,7 @@ TEST_F(DirectorySnapshotTest, WhoReadsOnHasTheNextPageListedAhead) {
   EXPECT_EQ(text(next), "4 5 ");
 }
 
-TEST_F(DirectorySnapshotTest, APageAheadThatFailedIsAskedForAgainByWhoNeedsIt) {
+TEST_F(DirectorySnapshotTest, APageAheadThatFailedIsAskedForAgainByTheReaderThatNeedsIt) {
   const auto handle = open_in_pages_of_two(6);
   const auto on = read_on(*handle);
   store_.release();
@@ -105,7 +95,7 @@ TEST_F(DirectorySnapshotTest, APageAheadThatFailedIsAskedForAgainByWhoNeedsIt) {
   EXPECT_EQ(text(next), "4 5 6 ");
 }
 
-TEST_F(DirectorySnapshotTest, WhoWaitsForAPageAheadThatFailsAsksOnceMore) {
+TEST_F(DirectorySnapshotTest, AReaderThatWaitsForAPageAheadThatFailsAsksOnceMore) {
   const auto handle = open_in_pages_of_two(6);
   (void)read_on(*handle);
   store_.release();
@@ -152,7 +142,7 @@ TEST_F(DirectorySnapshotTest, ConcurrentReadsShareTheListing) {
   EXPECT_EQ(text(further), "3 4 ");
 }
 
-TEST_F(DirectorySnapshotTest, AFailedPageFailsAllWhoWaitAndIsAskedForAgain) {
+TEST_F(DirectorySnapshotTest, AFailedPageFailsAllReadersThatWaitAndIsAskedForAgain) {
   store_.put("1", "");
   const auto handle = open("");
   store_.hold();
@@ -178,18 +168,18 @@ TEST_F(DirectorySnapshotTest, PagesWithoutANameToShowAreReadThrough) {
   store_.set_page_keys_max(1);
   for (const char* key : {".", "..", "//x", "z"}) store_.put(key, "");
   EXPECT_EQ(text(read(*open(""), 0)), ". .. z ");
-  EXPECT_EQ(hidden_.value(), 3U);
+  EXPECT_EQ(rig_.hidden.value(), 3U);
 }
 
 TEST_F(DirectorySnapshotTest, FeedsTheNameCacheWithFilesAndDirectories) {
   store_.put("d/file", "");
   store_.put("d/sub/x", "");
-  EXPECT_FALSE(names_->find("d/file"));
+  EXPECT_FALSE(rig_.names->find("d/file"));
   (void)read(*open("d/"), 0);
-  ASSERT_TRUE(names_->find("d/file"));
-  EXPECT_FALSE(names_->find("d/file")->node->is_directory);
-  ASSERT_TRUE(names_->find("d/sub"));
-  EXPECT_TRUE(names_->find("d/sub")->node->is_directory);
+  ASSERT_TRUE(rig_.names->find("d/file"));
+  EXPECT_FALSE(rig_.names->find("d/file")->node->is_directory);
+  ASSERT_TRUE(rig_.names->find("d/sub"));
+  EXPECT_TRUE(rig_.names->find("d/sub")->node->is_directory);
 }
 
 TEST_F(DirectorySnapshotTest, TenThousandNamesComePageByPageEachOnce) {
@@ -208,40 +198,40 @@ TEST_F(DirectorySnapshotTest, TenThousandNamesComePageByPageEachOnce) {
   EXPECT_EQ(lists(), 10U) << "1000 keys a page";
 }
 
-TEST_F(DirectorySnapshotTest, TellsTheBudgetWhatItsNamesTakeAndGivesItBack) {
+TEST_F(DirectorySnapshotTest, ChargesTheBudgetForItsNamesAndGivesTheBytesBack) {
   const auto handle = open_in_pages_of_two(100);
-  const std::int64_t dots = listing_bytes_.value();
+  const std::int64_t dots = rig_.listing_bytes.value();
   std::uint64_t offset = 0;
   for (auto some = read(*handle, 0); !some.get()->empty(); some = read(*handle, offset)) {
     offset += some.get()->size();
   }
   EXPECT_EQ(offset, 102U);
-  EXPECT_GT(listing_bytes_.value(), dots + 100 * 100);
-  EXPECT_LT(listing_bytes_.value(), dots + 100 * 400);
+  EXPECT_GT(rig_.listing_bytes.value(), dots + 100 * 100);
+  EXPECT_LT(rig_.listing_bytes.value(), dots + 100 * 400);
 }
 
 TEST_F(DirectorySnapshotTest, GivesTheBudgetBackAllThatItTook) {
   (void)read(*open_in_pages_of_two(10), 5);
-  EXPECT_EQ(listing_bytes_.value(), 0);
+  EXPECT_EQ(rig_.listing_bytes.value(), 0);
 }
 
 TEST_F(DirectorySnapshotTest, BeyondTheBudgetAReadFailsUntilThereIsRoomAgain) {
   const auto handle = open_in_pages_of_two(8);
   EXPECT_EQ(text(read(*handle, 0)), ". .. 1 ");
-  budget_->take(kBudget);
+  rig_.budget->take(SnapshotRig::kBudget);
   EXPECT_EQ(text(read(*handle, 3)), "NoMemory");
   EXPECT_EQ(text(read(*handle, 1)), ".. 1 ") << "what is there stays readable";
   EXPECT_EQ(lists(), 1U) << "nothing is fetched that there is no room for";
-  budget_->give_back(kBudget);
+  rig_.budget->give_back(SnapshotRig::kBudget);
   EXPECT_EQ(text(read(*handle, 3)), "2 3 ") << "and nothing was lost";
 }
 
-TEST_F(DirectorySnapshotTest, APageAheadThatThereIsNoRoomForFailsNobody) {
+TEST_F(DirectorySnapshotTest, APageAheadWithoutRoomFailsNoReader) {
   const auto handle = open_in_pages_of_two(8);
   (void)read(*handle, 0);
   store_.hold();
   const auto on = read(*handle, 3);
-  budget_->take(kBudget);
+  rig_.budget->take(SnapshotRig::kBudget);
   store_.release_all();
   EXPECT_EQ(text(on), "2 3 ");
   EXPECT_EQ(lists(), 2U);

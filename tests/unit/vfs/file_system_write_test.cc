@@ -11,8 +11,8 @@ namespace {
 
 class FileSystemWrite : public testing::Test {
  protected:
-  std::uint64_t open_anew(std::string_view name) {
-    const auto handle = bucket_.open_anew(kRootIno, name);
+  std::uint64_t open_truncated(std::string_view name) {
+    const auto handle = bucket_.open_truncated(kRootIno, name);
     EXPECT_TRUE(handle) << handle.error().detail;
     return handle.value_or(0);
   }
@@ -32,7 +32,7 @@ class FileSystemWrite : public testing::Test {
 };
 
 TEST_F(FileSystemWrite, ShowsAFileWithItsSizeSoFarAndStoresItWithSync) {
-  const auto handle = open_anew("file");
+  const auto handle = open_truncated("file");
   EXPECT_EQ(size_of("file"), 0U);
   EXPECT_EQ(error_of(bucket_.write(handle, 0, "some ")), "");
   EXPECT_EQ(error_of(bucket_.write(handle, 5, "bytes")), "");
@@ -44,7 +44,7 @@ TEST_F(FileSystemWrite, ShowsAFileWithItsSizeSoFarAndStoresItWithSync) {
 
 TEST_F(FileSystemWrite, LetsTheNameStandForTheNewVersionAtOnce) {
   EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "file")), "NotFound") << "now known not to be there";
-  const auto handle = open_anew("file");
+  const auto handle = open_truncated("file");
   const Ino written = bucket_.lookup(kRootIno, "file")->attributes.ino;
   bucket_.write(handle, 0, "x").value();
   bucket_.sync(handle).value();
@@ -67,7 +67,7 @@ TEST_F(FileSystemWrite, TellsTheKernelToKeepNoNameOfAFile) {
 TEST_F(FileSystemWrite, KeepsTheOldVersionForItsReadersAndForTheBucketUntilSync) {
   store_.put("file", "old");
   const Ino old = bucket_.lookup(kRootIno, "file")->attributes.ino;
-  const auto handle = open_anew("file");
+  const auto handle = open_truncated("file");
   bucket_.write(handle, 0, "newer").value();
   EXPECT_EQ(store_.object("file"), "old");
   EXPECT_EQ(fs_.attributes(old)->size_bytes, 3U);
@@ -76,16 +76,16 @@ TEST_F(FileSystemWrite, KeepsTheOldVersionForItsReadersAndForTheBucketUntilSync)
   EXPECT_EQ(store_.object("file"), "newer");
 }
 
-TEST_F(FileSystemWrite, LetsOneHandleWriteAFileAndNobodyReadItMeanwhile) {
-  const auto handle = open_anew("file");
-  EXPECT_EQ(error_of(bucket_.open_anew(kRootIno, "file")), "Busy");
+TEST_F(FileSystemWrite, LetsOneHandleWriteAFileAndNoneReadItMeanwhile) {
+  const auto handle = open_truncated("file");
+  EXPECT_EQ(error_of(bucket_.open_truncated(kRootIno, "file")), "Busy");
   EXPECT_EQ(error_of(bucket_.create(kRootIno, "file")), "Busy");
   EXPECT_EQ(open_error("file"), "Busy");
   fs_.release(handle);
-  EXPECT_EQ(error_of(bucket_.open_anew(kRootIno, "file")), "");
+  EXPECT_EQ(error_of(bucket_.open_truncated(kRootIno, "file")), "");
 }
 
-TEST_F(FileSystemWrite, DropsAReservationThatNobodyClaims) {
+TEST_F(FileSystemWrite, DropsAReservationThatIsNotClaimed) {
   store_.put("file", "old");
   const Ino old = bucket_.lookup(kRootIno, "file")->attributes.ino;
   EXPECT_EQ(error_of(bucket_.open_to_write(old, true)), "Stale");
@@ -94,7 +94,7 @@ TEST_F(FileSystemWrite, DropsAReservationThatNobodyClaims) {
   EXPECT_EQ(size_of("file"), 3U);
 }
 
-TEST_F(FileSystemWrite, OpensForWritingWithoutTruncatingOnlyWhatIsEmpty) {
+TEST_F(FileSystemWrite, OpensForWritingWithoutTruncatingOnlyEmptyFiles) {
   store_.put("file", "old");
   store_.put("empty", "");
   const Ino file = bucket_.lookup(kRootIno, "file")->attributes.ino;
@@ -110,9 +110,9 @@ TEST_F(FileSystemWrite, CreatesExclusivelyByAskingTheStore) {
   EXPECT_EQ(size_of("file"), 6U);
 }
 
-TEST_F(FileSystemWrite, TellsTheErrorAtSyncAndShowsWhatTheStoreHas) {
+TEST_F(FileSystemWrite, ReportsTheErrorAtSyncAndShowsTheStoresVersion) {
   store_.put("file", "old");
-  const auto handle = open_anew("file");
+  const auto handle = open_truncated("file");
   bucket_.write(handle, 0, "newer").value();
   store_.fail_next(fakes::FakeObjectStore::Operation::kPut, 1, ErrorCode::kUnreachable);
   EXPECT_EQ(error_of(bucket_.sync(handle)), "Unreachable");
@@ -121,15 +121,15 @@ TEST_F(FileSystemWrite, TellsTheErrorAtSyncAndShowsWhatTheStoreHas) {
   EXPECT_EQ(store_.object("file"), "old");
 }
 
-TEST_F(FileSystemWrite, StoresAtReleaseWhatNobodySynced) {
-  const auto handle = open_anew("file");
+TEST_F(FileSystemWrite, StoresAtReleaseBytesThatWereNotSynced) {
+  const auto handle = open_truncated("file");
   bucket_.write(handle, 0, "x").value();
   fs_.release(handle);
   EXPECT_EQ(store_.object("file"), "x");
 }
 
 TEST_F(FileSystemWrite, StoresNothingTwice) {
-  const auto handle = open_anew("file");
+  const auto handle = open_truncated("file");
   bucket_.write(handle, 0, "x").value();
   bucket_.sync(handle).value();
   fs_.release(handle);
@@ -138,7 +138,7 @@ TEST_F(FileSystemWrite, StoresNothingTwice) {
 
 TEST_F(FileSystemWrite, LeavesTheNameToTheVersionWhenALargeFileIsWrittenOnAfterSync) {
   const std::string large(2 * WritableBucket::kPart, 'x');
-  const auto handle = open_anew("file");
+  const auto handle = open_truncated("file");
   bucket_.write(handle, 0, large).value();
   bucket_.sync(handle).value();
   EXPECT_EQ(error_of(bucket_.write(handle, large.size(), "more")), "SequentialOnly");
@@ -160,7 +160,7 @@ TEST_F(FileSystemWrite, CutsAFileToNothingAndToNothingElse) {
 
 TEST_F(FileSystemWrite, RemovesAFileThatIsBeingWrittenForGood) {
   store_.put("file", "old");
-  const auto handle = open_anew("file");
+  const auto handle = open_truncated("file");
   bucket_.write(handle, 0, std::string(3 * WritableBucket::kPart, 'x')).value();
   EXPECT_EQ(error_of(bucket_.unlink(kRootIno, "file")), "");
   EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "file")), "NotFound");
@@ -177,7 +177,7 @@ TEST_F(FileSystemWrite, MakesAndRemovesDirectories) {
   EXPECT_TRUE(made->attributes.is_directory);
   EXPECT_EQ(store_.object("d/"), "");
   EXPECT_EQ(error_of(bucket_.mkdir(kRootIno, "d")), "Exists");
-  const auto handle = bucket_.open_anew(made->attributes.ino, "file").value();
+  const auto handle = bucket_.open_truncated(made->attributes.ino, "file").value();
   EXPECT_EQ(error_of(bucket_.rmdir(kRootIno, "d")), "NotEmpty") << "a file is being written there";
   fs_.release(handle);
   EXPECT_EQ(error_of(bucket_.rmdir(kRootIno, "d")), "NotEmpty");
@@ -186,16 +186,13 @@ TEST_F(FileSystemWrite, MakesAndRemovesDirectories) {
   EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "d")), "NotFound");
 }
 
-TEST_F(FileSystemWrite, WhoeverOpensADirectoryAfterAChangeSeesItAlthoughAnotherHasItOpen) {
+TEST_F(FileSystemWrite, AnOpenOfADirectoryAfterAChangeSeesItAlthoughAnotherHandleIsOpen) {
   const auto names = [&](std::uint64_t handle) {
-    return WritableBucket::wait<std::vector<DirectoryEntry>>(
-               [&](auto done) { fs_.read_directory(handle, 0, 100, {}, std::move(done)); })
-        .value()
-        .size();
+    return bucket_.read_directory(handle, 0, 100).value().size();
   };
   const std::uint64_t open = fs_.open_directory(kRootIno).value();
   EXPECT_EQ(names(open), 2U);
-  const auto file = open_anew("file");
+  const auto file = open_truncated("file");
   bucket_.sync(file).value();
   const std::uint64_t after_file = fs_.open_directory(kRootIno).value();
   EXPECT_EQ(names(after_file), 3U);
@@ -226,11 +223,11 @@ TEST_F(FileSystemWrite, BelievesNoAnswerThatWasAskedForBeforeAChange) {
   EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "d")), "");
 }
 
-TEST_F(FileSystemWrite, GivesUpWhatIsOpenWhenTheMountEnds) {
-  const auto closed = open_anew("closed");
+TEST_F(FileSystemWrite, GivesUpOpenFilesWhenTheMountEnds) {
+  const auto closed = open_truncated("closed");
   bucket_.write(closed, 0, "x").value();
   fs_.release(closed);
-  const auto open = open_anew("open");
+  const auto open = open_truncated("open");
   bucket_.write(open, 0, std::string(3 * WritableBucket::kPart, 'x')).value();
   fs_.end_writes(std::chrono::steady_clock::now() + std::chrono::seconds(5));
   EXPECT_EQ(error_of(bucket_.sync(open)), "Cancelled");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,41 +12,16 @@
 
 #include <gtest/gtest.h>
 
+#include "answer.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_read_cache.h"
+#include "fakes/rdma/fake_fabric.h"
 #include "fakes/s3/fake_object_store.h"
 #include "s3rdmafs/metrics/registry.h"
+#include "upload/uploads.h"
 #include "vfs/file_system.h"
 
 namespace s3rdmafs::vfs {
-
-/// The answer to one asynchronous call, when it has come. Fails the test if it comes twice.
-template <class T>
-class Answer {
- public:
-  [[nodiscard]] Done<T> done() {
-    return [state = state_](Result<T> result) {
-      EXPECT_FALSE(state->has_value()) << "done was called twice";
-      *state = std::move(result);
-    };
-  }
-  [[nodiscard]] bool has_come() const { return state_->has_value(); }
-  [[nodiscard]] Result<T>& get() const { return state_->value(); }
-  /// The error's name, "" for success, "pending" before the answer.
-  [[nodiscard]] std::string_view error() const {
-    if (!has_come()) return "pending";
-    return get() ? "" : error_code_name(get().error().code);
-  }
-
- private:
-  std::shared_ptr<std::optional<Result<T>>> state_ = std::make_shared<std::optional<Result<T>>>();
-};
-
-/// The error's name, "" for success.
-template <class T>
-std::string_view error_of(const Result<T>& result) {
-  return result ? "" : error_code_name(result.error().code);
-}
 
 inline std::string text_of(const cache::PinnedBytes& bytes) {
   std::string text;
@@ -59,22 +36,33 @@ struct MountedBucket {
   static constexpr std::chrono::seconds kTtl{30};
   static constexpr std::chrono::seconds kNegativeTtl{5};
 
+  /// @param upload_options  of a mount that may write
   explicit MountedBucket(FileSystem::Options options = {.prefix = "",
                                                         .ttl = kTtl,
-                                                        .negative_ttl = kNegativeTtl})
-      : shared_fs(FileSystem::create(store, cache, clock, metrics, std::move(options))) {}
+                                                        .negative_ttl = kNegativeTtl},
+                         std::optional<upload::Uploads::Options> upload_options = std::nullopt)
+      : uploads(
+            upload_options
+                ? upload::Uploads::create(store, fabric, clock, metrics, *upload_options).value()
+                : nullptr),
+        shared_fs(FileSystem::create(store, cache, clock, metrics, std::move(options), writing())) {
+  }
 
   Result<Entry> lookup(Ino parent, std::string_view name) {
-    Answer<Entry> answer;
-    fs.lookup(parent, name, {}, answer.done());
-    return answer.get();
+    return answer_of<Entry>([&](auto done) { fs.lookup(parent, name, {}, std::move(done)); });
+  }
+
+  /// 0, and a failure of the test, where the name is not found.
+  Ino ino_of(std::string_view name, Ino parent = kRootIno) {
+    const Result<Entry> entry = lookup(parent, name);
+    EXPECT_TRUE(entry) << name << ": " << error_of(entry);
+    return entry ? entry->attributes.ino : 0;
   }
 
   Result<std::vector<DirectoryEntry>> read_directory(std::uint64_t handle, std::uint64_t offset,
                                                      std::size_t entries_max) {
-    Answer<std::vector<DirectoryEntry>> answer;
-    fs.read_directory(handle, offset, entries_max, {}, answer.done());
-    return answer.get();
+    return answer_of<std::vector<DirectoryEntry>>(
+        [&](auto done) { fs.read_directory(handle, offset, entries_max, {}, std::move(done)); });
   }
 
   /// All of a directory but "." and "..", read in bits of `entries_max`.
@@ -100,16 +88,14 @@ struct MountedBucket {
   }
 
   Result<OpenFile> open(Ino ino) {
-    Answer<OpenFile> answer;
-    fs.open(ino, {}, answer.done());
-    return std::move(answer.get());
+    return answer_of<OpenFile>([&](auto done) { fs.open(ino, {}, std::move(done)); });
   }
 
   Result<std::string> read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length) {
-    Answer<cache::PinnedBytes> answer;
-    fs.read(handle, offset_bytes, length, {}, answer.done());
-    if (!answer.get()) return std::unexpected(answer.get().error());
-    return text_of(*answer.get());
+    const auto bytes = answer_of<cache::PinnedBytes>(
+        [&](auto done) { fs.read(handle, offset_bytes, length, {}, std::move(done)); });
+    if (!bytes) return std::unexpected(bytes.error());
+    return text_of(*bytes);
   }
 
   std::uint64_t counter(std::string_view name, std::string_view labels = {}) {
@@ -119,10 +105,29 @@ struct MountedBucket {
 
   fakes::FakeClock clock;
   metrics::Registry metrics;  // before the store, whose end cancels what still counts here
+  fakes::FakeFabric fabric;
   fakes::FakeObjectStore store{clock};
   fakes::FakeReadCache cache{store};
+  std::unique_ptr<upload::Uploads> uploads;  ///< null where the mount may not write
   std::shared_ptr<FileSystem> shared_fs;
   FileSystem& fs = *shared_fs;
+
+ private:
+  std::optional<FileSystem::Writing> writing() {
+    if (!uploads) return std::nullopt;
+    return FileSystem::Writing{store, *uploads};
+  }
+};
+
+/// A fixture of tests that ask a mounted bucket.
+class MountedBucketTest : public testing::Test {
+ protected:
+  Ino ino_of(std::string_view name, Ino parent = kRootIno) { return bucket_.ino_of(name, parent); }
+  std::size_t requests() const { return store_.calls().size(); }
+
+  MountedBucket bucket_;
+  fakes::FakeObjectStore& store_ = bucket_.store;
+  FileSystem& fs_ = bucket_.fs;
 };
 
 }  // namespace s3rdmafs::vfs

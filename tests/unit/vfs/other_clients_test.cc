@@ -19,6 +19,13 @@ class OtherClients : public testing::Test {
     EXPECT_TRUE(opened) << opened.error().detail;
     return opened.value_or(0);
   }
+  /// A handle whose file "file" has the bytes "some", which the store has.
+  std::uint64_t synced_file() {
+    const auto handle = must(bucket_.open_truncated(kRootIno, "file"));
+    bucket_.write(handle, 0, "some").value();
+    bucket_.sync(handle).value();
+    return handle;
+  }
   Ino known(std::string_view name) { return bucket_.lookup(kRootIno, name)->attributes.ino; }
 
   WritableBucket bucket_;
@@ -26,7 +33,7 @@ class OtherClients : public testing::Test {
   FileSystem& fs_ = bucket_.fs;
 };
 
-// --- An open that rests on what was known ---
+// --- An open that relies on an old answer ---
 
 TEST_F(OtherClients, AppendingToAFileKnownAsEmptyAsksTheStoreFirst) {
   store_.put("file", "");
@@ -34,7 +41,7 @@ TEST_F(OtherClients, AppendingToAFileKnownAsEmptyAsksTheStoreFirst) {
   store_.put("file", "theirs");
   EXPECT_EQ(error_of(bucket_.open_to_append(kRootIno, "file")), "SequentialOnly");
   EXPECT_EQ(store_.object("file"), "theirs");
-  EXPECT_EQ(bucket_.lookup(kRootIno, "file")->attributes.size_bytes, 6U) << "and it is known now";
+  EXPECT_EQ(bucket_.lookup(kRootIno, "file")->attributes.size_bytes, 6U) << "and now it is known";
 }
 
 TEST_F(OtherClients, AppendingToAFileKnownAsAbsentAsksTheStoreFirst) {
@@ -52,7 +59,7 @@ TEST_F(OtherClients, AppendingToAFileThatIsEmptyReplacesIt) {
   EXPECT_EQ(store_.object("file"), "ours");
 }
 
-TEST_F(OtherClients, AppendingToAFileThatWasRemovedMakesItAnew) {
+TEST_F(OtherClients, AppendingToAFileThatWasRemovedCreatesItAgain) {
   store_.put("file", "");
   const Ino ino = known("file");
   store_.remove("file");
@@ -80,7 +87,7 @@ TEST_F(OtherClients, AWriteThatChangesNothingLeavesTheNameToTheFileItStandsFor) 
   EXPECT_EQ(error_of(bucket_.sync(handle)), "");
 }
 
-TEST_F(OtherClients, BytesAppendedToAnEmptyFileDoNotReplaceWhatCameMeanwhile) {
+TEST_F(OtherClients, BytesAppendedToAnEmptyFileDoNotReplaceALaterVersion) {
   store_.put("file", "");
   const auto handle = must(bucket_.open_to_append(kRootIno, "file"));
   bucket_.write(handle, 0, "ours").value();
@@ -90,7 +97,7 @@ TEST_F(OtherClients, BytesAppendedToAnEmptyFileDoNotReplaceWhatCameMeanwhile) {
   EXPECT_EQ(store_.object("file"), "theirs");
 }
 
-TEST_F(OtherClients, ANewFileDoesNotReplaceWhatCameMeanwhile) {
+TEST_F(OtherClients, ANewFileDoesNotReplaceALaterVersion) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{10}, 3 * WritableBucket::kPart}) {
     const std::string name = "file" + std::to_string(size);
     const auto handle = must(bucket_.open_to_append(kRootIno, name));
@@ -103,9 +110,9 @@ TEST_F(OtherClients, ANewFileDoesNotReplaceWhatCameMeanwhile) {
   EXPECT_EQ(store_.open_uploads(), 0U);
 }
 
-TEST_F(OtherClients, AFileOpenedWithTruncationReplacesWhateverIsThere) {
+TEST_F(OtherClients, AFileOpenedWithTruncationReplacesAnyVersion) {
   for (const std::size_t size : {std::size_t{10}, 3 * WritableBucket::kPart}) {
-    const auto handle = must(bucket_.open_anew(kRootIno, "file"));
+    const auto handle = must(bucket_.open_truncated(kRootIno, "file"));
     bucket_.write(handle, 0, std::string(size, 'x')).value();
     store_.put("file", "theirs");
     EXPECT_EQ(error_of(bucket_.sync(handle)), "");
@@ -124,7 +131,7 @@ TEST_F(OtherClients, AFileIsStoredWithoutTheConditionWhereTheServerDoesNotKnowIt
 
 // --- truncate(2) ---
 
-TEST_F(OtherClients, TruncatingToAnOldSizeIsNoSuccess) {
+TEST_F(OtherClients, TruncatingToAnOldSizeFails) {
   store_.put("file", "old");
   const Ino ino = known("file");
   store_.put("file", "longer");
@@ -167,7 +174,7 @@ TEST_F(OtherClients, TruncatingTellsThatTheStoreCouldNotBeAsked) {
 }
 
 TEST_F(OtherClients, AFileThatIsNoLongerWrittenIsNotTruncatedThroughItsOldInode) {
-  const auto handle = must(bucket_.open_anew(kRootIno, "file"));
+  const auto handle = must(bucket_.open_truncated(kRootIno, "file"));
   const Ino written = known("file");
   bucket_.write(handle, 0, "some").value();
   bucket_.sync(handle).value();
@@ -180,9 +187,7 @@ TEST_F(OtherClients, AFileThatIsNoLongerWrittenIsNotTruncatedThroughItsOldInode)
 // --- A handle that goes on after a sync ---
 
 TEST_F(OtherClients, ARemovedFileStaysAwayThoughItsHandleGoesOn) {
-  const auto handle = must(bucket_.open_anew(kRootIno, "file"));
-  bucket_.write(handle, 0, "some").value();
-  bucket_.sync(handle).value();
+  const auto handle = synced_file();
   EXPECT_EQ(error_of(bucket_.unlink(kRootIno, "file")), "");
   EXPECT_EQ(error_of(bucket_.write(handle, 4, "more")), "");
   EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "file")), "NotFound");
@@ -192,7 +197,7 @@ TEST_F(OtherClients, ARemovedFileStaysAwayThoughItsHandleGoesOn) {
 }
 
 TEST_F(OtherClients, ARemovedFileStaysAwayThoughItsHandleTruncatesIt) {
-  const auto handle = must(bucket_.open_anew(kRootIno, "file"));
+  const auto handle = must(bucket_.open_truncated(kRootIno, "file"));
   const Ino written = known("file");
   bucket_.write(handle, 0, "some").value();
   bucket_.sync(handle).value();
@@ -205,7 +210,7 @@ TEST_F(OtherClients, ARemovedFileStaysAwayThoughItsHandleTruncatesIt) {
 }
 
 TEST_F(OtherClients, AHandleThatGoesOnStoresItsOwnFileAgain) {
-  const auto handle = must(bucket_.open_anew(kRootIno, "file"));
+  const auto handle = must(bucket_.open_truncated(kRootIno, "file"));
   for (const std::string_view text : {"", "some", "more"}) {
     const std::uint64_t end = store_.object("file").value_or("").size();
     bucket_.write(handle, end, text).value();
@@ -216,10 +221,8 @@ TEST_F(OtherClients, AHandleThatGoesOnStoresItsOwnFileAgain) {
   EXPECT_EQ(store_.object("file"), "somemore");
 }
 
-TEST_F(OtherClients, AHandleThatGoesOnDoesNotReplaceWhatAnotherClientPut) {
-  const auto handle = must(bucket_.open_anew(kRootIno, "file"));
-  bucket_.write(handle, 0, "some").value();
-  bucket_.sync(handle).value();
+TEST_F(OtherClients, AHandleThatGoesOnDoesNotReplaceAnotherClientsObject) {
+  const auto handle = synced_file();
   store_.put("file", "theirs");
   EXPECT_EQ(error_of(bucket_.write(handle, 4, "more")), "");
   EXPECT_EQ(error_of(bucket_.sync(handle)), "Stale");
@@ -227,10 +230,8 @@ TEST_F(OtherClients, AHandleThatGoesOnDoesNotReplaceWhatAnotherClientPut) {
   EXPECT_EQ(store_.object("file"), "theirs");
 }
 
-TEST_F(OtherClients, AHandleThatGoesOnDoesNotBringBackWhatAnotherClientRemoved) {
-  const auto handle = must(bucket_.open_anew(kRootIno, "file"));
-  bucket_.write(handle, 0, "some").value();
-  bucket_.sync(handle).value();
+TEST_F(OtherClients, AHandleThatGoesOnDoesNotBringBackARemovedObject) {
+  const auto handle = synced_file();
   store_.remove("file");
   bucket_.write(handle, 4, "more").value();
   EXPECT_EQ(error_of(bucket_.sync(handle)), "Stale");
@@ -238,16 +239,14 @@ TEST_F(OtherClients, AHandleThatGoesOnDoesNotBringBackWhatAnotherClientRemoved) 
   EXPECT_FALSE(store_.object("file"));
 }
 
-TEST_F(OtherClients, AHandleThatGoesOnDoesNotReplaceWhatASecondWriterStored) {
-  const auto first = must(bucket_.open_anew(kRootIno, "file"));
-  bucket_.write(first, 0, "some").value();
-  bucket_.sync(first).value();
-  const auto second = must(bucket_.open_anew(kRootIno, "file"));
+TEST_F(OtherClients, AHandleThatGoesOnDoesNotReplaceASecondWritersObject) {
+  const auto first = synced_file();
+  const auto second = must(bucket_.open_truncated(kRootIno, "file"));
   EXPECT_EQ(error_of(bucket_.write(first, 4, "more")), "Busy");
   bucket_.write(second, 0, "second").value();
   bucket_.sync(second).value();
   EXPECT_EQ(error_of(bucket_.write(first, 4, "more")), "Stale");
-  EXPECT_EQ(error_of(bucket_.sync(first)), "") << "what it had stored was stored";
+  EXPECT_EQ(error_of(bucket_.sync(first)), "") << "its own bytes were stored";
   EXPECT_EQ(error_of(bucket_.write(second, 6, " writer")), "");
   fs_.release(first);
   fs_.release(second);
@@ -255,9 +254,7 @@ TEST_F(OtherClients, AHandleThatGoesOnDoesNotReplaceWhatASecondWriterStored) {
 }
 
 TEST_F(OtherClients, AHandleThatGoesOnDoesNotUndoATruncation) {
-  const auto handle = must(bucket_.open_anew(kRootIno, "file"));
-  bucket_.write(handle, 0, "some").value();
-  bucket_.sync(handle).value();
+  const auto handle = synced_file();
   EXPECT_EQ(error_of(bucket_.truncate(known("file"), 0)), "Stale");
   EXPECT_EQ(error_of(bucket_.write(handle, 4, "more")), "Stale");
   fs_.release(handle);
@@ -265,9 +262,7 @@ TEST_F(OtherClients, AHandleThatGoesOnDoesNotUndoATruncation) {
 }
 
 TEST_F(OtherClients, TwoSyncsAtOnceDoNotTakeEachOtherForAnotherClient) {
-  const auto handle = must(bucket_.open_anew(kRootIno, "file"));
-  bucket_.write(handle, 0, "some").value();
-  bucket_.sync(handle).value();
+  const auto handle = synced_file();
   bucket_.write(handle, 4, "more").value();
   store_.hold();
   Answer<void> one;
@@ -293,9 +288,9 @@ TEST_F(OtherClients, AReservationIsForTheProcessThatMadeIt) {
   EXPECT_EQ(error_of(bucket_.open_to_write(reserved, /*truncate=*/true)), "");
 }
 
-TEST_F(OtherClients, AnInodeThatIsNoLongerWrittenCostsOneSecondLookOnly) {
+TEST_F(OtherClients, AnInodeThatIsNoLongerWrittenCostsOnlyOneSecondLookup) {
   constexpr ProcessId kOther = 7;
-  const auto theirs = must(bucket_.open_anew(kRootIno, "file", kOther));
+  const auto theirs = must(bucket_.open_truncated(kRootIno, "file", kOther));
   const Ino written = known("file");
   bucket_.sync(theirs).value();
   fs_.release(theirs);

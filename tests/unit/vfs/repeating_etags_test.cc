@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server whose ETags repeat: what this mount stored itself is another version all the same.
+// A server whose ETags repeat: each object that this mount stores is another version all the same.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +18,7 @@ class RepeatingETags : public testing::Test {
   RepeatingETags() { bucket_.store.repeat_etags(); }
 
   void store(std::string_view text) {
-    const auto handle = bucket_.open_anew(kRootIno, "file");
+    const auto handle = bucket_.open_truncated(kRootIno, "file");
     ASSERT_TRUE(handle) << handle.error().detail;
     EXPECT_EQ(error_of(bucket_.write(*handle, 0, text)), "");
     EXPECT_EQ(error_of(bucket_.sync(*handle)), "");
@@ -26,20 +26,17 @@ class RepeatingETags : public testing::Test {
   }
   Ino number() { return bucket_.lookup(kRootIno, "file")->attributes.ino; }
   std::string etag() {
-    return WritableBucket::wait<s3::ObjectInfo>(
+    return answer_of<s3::ObjectInfo>(
                [&](auto done) { bucket_.store.head("file", {}, std::move(done)); })
         .value()
         .etag;
   }
-  Result<OpenFile> open(Ino ino) {
-    return WritableBucket::wait<OpenFile>(
-        [&](auto done) { bucket_.fs.open(ino, {}, std::move(done)); });
-  }
+  Result<OpenFile> open(Ino ino) { return bucket_.open(ino); }
 
   WritableBucket bucket_;
 };
 
-TEST_F(RepeatingETags, AnOverwriteIsAnotherInodeAndIsReadAnew) {
+TEST_F(RepeatingETags, AnOverwriteIsAnotherInodeAndIsReadAgain) {
   store("old!");
   const Ino old = number();
   const std::string old_etag = etag();
@@ -81,8 +78,7 @@ TEST_F(RepeatingETags, AListingTellsTheSameInodeAsALookup) {
   store("new!");
   const auto handle = bucket_.fs.open_directory(kRootIno);
   ASSERT_TRUE(handle);
-  const auto entries = WritableBucket::wait<std::vector<DirectoryEntry>>(
-      [&](auto done) { bucket_.fs.read_directory(*handle, 0, 10, {}, std::move(done)); });
+  const auto entries = bucket_.read_directory(*handle, 0, 10);
   ASSERT_TRUE(entries);
   ASSERT_EQ(entries->size(), 3U) << "with . and ..";
   EXPECT_EQ(entries->back().attributes.ino, number());

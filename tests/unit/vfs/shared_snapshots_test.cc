@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "mounted_bucket.h"
+#include "answer.h"
+#include "snapshot_rig.h"
 
 namespace s3rdmafs::vfs {
 namespace {
@@ -16,22 +17,14 @@ class SharedSnapshotsTest : public testing::Test {
  protected:
   static constexpr seconds kFreshFor{10};
 
-  Snapshot get(const std::string& prefix) {
-    return snapshots_.get({store_, clock_, hidden_, names_, order_, budget_}, prefix, "");
-  }
+  Snapshot get(const std::string& prefix) { return snapshots_.get(rig_.context(), prefix, ""); }
   static void list(const Snapshot& snapshot) {
     snapshot->read(0, 100, {}, [](const Result<std::vector<ListedName>>&) {});
   }
 
-  fakes::FakeClock clock_;
-  metrics::Counter hidden_;
-  metrics::Gauge listing_bytes_;
-  std::shared_ptr<SnapshotBudget> budget_ = std::make_shared<SnapshotBudget>(kMiB, listing_bytes_);
-  std::shared_ptr<DirectoryOrder> order_ = std::make_shared<DirectoryOrder>(100);
-  std::shared_ptr<NameCache> names_ = std::make_shared<NameCache>(
-      clock_,
-      NameCache::Limits{.ttl = seconds(30), .negative_ttl = seconds(5), .entries_max = 100});
-  fakes::FakeObjectStore store_{clock_};
+  SnapshotRig rig_;
+  fakes::FakeClock& clock_ = rig_.clock;
+  fakes::FakeObjectStore& store_ = rig_.store;
   SharedSnapshots snapshots_{kFreshFor};
 };
 
@@ -60,10 +53,10 @@ TEST_F(SharedSnapshotsTest, ASnapshotEndsWithItsLastHandle) {
     const Snapshot first = get("d/");
     const Snapshot same = get("d/");
     ended = first;
-    EXPECT_GT(listing_bytes_.value(), 0);
+    EXPECT_GT(rig_.listing_bytes.value(), 0);
   }
   EXPECT_TRUE(ended.expired());
-  EXPECT_EQ(listing_bytes_.value(), 0);
+  EXPECT_EQ(rig_.listing_bytes.value(), 0);
 }
 
 TEST_F(SharedSnapshotsTest, ADirectoryThatChangedIsListedAgain) {
