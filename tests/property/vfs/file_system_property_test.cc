@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file system against the reference model: random changes behind its back, with names from an
+// The file system against the reference model: random changes by other clients, with names from an
 // alphabet so small that files and directories of one name, empty components, "." and "..", and
-// names that sort between "a" and "a/" come up all the time.
+// names that sort between "a" and "a/" come up often.
 #include <rapidcheck.h>
 
 #include <ostream>
@@ -67,7 +67,7 @@ RC_GTEST_PROP(FileSystemProperty, AServerThatIgnoresDelimitersMakesNoDifference,
   RC_ASSERT(mount.run(commands) == "");
 }
 
-// The controls: the same commands find mistakes, of which each is made on purpose.
+// The controls: the same commands find each mistake that is planted.
 class PlantedBugTest : public testing::TestWithParam<PlantedBug> {
  protected:
   static int mistakes_found(milliseconds ttl, PlantedBug bug) {

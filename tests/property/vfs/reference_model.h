@@ -9,8 +9,8 @@
 
 namespace s3rdmafs::vfs {
 
-/// What src/vfs/file_system.h promises about which keys show, said again as simply as possible and
-/// without a line of src/vfs/: over one state of a bucket, by looking at every key. Plain value.
+/// Which keys show, as src/vfs/file_system.h promises, written as simply as possible and without a
+/// line of src/vfs/: for one state of a bucket, by checking every key. Plain value.
 struct ReferenceModel {
   struct Object {
     std::string bytes;

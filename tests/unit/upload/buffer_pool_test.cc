@@ -104,7 +104,7 @@ TEST_F(BufferPoolTest, MakesTheLateComerWaitUntilRoomIsGivenBack) {
   EXPECT_TRUE(third->has_come());
 }
 
-TEST_F(BufferPoolTest, LetsNobodyOvertakeTheOneWhoWaitsForALargeBuffer) {
+TEST_F(BufferPoolTest, LetsNoRequestOvertakeOneThatWaitsForALargeBuffer) {
   const auto first = take(4);
   const auto second = take(3);
   const auto large = take(4);
@@ -115,7 +115,7 @@ TEST_F(BufferPoolTest, LetsNobodyOvertakeTheOneWhoWaitsForALargeBuffer) {
   EXPECT_TRUE(small->has_come());
 }
 
-TEST_F(BufferPoolTest, TellsWhoWaitedTooLongThatThereIsNoMemory) {
+TEST_F(BufferPoolTest, FailsARequestThatWaitedTooLong) {
   const auto first = take(4);
   const auto second = take(4);
   const auto late = take(1, 5s);
@@ -125,7 +125,7 @@ TEST_F(BufferPoolTest, TellsWhoWaitedTooLongThatThereIsNoMemory) {
   EXPECT_EQ(late->answer().error().code, ErrorCode::kNoMemory);
 }
 
-TEST_F(BufferPoolTest, ReusesWhatMayStillBeReadOnlyAfterItsRegionWasRenewed) {
+TEST_F(BufferPoolTest, ReusesABufferThatMayStillBeReadOnlyAfterItsRegionWasRenewed) {
   fabric_.hold_fences(true);
   const auto first = take(1);
   const auto neighbour = take(1);
@@ -146,7 +146,7 @@ TEST_F(BufferPoolTest, ReusesWhatMayStillBeReadOnlyAfterItsRegionWasRenewed) {
   EXPECT_EQ(fabric_.fences(), 1);
 }
 
-// The control: what nobody can read any more is used again at once.
+// The control: a buffer that no server can read is used again at once.
 TEST_F(BufferPoolTest, ReusesAnOrdinaryBufferWithoutARenewal) {
   const auto first = take(4);
   const auto second = take(4);

@@ -108,7 +108,7 @@ TEST_F(UploaderTest, ReplacesNothingWhereTheKeyWasAbsent) {
   EXPECT_EQ(store_.object("key"), "theirs");
 }
 
-TEST_F(UploaderTest, ReplacesWhatItStoredItself) {
+TEST_F(UploaderTest, ReplacesItsOwnVersion) {
   file_ = uploads_->begin("key", Uploader::Start::kIfAbsent);
   for (const std::string_view text : {"some", "more"}) {
     append(text);
@@ -135,7 +135,7 @@ TEST_F(UploaderTest, DoesNotTryWithoutAConditionWhereItsBufferMustRest) {
   EXPECT_FALSE(store_.object("key"));
 }
 
-TEST_F(UploaderTest, TellsWhyItWasGivenUpAndStoresNothing) {
+TEST_F(UploaderTest, ReportsWhyItWasGivenUpAndStoresNothing) {
   append(text(2 * kPart));
   file_->give_up({ErrorCode::kStale, "changed"});
   EXPECT_EQ(finish()->error(), "Stale");
@@ -143,7 +143,7 @@ TEST_F(UploaderTest, TellsWhyItWasGivenUpAndStoresNothing) {
   EXPECT_EQ(store_.open_uploads(), 0U);
 }
 
-TEST_F(UploaderTest, StoresWhatFitsOnePartAsOnePut) {
+TEST_F(UploaderTest, StoresAnObjectOfOnePartAsOnePut) {
   append(text(kPart));
   EXPECT_FALSE(store_.object("key"));
   EXPECT_EQ(finish()->error(), "");
@@ -152,7 +152,7 @@ TEST_F(UploaderTest, StoresWhatFitsOnePartAsOnePut) {
   EXPECT_EQ(store_.count(Operation::kCreateUpload), 0U);
 }
 
-TEST_F(UploaderTest, StoresWhatIsLargerAsPartsAndShowsItOnlyWhenFinished) {
+TEST_F(UploaderTest, StoresALargerObjectAsPartsAndShowsItOnlyWhenFinished) {
   const std::string all = text(3 * kPart + 5);
   for (std::size_t at = 0; at < all.size(); at += 1000) append(all.substr(at, 1000));
   EXPECT_FALSE(store_.object("key"));
@@ -186,11 +186,11 @@ TEST_F(UploaderTest, RefusesMoreOnceALargeObjectIsComplete) {
   append(text(2 * kPart));
   finish();
   EXPECT_EQ(append("more")->error(), "SequentialOnly");
-  EXPECT_EQ(finish()->error(), "") << "what was stored is still good";
+  EXPECT_EQ(finish()->error(), "") << "the stored object stays";
   EXPECT_EQ(store_.object("key"), text(2 * kPart));
 }
 
-TEST_F(UploaderTest, RefusesBytesAnywhereButAtTheEndAndIsNotSpoiled) {
+TEST_F(UploaderTest, RefusesBytesAnywhereButAtTheEndAndGoesOn) {
   append("0123");
   offset_ = 2;
   EXPECT_EQ(append("x")->error(), "SequentialOnly");
@@ -224,7 +224,7 @@ TEST_F(UploaderTest, MakesAWriteWaitWhileEveryBufferIsOnItsWay) {
   EXPECT_EQ(store_.object("key"), text(kPart + 1) + text(4 * kPart));
 }
 
-TEST_F(UploaderTest, FinishesWhenTheLastPartHasArrivedInWhateverOrder) {
+TEST_F(UploaderTest, FinishesWhenTheLastPartHasArrivedInAnyOrder) {
   store_.hold();
   append(text(3 * kPart));
   store_.release();
@@ -236,19 +236,19 @@ TEST_F(UploaderTest, FinishesWhenTheLastPartHasArrivedInWhateverOrder) {
   EXPECT_EQ(store_.object("key"), text(3 * kPart));
 }
 
-TEST_F(UploaderTest, TellsTheErrorOfAPartAtFinishAndLeavesNothing) {
+TEST_F(UploaderTest, ReportsTheErrorOfAPartAtFinishAndLeavesNothing) {
   store_.fail_next(Operation::kUploadPart, 1, ErrorCode::kUnreachable);
   append(text(2 * kPart));
   append(text(kPart));
   EXPECT_EQ(finish()->error(), "Unreachable");
-  EXPECT_EQ(finish()->error(), "Unreachable") << "each close hears of it";
+  EXPECT_EQ(finish()->error(), "Unreachable") << "each close reports it";
   EXPECT_EQ(append("more")->error(), "Unreachable");
   EXPECT_FALSE(store_.object("key"));
   EXPECT_EQ(store_.open_uploads(), 0U);
   EXPECT_EQ(gauge("upload_buffers_used_bytes"), 0);
 }
 
-TEST_F(UploaderTest, TellsTheErrorOnlyWhenNoPartIsOnItsWay) {
+TEST_F(UploaderTest, ReportsTheErrorOnlyWhenNoPartIsOnItsWay) {
   store_.hold();
   append(text(3 * kPart));
   store_.release();  // CreateMultipartUpload
@@ -261,7 +261,7 @@ TEST_F(UploaderTest, TellsTheErrorOnlyWhenNoPartIsOnItsWay) {
   EXPECT_EQ(store_.open_uploads(), 0U);
 }
 
-TEST_F(UploaderTest, TellsTheErrorOfTheBeginningAndOfTheEnd) {
+TEST_F(UploaderTest, ReportsTheErrorOfTheBeginningAndOfTheEnd) {
   for (const Operation operation : {Operation::kCreateUpload, Operation::kCompleteUpload}) {
     file_ = uploads_->begin("key");
     offset_ = 0;
@@ -273,7 +273,7 @@ TEST_F(UploaderTest, TellsTheErrorOfTheBeginningAndOfTheEnd) {
   }
 }
 
-TEST_F(UploaderTest, AbortsLaterWhatCannotBeAbortedNow) {
+TEST_F(UploaderTest, RepeatsAnAbortThatFailed) {
   store_.fail_next(Operation::kUploadPart, 1, ErrorCode::kUnreachable);
   store_.fail_next(Operation::kAbortUpload, 1, ErrorCode::kUnreachable);
   append(text(2 * kPart));
@@ -294,7 +294,7 @@ TEST_F(UploaderTest, IsAbortedWhenDroppedUnfinished) {
   EXPECT_EQ(gauge("upload_buffers_used_bytes"), 0);
 }
 
-TEST_F(UploaderTest, DiscardsWhatWasNotFinishedAndTakesMoreForNothing) {
+TEST_F(UploaderTest, DiscardsUnfinishedBytesAndDropsLaterOnes) {
   append(text(2 * kPart));
   EXPECT_EQ(discard()->error(), "");
   EXPECT_EQ(append("more")->error(), "");
@@ -302,6 +302,40 @@ TEST_F(UploaderTest, DiscardsWhatWasNotFinishedAndTakesMoreForNothing) {
   EXPECT_EQ(finish()->error(), "");
   EXPECT_FALSE(store_.object("key"));
   EXPECT_EQ(store_.open_uploads(), 0U);
+}
+
+TEST_F(UploaderTest, RefusesMoreOfACompleteObjectAlsoAfterADiscard) {
+  append(text(2 * kPart));
+  finish();
+  EXPECT_EQ(discard()->error(), "");
+  EXPECT_EQ(append("more")->error(), "SequentialOnly");
+  EXPECT_EQ(finish()->error(), "");
+  EXPECT_EQ(store_.object("key"), text(2 * kPart));
+}
+
+TEST_F(UploaderTest, IsCompleteWhereItIsDiscardedDuringTheCompletion) {
+  append(text(2 * kPart));
+  store_.hold();
+  const AnswerPtr finished = finish();
+  ASSERT_TRUE(store_.release());  // the last part
+  ASSERT_EQ(store_.held().size(), 1U) << "the completion";
+  const AnswerPtr discarded = discard();
+  EXPECT_EQ(discarded->error(), "pending");
+  store_.release_all();
+  EXPECT_EQ(discarded->error(), "");
+  EXPECT_EQ(finished->error(), "");
+  EXPECT_EQ(store_.object("key"), text(2 * kPart));
+  EXPECT_EQ(append("more")->error(), "SequentialOnly");
+}
+
+TEST_F(UploaderTest, KeepsItsErrorForWritesThroughADiscard) {
+  store_.fail_next(Operation::kUploadPart, 1, ErrorCode::kUnreachable);
+  append(text(2 * kPart));
+  EXPECT_EQ(finish()->error(), "Unreachable");
+  EXPECT_EQ(discard()->error(), "");
+  EXPECT_TRUE(file_->has_failed());
+  EXPECT_EQ(append("more")->error(), "Unreachable");
+  EXPECT_EQ(finish()->error(), "") << "a discarded object has nothing to store";
 }
 
 TEST_F(UploaderTest, HasDiscardedOnlyWhenThePutUnderWayHasEnded) {
@@ -315,7 +349,7 @@ TEST_F(UploaderTest, HasDiscardedOnlyWhenThePutUnderWayHasEnded) {
   EXPECT_EQ(finished->error(), "");
 }
 
-TEST_F(UploaderTest, TellsWhoFinishesAfterACancelThatItWasNotStored) {
+TEST_F(UploaderTest, AFinishAfterACancelReportsThatItWasNotStored) {
   append(text(2 * kPart));
   auto [cancelled, done] = answer();
   file_->cancel(std::move(done));

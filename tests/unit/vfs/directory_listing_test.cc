@@ -17,7 +17,7 @@ class DirectoryListingTest : public testing::Test {
     for (const std::string& key : keys) store_.put(key, "");
   }
 
-  /// The names of a directory, directories with a "/" behind, in the order they come out.
+  /// The names of a directory, directories with a "/" at the end, in the order of the listing.
   std::vector<std::string> names(const std::string& prefix, std::uint32_t page_keys = 1000) {
     DirectoryListing listing(prefix);
     std::vector<std::string> names;
@@ -72,7 +72,7 @@ TEST_F(DirectoryListingTest, AFileIsHiddenByItsDirectoryWhateverSortsBetweenThem
   }
 }
 
-// The control: what only looks like a directory's name hides nothing.
+// The control: a name that only looks like a directory's hides nothing.
 TEST_F(DirectoryListingTest, AFileShowsWhereOnlyLongerNamesAreDirectories) {
   put({"a", "a-/x", "a.d/x", "ab/x", "a0"});
   for (const std::uint32_t page_keys : {1U, 1000U}) {
@@ -117,7 +117,7 @@ TEST_F(DirectoryListingTest, KeysThatCannotBePathsStayHiddenWithoutADelimiter) {
   EXPECT_EQ(hidden_, 6U) << "each name once, as with a delimiter";
 }
 
-TEST_F(DirectoryListingTest, WhatIsNotBelowTheDirectoryIsHidden) {
+TEST_F(DirectoryListingTest, AKeyThatIsNotBelowTheDirectoryIsHidden) {
   DirectoryListing listing("d/");
   const s3::ListPage page{.objects = {{"e/x", "\"1\"", 0, {}}, {"f", "\"1\"", 0, {}}},
                           .common_prefixes = {"d/no-slash", "d/sub/", "e/", "e/sub/"},
@@ -128,7 +128,7 @@ TEST_F(DirectoryListingTest, WhatIsNotBelowTheDirectoryIsHidden) {
   EXPECT_EQ(listing.hidden(), 5U);
 }
 
-TEST_F(DirectoryListingTest, WhatIsLongerThanAKeyCanBeIsHidden) {
+TEST_F(DirectoryListingTest, ANameLongerThanAnyKeyIsHidden) {
   const std::string component = std::string(249, 'd') + "/";
   const std::string deep = component + component + component + component;  // 1,000 bytes
   put({deep + std::string(24, 'f'), deep + std::string(25, 'g'), deep + std::string(23, 'h') + "/x",

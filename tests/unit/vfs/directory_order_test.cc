@@ -89,7 +89,7 @@ TEST_F(DirectoryOrderTest, FetchesNoMoreThanItsShareOfBytes) {
   }
 }
 
-TEST_F(DirectoryOrderTest, PutsPagesTogetherAndIgnoresWhatDoesNotFollow) {
+TEST_F(DirectoryOrderTest, JoinsPagesAndIgnoresAPageThatDoesNotFollow) {
   const auto all = names(20);
   order_.on_listed("d/", 0, std::span(all).first(3));
   order_.on_listed("d/", 10, std::span(all).subspan(10));

@@ -15,7 +15,7 @@ s3::ObjectInfo file(const std::string& key) {
   return {.key = key, .etag = "\"e\"", .size_bytes = 1, .modified = {}};
 }
 
-/// A page of "d/" with these files, and another behind it where there is a token.
+/// A page of "d/" with these files, and another after it where there is a token.
 s3::ListPage page(const std::vector<std::string>& names, const std::string& next_token = "") {
   s3::ListPage page;
   for (const std::string& name : names) page.objects.push_back(file("d/" + name));
@@ -25,7 +25,7 @@ s3::ListPage page(const std::vector<std::string>& names, const std::string& next
 
 class DirectoryPreloadTest : public testing::Test {
  protected:
-  /// Asks for so many names of a directory; the pages that are wanted.
+  /// Looks up so many names of a directory. Returns the pages that are wanted.
   std::vector<s3::ListRequest> ask(std::size_t names, const std::string& prefix = "d/") {
     std::vector<s3::ListRequest> wanted;
     for (std::size_t i = 0; i < names; ++i) {
@@ -37,7 +37,7 @@ class DirectoryPreloadTest : public testing::Test {
   DirectoryPreload preload_{100};
 };
 
-TEST_F(DirectoryPreloadTest, WhoWantsAFewNamesCausesNoListing) {
+TEST_F(DirectoryPreloadTest, AFewLookupsCauseNoListing) {
   EXPECT_TRUE(ask(kNamesAPage - 1).empty());
   EXPECT_TRUE(ask(kNamesAPage - 1, "e/").empty()) << "directories are counted each by itself";
 }
@@ -79,7 +79,7 @@ TEST_F(DirectoryPreloadTest, ADirectoryWithTooManyNamesIsGivenUp) {
   EXPECT_EQ(ask(kNamesAPage, "e/").size(), 1U) << "not the others";
 }
 
-TEST_F(DirectoryPreloadTest, AFailedPageBeginsTheDirectoryAnew) {
+TEST_F(DirectoryPreloadTest, AFailedPageBeginsTheDirectoryAgain) {
   const auto first = ask(kNamesAPage).at(0);
   static_cast<void>(preload_.on_page(first, page({"a"}, "more"), {}));
   preload_.on_failure(ask(kNamesAPage).at(0));
@@ -91,9 +91,9 @@ TEST_F(DirectoryPreloadTest, APageOfAListingThatWasForgottenIsNotMixedIntoAnothe
   static_cast<void>(preload_.on_page(first, page({"a"}, "more"), {}));
   const auto second = ask(kNamesAPage).at(0);
   preload_.on_failure(second);
-  const auto anew = ask(kNamesAPage).at(0);
+  const auto again = ask(kNamesAPage).at(0);
   EXPECT_TRUE(preload_.on_page(second, page({"z"}), {}).names.empty());
-  EXPECT_EQ(preload_.on_page(anew, page({"a"}), {}).names.size(), 1U) << "the control";
+  EXPECT_EQ(preload_.on_page(again, page({"a"}), {}).names.size(), 1U) << "the control";
 }
 
 TEST_F(DirectoryPreloadTest, ListingsThatDoNotHelpEnd) {
@@ -114,7 +114,7 @@ TEST_F(DirectoryPreloadTest, ForgetsRatherThanGrows) {
   EXPECT_TRUE(ask(1, "1/").empty()) << "forgotten";
 }
 
-// The whole way, through lookups.
+// The whole path, through lookups.
 
 class PreloadedBucket : public MountedBucket, public testing::Test {
  protected:
@@ -139,7 +139,7 @@ TEST_F(PreloadedBucket, ThousandsOfNamesAskedForOneByOneCostFewRequests) {
   EXPECT_LT(requests() - before, 200U) << "without listings 5,000";
 }
 
-TEST_F(PreloadedBucket, WhatWasListedAheadIsBelievedNoLongerThanAnyName) {
+TEST_F(PreloadedBucket, ANameListedAheadIsBelievedNoLongerThanAnyName) {
   for (int i = 0; i < kFiles; ++i) look_up(i);
   store.remove(path(2000));
   EXPECT_EQ(look_up(2000), "") << "as after a listing by hand";
@@ -154,7 +154,7 @@ TEST_F(PreloadedBucket, NamesThatAreNotThereCauseNoListing) {
   EXPECT_EQ(store.count(Operation::kList) - before, 100U) << "one a probe";
 }
 
-TEST_F(PreloadedBucket, AFailedListingIsNobodysErrorAndIsTriedAgain) {
+TEST_F(PreloadedBucket, AFailedListingFailsNoLookupAndIsTriedAgain) {
   std::size_t failed = 0;
   store.fail_if([&](const fakes::FakeObjectStore::Call& call) -> std::optional<s3::GetFailure> {
     if (call.operation != Operation::kList || call.key != "d/") return std::nullopt;

@@ -2,8 +2,9 @@
 // Many threads over few names, for the thread sanitizer: every answer must be one that some moment
 // of the bucket allows, and in the end nothing may be left over.
 //
-// The store holds all calls. Who waits for an answer releases held calls, any of them, so that most
-// answers come on another thread than the one that asked, in random order, as from a real store.
+// The store holds all calls. A thread that waits for an answer releases held calls, any of them, so
+// that most answers come on another thread than the one that asked, in random order, as from a real
+// store.
 #include <chrono>
 #include <functional>
 #include <future>

@@ -13,7 +13,7 @@ TEST(KeyPath, AnyBytesButSlashAndNulMakeAName) {
   EXPECT_TRUE(is_valid_name(std::string(255, 'x')));
 }
 
-TEST(KeyPath, WhatPosixCannotNameIsNoName) {
+TEST(KeyPath, ANameThatPosixForbidsIsNotValid) {
   EXPECT_FALSE(is_valid_name(""));
   EXPECT_FALSE(is_valid_name("."));
   EXPECT_FALSE(is_valid_name(".."));
@@ -30,7 +30,7 @@ TEST(KeyPath, TheParentOfADirectoryIsOneComponentUpAndStopsAtTheRoot) {
   EXPECT_EQ(parent_prefix("p/q/", "p/q/"), "p/q/");
 }
 
-TEST(KeyPath, TheNameOfAKeyIsWhatFollowsItsDirectory) {
+TEST(KeyPath, TheNameOfAKeyFollowsItsDirectory) {
   EXPECT_EQ(name_below("a/", "a/b"), "b");
   EXPECT_EQ(name_below("a/", "a/b/"), "b");
   EXPECT_EQ(name_below("", "b"), "b");

@@ -37,7 +37,7 @@ TEST_F(NameCacheTest, AnAbsentNameLivesForItsOwnShorterTtl) {
   EXPECT_FALSE(names_.find("a"));
 }
 
-TEST_F(NameCacheTest, WhatTheStoreSaidLaterWinsInWhateverOrderItArrives) {
+TEST_F(NameCacheTest, TheNewerAnswerWinsInAnyOrderOfArrival) {
   const NameAnswer early = absent();
   clock_.advance(milliseconds(1));
   names_.insert("a", present());
@@ -63,7 +63,7 @@ TEST_F(NameCacheTest, NeverHoldsMoreThanItsBoundAndDropsTheOldest) {
   EXPECT_TRUE(names_.find("5"));
 }
 
-TEST_F(NameCacheTest, ATtlOfZeroKeepsNothingAndEndsWhatWasKept) {
+TEST_F(NameCacheTest, ATtlOfZeroKeepsNothingAndEndsAKeptAnswer) {
   NameCache no_negatives(clock_, {.ttl = milliseconds(100), .entries_max = 4});
   no_negatives.insert("a", present());
   no_negatives.insert("a", absent());

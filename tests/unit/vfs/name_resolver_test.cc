@@ -60,7 +60,7 @@ TEST_F(NameResolverTest, ConcurrentQuestionsForOneNameShareOnePairOfRequests) {
   EXPECT_FALSE(other.get()->node);
 }
 
-TEST_F(NameResolverTest, AFailureReachesAllWhoWaitAndIsNotKept) {
+TEST_F(NameResolverTest, AFailureReachesAllWaitingLookupsAndIsNotKept) {
   store_.put("a", "");
   store_.hold();
   const auto first = resolve("a");

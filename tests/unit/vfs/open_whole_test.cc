@@ -41,7 +41,7 @@ TEST_F(OpenWholeTest, TheAnswerComesWhenTheObjectIsThere) {
   EXPECT_EQ(opened_.get()->whole->fd(), 7);
 }
 
-TEST_F(OpenWholeTest, WhereTheObjectCannotBeHadTheFileIsOpenAllTheSame) {
+TEST_F(OpenWholeTest, WithoutTheObjectTheFileIsOpenAllTheSame) {
   for (const ErrorCode code : {ErrorCode::kNoMemory, ErrorCode::kUnsupported, ErrorCode::kTimedOut,
                                ErrorCode::kServerError, ErrorCode::kCancelled}) {
     Answer<OpenFile> opened;
