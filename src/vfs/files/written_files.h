@@ -64,7 +64,7 @@ class WrittenFiles {
   const Clock& clock_;
   HandleTable& handles_;
 
-  mutable Mutex mutex_;  // lock order 1: over it only WrittenFile's own and the handle table's
+  mutable Mutex mutex_;  // lock order 1: while held, only a WrittenFile's and the handle table's
   CondVar work_done_;
   std::map<std::string, std::shared_ptr<WrittenFile>> by_key_ GUARDED_BY(mutex_);  ///< in order
   std::unordered_set<std::shared_ptr<WrittenFile>> open_ GUARDED_BY(mutex_);  ///< with a handle
