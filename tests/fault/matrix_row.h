@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "client.h"
-#include "config/mount_config.h"
+#include "s3/store_options.h"
 
 namespace s3rdmafs::fault {
 
