@@ -97,65 +97,126 @@ Result<Command> parse_helper(std::vector<std::string> reversed) {
   return command;
 }
 
-// CLI11 would only say that a verb is missing.
+// Without this CLI11 would report an unknown command as a missing one.
 Result<void> check_verb(const CLI::App& app, std::span<const std::string> reversed) {
   if (reversed.empty() || reversed.back().starts_with('-')) return {};
   std::vector<std::string> verbs;
   for (const CLI::App* verb : app.get_subcommands(nullptr)) verbs.push_back(verb->get_name());
   if (std::ranges::find(verbs, reversed.back()) != verbs.end()) return {};
-  return usage_error(app, fmt::format("'{}' is no verb{}", reversed.back(),
+  return usage_error(app, fmt::format("unknown command '{}'{}", reversed.back(),
                                       config::did_you_mean(reversed.back(), verbs)));
 }
 
+void add_file(CLI::App& verb, RawArguments& raw) {
+  verb.add_option("FILE", raw.file, "The mount file; see s3rdmafs.toml(5)")
+      ->required()
+      ->type_name("");
+}
+
+void add_mountpoint(CLI::App& verb, RawArguments& raw) {
+  verb.add_option("MOUNTPOINT", raw.mountpoint, "Where the bucket is mounted")
+      ->required()
+      ->type_name("");
+}
+
+// A verb declares its arguments, and becomes a Command once they are read.
+struct Verb {
+  const char* name;
+  const char* summary;
+  void (*declare)(CLI::App& verb, RawArguments& raw);
+  Result<Command> (*make)(const CLI::App& app, const RawArguments& raw);
+};
+
+void declare_mount(CLI::App& verb, RawArguments& raw) {
+  add_file(verb, raw);
+  verb.add_option("MOUNTPOINT", raw.mountpoint,
+                  "Where to mount the bucket; default: mount.point of the mount file")
+      ->type_name("");
+  verb.add_flag("-f,--foreground", raw.foreground, "Stay in the foreground");
+  add_option_lists(verb, raw);
+}
+
+Result<Command> make_mount(const CLI::App& app, const RawArguments& raw) {
+  auto options = config::parse_mount_options(raw.option_lists, {});
+  if (!options) return usage_error(app, options.error().detail);
+  return MountCommand{.file = raw.file,
+                      .mountpoint = raw.mountpoint,
+                      .foreground = raw.foreground,
+                      .fake = false,
+                      .mount_namespace = {},
+                      .kernel_options = std::move(options->kernel_options),
+                      .overrides = std::move(options->overrides)};
+}
+
+void declare_umount(CLI::App& verb, RawArguments& raw) {
+  add_mountpoint(verb, raw);
+  verb.add_flag("--lazy", raw.lazy, "Detach now; the daemon ends with the last user of the mount");
+}
+
+Result<Command> make_umount(const CLI::App&, const RawArguments& raw) {
+  return UmountCommand{.mountpoint = raw.mountpoint, .lazy = raw.lazy};
+}
+
+Result<Command> make_stats(const CLI::App&, const RawArguments& raw) {
+  return StatsCommand{.mountpoint = raw.mountpoint};
+}
+
+void declare_warm(CLI::App& verb, RawArguments& raw) {
+  add_mountpoint(verb, raw);
+  verb.add_option("PATH", raw.paths,
+                  "Files, directories (with everything below them) and patterns in the mount")
+      ->required()
+      ->type_name("");
+  verb.add_flag("--release", raw.release, "Release objects that were made resident");
+}
+
+Result<Command> make_warm(const CLI::App&, const RawArguments& raw) {
+  return WarmCommand{.mountpoint = raw.mountpoint, .paths = raw.paths, .release = raw.release};
+}
+
+void declare_doctor(CLI::App& verb, RawArguments& raw) {
+  verb.add_option("FILE", raw.file,
+                  "The mount file; see s3rdmafs.toml(5); default: check the machine alone")
+      ->type_name("");
+  verb.add_flag("--json", raw.json, "Print the findings as JSON");
+  verb.add_flag("--measure", raw.measure, "Measure for longer, and with larger requests");
+  verb.add_option("--report", raw.report, "Write a full report to this file, as JSON")
+      ->type_name("FILE");
+}
+
+Result<Command> make_doctor(const CLI::App&, const RawArguments& raw) {
+  return DoctorCommand{
+      .file = raw.file, .json = raw.json, .measure = raw.measure, .report = raw.report};
+}
+
+void declare_config(CLI::App& verb, RawArguments& raw) {
+  add_file(verb, raw);
+  add_option_lists(verb, raw);
+}
+
+Result<Command> make_config(const CLI::App& app, const RawArguments& raw) {
+  auto options = config::parse_mount_options(raw.option_lists, {});
+  if (!options) return usage_error(app, options.error().detail);
+  return ConfigCommand{.file = raw.file, .overrides = std::move(options->overrides)};
+}
+
+constexpr Verb kVerbs[] = {
+    {"mount", "Mount a bucket", declare_mount, make_mount},
+    {"umount", "Unmount a bucket and end its daemon", declare_umount, make_umount},
+    {"stats", "Print the counters of a mount", add_mountpoint, make_stats},
+    {"warm", "Make objects resident ahead of time", declare_warm, make_warm},
+    {"doctor", "Check what a mount needs, and advise", declare_doctor, make_doctor},
+    {"config", "Check a mount file and print the settings in effect", declare_config, make_config},
+};
+
 Result<Command> parse_verbs(std::vector<std::string> reversed, std::string_view version) {
   RawArguments raw;
-  CLI::App app("Mounts S3 buckets, with bulk data by RDMA where the server can.", "s3rdmafs");
+  CLI::App app("Mounts S3 buckets; bulk data goes by RDMA where the server supports it.",
+               "s3rdmafs");
   app.require_subcommand(1);
   app.set_version_flag("--version", fmt::format("s3rdmafs {}", version),
                        "Print the version and exit");
-
-  CLI::App& mount = *app.add_subcommand("mount", "Mount a bucket");
-  mount.add_option("FILE", raw.file, "The mount file, see s3rdmafs.toml(5)")
-      ->required()
-      ->type_name("");
-  mount
-      .add_option("MOUNTPOINT", raw.mountpoint, "Where to mount; default: mount.point of the file")
-      ->type_name("");
-  mount.add_flag("-f,--foreground", raw.foreground, "Do not become a daemon");
-  add_option_lists(mount, raw);
-
-  CLI::App& umount = *app.add_subcommand("umount", "Unmount and end the daemon");
-  umount.add_option("MOUNTPOINT", raw.mountpoint, "Where it is mounted")->required()->type_name("");
-  umount.add_flag("--lazy", raw.lazy, "Detach now, end when nobody uses it any more");
-
-  CLI::App& stats = *app.add_subcommand("stats", "Print the counters of a mount");
-  stats.add_option("MOUNTPOINT", raw.mountpoint, "Where it is mounted")->required()->type_name("");
-
-  CLI::App& warm = *app.add_subcommand("warm", "Make objects resident ahead of time");
-  warm.add_option("MOUNTPOINT", raw.mountpoint, "Where it is mounted")->required()->type_name("");
-  warm.add_option("PATH", raw.paths,
-                  "Files, directories (with all below them) and patterns in the mount")
-      ->required()
-      ->type_name("");
-  warm.add_flag("--release", raw.release, "Let go of what was made resident");
-
-  CLI::App& doctor = *app.add_subcommand("doctor", "Find out what a mount lacks, and what to do");
-  doctor
-      .add_option("FILE", raw.file,
-                  "The mount file, see s3rdmafs.toml(5); default: the machine "
-                  "alone is looked at")
-      ->type_name("");
-  doctor.add_flag("--json", raw.json, "Print what was found as JSON");
-  doctor.add_flag("--measure", raw.measure, "Measure longer, and larger requests");
-  doctor.add_option("--report", raw.report, "Write all that was found to this file, as JSON")
-      ->type_name("FILE");
-
-  CLI::App& config =
-      *app.add_subcommand("config", "Check a mount file and print what is in effect");
-  config.add_option("FILE", raw.file, "The mount file, see s3rdmafs.toml(5)")
-      ->required()
-      ->type_name("");
-  add_option_lists(config, raw);
+  for (const Verb& verb : kVerbs) verb.declare(*app.add_subcommand(verb.name, verb.summary), raw);
 
   if (Result<void> known = check_verb(app, reversed); !known) return std::unexpected(known.error());
   try {
@@ -167,28 +228,9 @@ Result<Command> parse_verbs(std::vector<std::string> reversed, std::string_view 
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error.what());
   }
-
-  if (umount.parsed()) return UmountCommand{.mountpoint = raw.mountpoint, .lazy = raw.lazy};
-  if (doctor.parsed()) {
-    return DoctorCommand{
-        .file = raw.file, .json = raw.json, .measure = raw.measure, .report = raw.report};
-  }
-  if (stats.parsed()) return StatsCommand{.mountpoint = raw.mountpoint};
-  if (warm.parsed()) {
-    return WarmCommand{.mountpoint = raw.mountpoint, .paths = raw.paths, .release = raw.release};
-  }
-  auto options = config::parse_mount_options(raw.option_lists, {});
-  if (!options) return usage_error(app, options.error().detail);
-  if (config.parsed()) {
-    return ConfigCommand{.file = raw.file, .overrides = std::move(options->overrides)};
-  }
-  return MountCommand{.file = raw.file,
-                      .mountpoint = raw.mountpoint,
-                      .foreground = raw.foreground,
-                      .fake = false,
-                      .mount_namespace = {},
-                      .kernel_options = std::move(options->kernel_options),
-                      .overrides = std::move(options->overrides)};
+  const auto* chosen = std::ranges::find_if(
+      kVerbs, [&app](const Verb& verb) { return app.got_subcommand(verb.name); });
+  return chosen->make(app, raw);
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ TEST(CommandLine, SaysWhatIsWrongAndWhereToReadOn) {
   EXPECT_THAT(refusal({"s3rdmafs"}), HasSubstr("Try: s3rdmafs --help"));
   EXPECT_THAT(refusal({}), HasSubstr("Try: s3rdmafs --help")) << "argv may be empty (execve(2))";
   EXPECT_EQ(refusal({"s3rdmafs", "mont", "a.toml"}),
-            "'mont' is no verb; did you mean mount?\nTry: s3rdmafs --help");
+            "unknown command 'mont'; did you mean mount?\nTry: s3rdmafs --help");
   EXPECT_THAT(refusal({"s3rdmafs", "mount"}), HasSubstr("FILE is required"));
   EXPECT_THAT(refusal({"s3rdmafs", "mount", "a", "b", "c"}), HasSubstr("c\nTry: s3rdmafs mount"));
   EXPECT_THAT(refusal({"s3rdmafs", "mount", "a", "--lazy"}), HasSubstr("--lazy"));
