@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The wiring: one function builds each layer, in the order of the members of Layers. Settings
+// become the layers' options here and nowhere below. Every wait is bounded by retry.deadline.
 #include "daemon/mount/mounted_bucket.h"
 
 #include <sys/stat.h>
@@ -6,24 +8,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <future>
 #include <optional>
 #include <thread>
 
-#include "cache/blocks/block_cache.h"
-#include "cache/whole/object_cache.h"
+#include "daemon/mount/await.h"
+#include "daemon/mount/caches.h"
 #include "daemon/mount/choose_fabric.h"
 #include "daemon/mount/choose_transport.h"
-#include "daemon/mount/numa_node.h"
-#include "daemon/mount/object_memory.h"
 #include "daemon/mount/store_options.h"
-#include "daemon/resident/control_socket.h"
-#include "daemon/resident/resident_keeper.h"
-#include "daemon/resident/warm_request.h"
+#include "daemon/resident/resident_service.h"
 #include "disk/disk_tier.h"
 #include "fuse/kernel_settings.h"
 #include "fuse/session.h"
-#include "memory/arena.h"
 #include "metrics/stats_socket.h"
 #include "rdma/fabric.h"
 #include "s3/check_bucket.h"
@@ -36,28 +32,9 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-// Smaller objects stay in the kernel's page cache: there their second reader pays as little, and an
-// object here takes 2 MiB at least.
-constexpr std::uint64_t kPassthroughFromBytes = kMiB;
-
-// Smaller ones come into the kernel's page cache when they are opened, instead: a file and a
-// backing id of their own would cost more than the reads they save.
+// Smaller files enter the kernel's page cache when they are opened: a file and a backing id of
+// their own would cost more than the reads they save.
 constexpr std::uint64_t kContentBytesMax = kPassthroughFromBytes - 1;
-
-// Two files of 64 MiB for each of two programs that read one after another.
-constexpr std::uint64_t kSpareBytesMax = 256 * kMiB;
-
-memory::Arena::Lock arena_lock(config::CacheLock lock) {
-  switch (lock) {
-    case config::CacheLock::kOff:
-      return memory::Arena::Lock::kOff;
-    case config::CacheLock::kTry:
-      return memory::Arena::Lock::kTry;
-    case config::CacheLock::kRequire:
-      break;
-  }
-  return memory::Arena::Lock::kRequire;
-}
 
 std::string comma_list(const std::vector<std::string>& words) {
   std::string list;
@@ -79,33 +56,23 @@ struct MountedBucket::Layers {
   s3::StaticCredentials credentials;
   std::unique_ptr<rdma::Fabric> fabric;
   std::unique_ptr<s3::HttpObjectStore> store;
-  std::unique_ptr<disk::DiskTier> disk;  // none without disk.path
-  std::unique_ptr<memory::Arena> arena;
-  std::unique_ptr<cache::BlockCache> cache;
-  std::unique_ptr<cache::ObjectCache> objects;  // none where the kernel cannot pass through
-  std::unique_ptr<upload::Uploads> uploads;     // none in a read-only mount
+  std::unique_ptr<disk::DiskTier> disk;  // null without disk.path
+  Caches caches;
+  std::unique_ptr<upload::Uploads> uploads;  // null in a read-only mount
   std::shared_ptr<vfs::FileSystem> file_system;
   std::unique_ptr<fuse::MountContext> context;
   std::unique_ptr<fuse::Session> session;
   std::unique_ptr<metrics::StatsSocket> stats;
-  std::unique_ptr<ControlSocket> control;
-  std::unique_ptr<ResidentKeeper> keeper;  // none where nothing is to be kept
-
-  /// As those see it who make objects resident.
-  Bucket bucket() {
-    return {.store = *store,
-            .clock = clock,
-            .prefix = plan.config.bucket.prefix,
-            .request_timeout = plan.config.retry.deadline};
-  }
+  std::unique_ptr<ResidentService> resident;
 
   Result<void> build_store();
   Result<void> check_bucket_answers();
   Result<void> build_disk();
-  Result<void> build_cache();
+  Result<void> build_caches();
   Result<void> build_uploads();
-  Result<void> build_mount();
-  void build_keeper();
+  Result<void> build_file_system();
+  Result<void> mount_session();
+  Result<void> open_sockets();
 
   /// What the caches fill themselves from.
   [[nodiscard]] s3::ObjectStore& fill_source() const {
@@ -123,19 +90,18 @@ Result<void> MountedBucket::Layers::build_store() {
   return {};
 }
 
-// Before memory is taken and anything is mounted: most mounts that fail fail here.
+// Runs before memory is taken and anything is mounted, since most mounts that fail do so here.
 Result<void> MountedBucket::Layers::check_bucket_answers() {
-  std::promise<Result<void>> answer;
-  auto answered = answer.get_future();
-  s3::check_bucket(*store, plan.config.bucket.prefix, clock.now() + plan.config.retry.deadline,
-                   [&answer](Result<void> result) { answer.set_value(std::move(result)); });
-  return answered.get();  // bounded by the deadline
+  return await<Result<void>>([this](auto done) {
+    s3::check_bucket(*store, plan.config.bucket.prefix, clock.now() + plan.config.retry.deadline,
+                     std::move(done));
+  });
 }
 
 Result<void> MountedBucket::Layers::build_disk() {
   const config::MountConfig& config = plan.config;
   if (config.disk.path.empty()) return {};
-  // Several endpoints are one store, in whatever order they are written.
+  // Several endpoints are one store, whatever order the mount file lists them in.
   const std::string store_name = std::ranges::min(config.endpoint.all_urls());
   auto opened = disk::DiskTier::open({.path = config.disk.path,
                                       .scope = store_name + "/" + config.bucket.name,
@@ -147,32 +113,10 @@ Result<void> MountedBucket::Layers::build_disk() {
   return {};
 }
 
-Result<void> MountedBucket::Layers::build_cache() {
-  const config::MountConfig& config = plan.config;
-  const PreferNode near_the_device(node_of_devices(fabric->name(), config.rdma.rails));
-  CacheShares shares = share_cache(config.cache);
-  auto made = memory::Arena::create(shares.blocks_bytes, arena_lock(config.cache.lock), *fabric,
-                                    {.budget_bytes = config.cache.size_bytes});
-  if (!made) return std::unexpected(made.error());
-  arena = std::move(*made);
-  if (!arena->has_huge_pages()) {
-    spdlog::warn("cache: no huge pages ({}); reads are slower, nothing else changes",
-                 arena->note());
-  }
-  cache = std::make_unique<cache::BlockCache>(
-      *arena, fill_source(), clock, metrics,
-      cache::BlockCache::Options{.read_ahead_max_bytes = config.read_ahead.window_max_bytes,
-                                 .fill_deadline = config.retry.deadline});
-  if (!shares.objects) return {};
-  const auto files = std::make_shared<const memory::HugeTmpfs>(std::move(*shares.objects));
-  objects = std::make_unique<cache::ObjectCache>(
-      [files] { return files->make_file(); }, fill_source(), *fabric, clock, metrics,
-      cache::ObjectCache::Options{
-          .limits = {.bytes_max = shares.objects_bytes, .files_max = object_files_max()},
-          .object_bytes_min = kPassthroughFromBytes,
-          .object_bytes_max = config.cache.passthrough_max_bytes,
-          .spare_bytes_max = kSpareBytesMax,
-          .lock = arena_lock(config.cache.lock)});
+Result<void> MountedBucket::Layers::build_caches() {
+  auto built = daemon::build_caches(plan.config, *fabric, fill_source(), clock, metrics);
+  if (!built) return std::unexpected(built.error());
+  caches = std::move(*built);
   return {};
 }
 
@@ -184,18 +128,18 @@ Result<void> MountedBucket::Layers::build_uploads() {
                                        .buffer_bytes = config.write.buffer_bytes,
                                        .parallel_parts = config.write.parallel_parts,
                                        .request_timeout = config.retry.deadline,
-                                       .lock = arena_lock(config.cache.lock)});
+                                       .lock = memory_lock(config.cache.lock)});
   if (!made) return std::unexpected(made.error());
   uploads = std::move(*made);
   return {};
 }
 
-Result<void> MountedBucket::Layers::build_mount() {
+Result<void> MountedBucket::Layers::build_file_system() {
   const config::MountConfig& config = plan.config;
   std::optional<vfs::FileSystem::Writing> writing;
   if (uploads) writing.emplace(vfs::FileSystem::Writing{*store, *uploads});
   file_system = vfs::FileSystem::create(
-      *store, *cache, clock, metrics,
+      *store, *caches.blocks, clock, metrics,
       vfs::FileSystem::Options{.prefix = config.bucket.prefix,
                                .ttl = config.metadata.ttl,
                                .negative_ttl = config.metadata.negative_ttl,
@@ -205,7 +149,12 @@ Result<void> MountedBucket::Layers::build_mount() {
                                    [this](std::string_view key, std::string_view etag) {
                                      if (disk) disk->invalidate(key, etag);
                                    }},
-      writing, objects.get());
+      writing, caches.objects.get());
+  return {};
+}
+
+Result<void> MountedBucket::Layers::mount_session() {
+  const config::MountConfig& config = plan.config;
   context.reset(
       new fuse::MountContext{.file_system = *file_system,
                              .clock = clock,
@@ -225,50 +174,46 @@ Result<void> MountedBucket::Layers::build_mount() {
                                                  .over_ring = over_ring});
   if (!mounted) return std::unexpected(mounted.error());
   session = std::move(*mounted);
+  return {};
+}
 
+Result<void> MountedBucket::Layers::open_sockets() {
   auto listening =
       metrics::StatsSocket::listen(metrics, metrics::stats_socket_path(plan.mount_point));
   if (!listening) return std::unexpected(listening.error());
   stats = std::move(*listening);
-  auto taking = ControlSocket::listen(
-      control_socket_path(plan.mount_point),
-      [this](ControlRequest& request) { answer_request(bucket(), objects.get(), request); });
-  if (!taking) return std::unexpected(taking.error());
-  control = std::move(*taking);
-  build_keeper();
-  return {};
-}
-
-void MountedBucket::Layers::build_keeper() {
   std::vector<std::string> globs;
   globs.reserve(plan.config.resident.size());
-  for (const auto& resident : plan.config.resident) globs.push_back(resident.glob);
-  if (globs.empty()) return;
-  if (!objects) {
-    spdlog::warn("resident: nothing is made resident: this mount has no passthrough");
-    return;
-  }
-  keeper = std::make_unique<ResidentKeeper>(bucket(), *objects, metrics, std::move(globs));
+  for (const auto& wanted : plan.config.resident) globs.push_back(wanted.glob);
+  auto taking = ResidentService::listen(
+      {.socket_path = control_socket_path(plan.mount_point), .globs = std::move(globs)},
+      {.store = *store,
+       .clock = clock,
+       .prefix = plan.config.bucket.prefix,
+       .request_timeout = plan.config.retry.deadline},
+      caches.objects.get(), metrics);
+  if (!taking) return std::unexpected(taking.error());
+  resident = std::move(*taking);
+  return {};
 }
 
 MountedBucket::MountedBucket(std::unique_ptr<Layers> layers) : layers_(std::move(layers)) {}
 
 MountedBucket::~MountedBucket() {
-  // What was written and closed gets its time; then every request under way gets its answer (EIO)
+  Layers& layers = *layers_;
+  // Uploads of closed files get their time; then every request under way gets its answer (EIO)
   // while the session can still carry it.
-  const Deadline deadline = layers_->clock.now() + layers_->plan.config.retry.deadline;
-  layers_->control->stop();
-  if (layers_->keeper) layers_->keeper->stop();
-  layers_->file_system->end_writes(deadline);
-  if (layers_->uploads) layers_->uploads->shut_down(deadline);
-  // First those that wait for an RDMA session: they then fail in the store as well.
-  layers_->fabric->shut_down();
-  layers_->fill_source().shut_down();
-  layers_->cache->shut_down();
-  // Before the cache, whose answers they wait for.
-  layers_->control.reset();
-  layers_->keeper.reset();
-  if (layers_->objects) layers_->objects->shut_down();
+  const Deadline deadline = layers.clock.now() + layers.plan.config.retry.deadline;
+  layers.resident->stop();
+  layers.file_system->end_writes(deadline);
+  if (layers.uploads) layers.uploads->shut_down(deadline);
+  // Requests that wait for an RDMA session end first, so that they fail in the store as well.
+  layers.fabric->shut_down();
+  layers.fill_source().shut_down();
+  layers.caches.blocks->shut_down();
+  // Its threads wait for answers of the object cache.
+  layers.resident.reset();
+  if (layers.caches.objects) layers.caches.objects->shut_down();
 }
 
 Result<std::unique_ptr<MountedBucket>> MountedBucket::create(const MountPlan& plan) {
@@ -278,7 +223,8 @@ Result<std::unique_ptr<MountedBucket>> MountedBucket::create(const MountPlan& pl
   auto layers = std::make_unique<Layers>(plan);
   layers->over_ring = *over_ring;
   for (const auto step : {&Layers::build_store, &Layers::check_bucket_answers, &Layers::build_disk,
-                          &Layers::build_cache, &Layers::build_uploads, &Layers::build_mount}) {
+                          &Layers::build_caches, &Layers::build_uploads, &Layers::build_file_system,
+                          &Layers::mount_session, &Layers::open_sockets}) {
     if (auto done = ((*layers).*step)(); !done) {
       if (layers->store) layers->fill_source().shut_down();
       return std::unexpected(done.error());
@@ -288,8 +234,8 @@ Result<std::unique_ptr<MountedBucket>> MountedBucket::create(const MountPlan& pl
 }
 
 Result<void> MountedBucket::serve(const std::function<void()>& on_answer) {
-  // The answer to this stat comes from serve() below, through the kernel: when it is there, the
-  // mount works. The root's attributes need no network, so it is bounded.
+  // serve() below answers this stat, through the kernel: once the answer is there, the mount works.
+  // The root's attributes need no network, so the wait is bounded.
   bool answered = false;
   std::string problem;
   std::jthread first_request([&] {
@@ -302,7 +248,7 @@ Result<void> MountedBucket::serve(const std::function<void()>& on_answer) {
     fuse::raise_kernel_read_ahead(layers_->plan.mount_point);
     answered = true;
     on_answer();
-    if (layers_->keeper) layers_->keeper->start();
+    layers_->resident->start_keeping();
   });
   layers_->session->serve();
   first_request.join();

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cache/whole/object_cache.h"
+#include "daemon/resident/control_socket.h"
+#include "daemon/resident/find_objects.h"
+#include "daemon/resident/resident_keeper.h"
+#include "s3rdmafs/base/error.h"
+#include "s3rdmafs/metrics/registry.h"
+
+namespace s3rdmafs::daemon {
+
+/// Objects made resident ahead of time, for one mount: answers `s3rdmafs warm` on the control
+/// socket, and keeps the objects of [[resident]] resident. Each has a thread of its own.
+///
+/// Life: listen(), start_keeping() when the mount is ready, stop(), then shut the store and the
+/// cache's fills down so that waits end, then destroy this before the cache.
+class ResidentService {
+ public:
+  struct Options {
+    std::string socket_path;         ///< control_socket_path() of the mount point
+    std::vector<std::string> globs;  ///< of [[resident]]; see path_pattern.h
+  };
+
+  /// Borrows the cache, the registry and what the bucket borrows.
+  /// @param cache  null: this mount has no passthrough; requests are then answered with an error,
+  ///               and nothing is kept
+  /// Errors: kSystem, as ControlSocket::listen.
+  [[nodiscard]] static Result<std::unique_ptr<ResidentService>> listen(Options options,
+                                                                       const Bucket& bucket,
+                                                                       cache::ObjectCache* cache,
+                                                                       metrics::Registry& metrics);
+
+  /// Begins to make the objects of [[resident]] resident. At most once.
+  void start_keeping();
+  /// Takes no further request, and tells the work under way to end early. Does not wait for it.
+  void stop();
+
+ private:
+  ResidentService() = default;
+
+  std::unique_ptr<ResidentKeeper> keeper_;  // null where nothing is to be kept
+  std::unique_ptr<ControlSocket> control_;
+};
+
+}  // namespace s3rdmafs::daemon
