@@ -13,15 +13,15 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-// A server that restarts is back in seconds; one that stays away is asked as seldom as for news.
+// A server that restarts is back in seconds; later retries are as rare as regular rounds.
 constexpr std::chrono::seconds kFirstPause{2};
-// What a person calls soon, at the price of a listing of each directory.
+// Soon enough for a person, at the price of listing each directory.
 constexpr std::chrono::seconds kPauseMax{300};
 
-void pause(const std::stop_token& stop, std::chrono::seconds duration) {
-  constexpr std::chrono::milliseconds kStep{200};  // how soon the end of the mount is seen
-  const auto end = std::chrono::steady_clock::now() + duration;
-  while (!stop.stop_requested() && std::chrono::steady_clock::now() < end) {
+void pause(const std::stop_token& stop, const Clock& clock, std::chrono::seconds duration) {
+  constexpr std::chrono::milliseconds kStep{200};  // the delay after which the end is noticed
+  const Deadline end = clock.now() + duration;
+  while (!stop.stop_requested() && clock.now() < end) {
     std::this_thread::sleep_for(kStep);
   }
 }
@@ -33,7 +33,7 @@ config::PathGlob path_or_pattern(const std::string& glob) {
 }
 
 constexpr std::string_view kObjects = "resident_objects";
-constexpr std::string_view kObjectsHelp = "Objects of [[resident]] by what became of them";
+constexpr std::string_view kObjectsHelp = "Objects of [[resident]] by state";
 
 }  // namespace
 
@@ -58,10 +58,10 @@ void ResidentKeeper::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (keep_all(stop)) {
       retry = kFirstPause;
-      pause(stop, kPauseMax);
+      pause(stop, bucket_.clock, kPauseMax);
     } else {
       failures_.add();
-      pause(stop, retry);
+      pause(stop, bucket_.clock, retry);
       retry = std::min(2 * retry, kPauseMax);
     }
   }
@@ -77,7 +77,7 @@ bool ResidentKeeper::keep_all(const std::stop_token& stop) {
     if (!found) {
       if (stop.stop_requested()) return true;
       spdlog::warn("resident: '{}': {}", glob, found.error().detail);
-      // Nothing called so yet is no failure: it is looked for again as all others are.
+      // A glob that matches nothing yet is not a failure: later rounds look again.
       is_complete = is_complete && found.error().code == ErrorCode::kNotFound;
       continue;
     }
@@ -85,7 +85,7 @@ bool ResidentKeeper::keep_all(const std::stop_token& stop) {
       if (keys.insert(object.key).second) objects.push_back(std::move(object));
     }
   }
-  if (is_complete) {  // then what is no longer there is gone
+  if (is_complete) {  // then keys that were not found are gone
     cache_.let_go([&](std::string_view key) {
       const std::string name(key);
       return keys_.contains(name) && !keys.contains(name);

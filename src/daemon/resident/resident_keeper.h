@@ -13,23 +13,24 @@
 
 namespace s3rdmafs::daemon {
 
-/// Makes the objects of the mount file's [[resident]] tables resident, in the background, and keeps
-/// them so: what failed is tried again, and every few minutes it looks for objects that came, were
-/// replaced or are gone. Runs until destroyed.
+/// Makes the objects of the mount file's [[resident]] tables resident, on a thread of its own, and
+/// keeps them resident: failures are retried after 2 s, then half as often each time; every 5
+/// minutes it looks for objects that were added, replaced or removed. Runs until destroyed.
 class ResidentKeeper {
  public:
-  /// Borrows the cache and what the bucket borrows. @param globs  of the mount file
+  /// Borrows the cache, the registry, and the store and clock of the bucket.
+  /// @param globs  of the mount file
   ResidentKeeper(Bucket bucket, cache::ObjectCache& cache, metrics::Registry& metrics,
                  std::vector<std::string> globs);
 
-  /// Once, when the mount is ready.
+  /// Starts the thread. At most once, when the mount is ready.
   void start();
-  /// The round under way ends early, and no other begins.
+  /// Ends the round under way early, and begins no other. Does not wait. Any thread.
   void stop() { thread_.request_stop(); }
 
  private:
   void run(const std::stop_token& stop);
-  /// False where something failed that may work when it is tried again.
+  /// One round over all globs. False where a failure is worth a retry.
   [[nodiscard]] bool keep_all(const std::stop_token& stop);
   void report(std::size_t objects, const KeepOutcome& outcome);
 
@@ -40,9 +41,9 @@ class ResidentKeeper {
   metrics::Gauge& resident_;
   metrics::Gauge& no_room_;
   metrics::Counter& failures_;
-  std::set<std::string> keys_;  // that the last round found; of the thread
-  std::string last_report_;     // so that the log says what changed; of the thread
-  std::jthread thread_;         // last: ends before what it uses
+  std::set<std::string> keys_;  // found by the last round; the thread's own
+  std::string last_report_;     // logged again only when it changes; the thread's own
+  std::jthread thread_;         // last: ends before the members it uses
 };
 
 }  // namespace s3rdmafs::daemon
