@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two grammars, one per name the program is called by. CLI11 throws; nothing of that leaves here.
+// Two grammars, one for each name the program is called by. CLI11 throws; no exception leaves this
+// file.
 #include "daemon/cli/command_line.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 constexpr std::string_view kHelperName = "mount.s3rdma";
 constexpr std::string_view kHelperType = "s3rdma";
 
-// What a verb's options are read into before they become a Command.
+// Where CLI11 stores the arguments of any verb, before they become a Command.
 struct RawArguments {
   std::string file;
   std::string mountpoint;
@@ -42,7 +43,7 @@ std::unexpected<Error> usage_error(const CLI::App& app, std::string_view what) {
 }
 
 CLI::Option* add_option_lists(CLI::App& app, RawArguments& raw) {
-  // One value for each -o: otherwise CLI11 would swallow the positionals behind it.
+  // One value for each -o: otherwise CLI11 would take the positionals after it as further values.
   return app
       .add_option("-o,--options", raw.option_lists,
                   "Mount options, separated by commas: SECTION.KEY=VALUE of the mount file, uid=, "
@@ -62,9 +63,9 @@ Result<Command> parse_helper(std::vector<std::string> reversed) {
   app.add_option("-t", raw.type, "The file system's type; only s3rdma")->type_name("TYPE");
   app.add_option("-N", raw.mount_namespace, "Mount in this mount namespace")
       ->type_name("NAMESPACE");
-  app.add_flag("-s", raw.sloppy, "Ignore mount options that nobody knows");
+  app.add_flag("-s", raw.sloppy, "Ignore unknown mount options");
   app.add_flag("-f", raw.fake, "Check everything, but do not mount");
-  app.add_flag("-n", raw.no_mtab, "Do not write /etc/mtab; it never is");
+  app.add_flag("-n", raw.no_mtab, "Do not write /etc/mtab; it is never written");
   app.add_flag("-v", raw.verbose, "Log more: log.level=debug");
   try {
     app.parse(std::move(reversed));
@@ -88,7 +89,7 @@ Result<Command> parse_helper(std::vector<std::string> reversed) {
                        .mount_namespace = raw.mount_namespace,
                        .kernel_options = std::move(options->kernel_options),
                        .overrides = {}};
-  // In front, so that an explicit -o log.level wins.
+  // First, so that an explicit -o log.level wins.
   if (raw.verbose) {
     command.overrides.push_back(
         {.key = config::find_key("log", "level"), .text = "debug", .source = "option -v"});

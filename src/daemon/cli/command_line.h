@@ -27,7 +27,7 @@ struct MountCommand {
 /// `s3rdmafs umount MOUNTPOINT`
 struct UmountCommand {
   std::string mountpoint;
-  bool lazy = false;  ///< detach now, end when nobody uses it any more (umount2(2) MNT_DETACH)
+  bool lazy = false;  ///< detach now, end with the last user (umount2(2), MNT_DETACH)
 };
 
 /// `s3rdmafs stats MOUNTPOINT`
@@ -39,15 +39,15 @@ struct StatsCommand {
 struct WarmCommand {
   std::string mountpoint;
   std::vector<std::string> paths;  ///< at least one; may be patterns
-  bool release = false;            ///< let go of what was kept
+  bool release = false;            ///< release the objects instead of fetching them
 };
 
 /// `s3rdmafs doctor [FILE.toml] [--json] [--measure] [--report FILE]`
 struct DoctorCommand {
-  std::string file;  ///< empty: the machine alone
+  std::string file;  ///< empty: check the machine alone
   bool json = false;
-  bool measure = false;  ///< bandwidth of larger requests, and longer
-  std::string report;    ///< where to write all that was found, as JSON; empty: nowhere
+  bool measure = false;  ///< measure larger requests, and for longer
+  std::string report;    ///< path of the full report, as JSON; empty: none is written
 };
 
 /// `s3rdmafs config FILE.toml`
@@ -56,7 +56,7 @@ struct ConfigCommand {
   std::vector<config::Override> overrides;
 };
 
-/// --help and --version: print and leave with 0.
+/// --help and --version: print the text and exit with 0.
 struct ShowText {
   std::string text;  ///< ends in a newline
 };
@@ -66,8 +66,8 @@ using Command = std::variant<MountCommand, UmountCommand, StatsCommand, WarmComm
 
 /// Reads the command line; `arguments` are argv, the program's name first. A name that ends in
 /// "mount.s3rdma" selects the form that mount(8) calls helpers in (section EXTERNAL HELPERS).
-/// @param version  what --version prints behind the program's name
-/// Errors: kInvalidArgument, with what is wrong and which --help to read.
+/// @param version  printed by --version after the program's name
+/// Errors: kInvalidArgument; the detail names the mistake and which --help to read.
 [[nodiscard]] Result<Command> parse_command_line(std::span<const std::string> arguments,
                                                  std::string_view version);
 

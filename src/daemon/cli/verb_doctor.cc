@@ -21,12 +21,12 @@ int report_failure(const Error& error) {
 }  // namespace
 
 int run_doctor(const DoctorCommand& command) {
-  // What goes wrong is in the report; the log would say it twice.
+  // The report has every finding; the log would repeat them.
   if (auto set = set_up_log("error", LogSink::kStandardError); !set) return report(set.error());
   std::optional<doctor::ReportFile> file;
   if (!command.report.empty()) {
     auto created = doctor::ReportFile::create(command.report);
-    if (!created) return report_failure(created.error());  // before minutes of checks
+    if (!created) return report_failure(created.error());  // fails before minutes of checks
     file.emplace(std::move(*created));
   }
   doctor::Context context;

@@ -50,7 +50,7 @@ Result<MountPlan> plan_mount(const MountCommand& command, config::LoadedConfig& 
       command.mountpoint.empty() ? loaded.config.mount.point : command.mountpoint;
   if (point.empty()) {
     return fail(ErrorCode::kInvalidArgument,
-                "no mount point: give it behind the mount file, or set mount.point in it");
+                "no mount point: pass it after the mount file, or set mount.point in it");
   }
   auto checked = check_mount_point(point);
   if (!checked) return std::unexpected(checked.error());

@@ -13,8 +13,8 @@ int run_stats(const StatsCommand& command) {
   if (!mount_point) return report(mount_point.error());
   const auto answer = metrics::ask_stats(metrics::stats_socket_path(*mount_point), kTimeout);
   if (!answer) {
-    return report({answer.error().code, "no s3rdmafs is mounted on " + *mount_point +
-                                            " by this user (" + answer.error().detail + ")"});
+    return report({answer.error().code, "this user has no s3rdmafs mounted on " + *mount_point +
+                                            " (" + answer.error().detail + ")"});
   }
   std::fwrite(answer->text.data(), 1, answer->text.size(), stdout);
   return kExitSuccess;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unmounts and waits for the daemon to be gone, so that whoever comes next finds its memory, its
-// sockets and its connections free.
+// Unmounts and waits until the daemon has ended: its memory, sockets and connections are then free
+// for the next mount.
 #include <poll.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
@@ -21,19 +21,19 @@ namespace s3rdmafs::daemon {
 namespace {
 
 constexpr std::chrono::seconds kAskTimeout{2};
-// A daemon ends within moments of its unmount, unless what was closed is still on its way to a
-// server that is slow or gone: it waits for that until retry.deadline, 30 s by default. A lazy one
-// may live as long as its last user.
+// A daemon ends within moments of its unmount, unless closed files are still being uploaded to a
+// server that is slow or gone: it waits for them until retry.deadline, 30 s by default. A lazy
+// unmount may live as long as its last user.
 constexpr int kEndTimeoutMs = 45'000;
 
-// A handle on the mount's daemon; empty where none answers.
+// A pidfd of the mount's daemon; empty where no daemon answers.
 UniqueFd daemon_of(const std::string& mount_point) {
   const auto answer = metrics::ask_stats(metrics::stats_socket_path(mount_point), kAskTimeout);
   if (!answer || answer->daemon_pid <= 0) return {};
   return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, answer->daemon_pid, 0)));
 }
 
-// Users other than root may unmount what they mounted through fusermount3 alone.
+// Users other than root may unmount their mounts only through fusermount3.
 Result<void> unmount_by_helper(const std::string& mount_point, bool lazy) {
   const pid_t child = ::fork();
   if (child < 0) return fail_errno("fork", errno);
@@ -55,8 +55,8 @@ Result<void> unmount(const std::string& mount_point, bool lazy) {
   const std::string problem = "unmounting " + mount_point;
   switch (errno) {
     case EBUSY:
-      return fail(ErrorCode::kSystem, problem + ": it is in use (fuser -vm " + mount_point +
-                                          " shows by whom); end them, or use --lazy");
+      return fail(ErrorCode::kSystem, problem + ": it is in use; end its users (fuser -vm " +
+                                          mount_point + " lists them), or use --lazy");
     case EINVAL:
       return fail(ErrorCode::kInvalidArgument, problem + ": nothing is mounted there");
     default:
@@ -67,12 +67,12 @@ Result<void> unmount(const std::string& mount_point, bool lazy) {
 }  // namespace
 
 int run_umount(const UmountCommand& command) {
-  // A daemon that died leaves a mount point that cannot be resolved, but can be unmounted.
+  // The mount point of a daemon that died cannot be resolved, but can be unmounted.
   const auto resolved = resolve_mount_point(command.mountpoint);
   const std::string mount_point = resolved ? *resolved : command.mountpoint;
   const UniqueFd daemon = daemon_of(mount_point);
   if (auto done = unmount(mount_point, command.lazy); !done) return report(done.error());
-  // A daemon that was killed could not take its sockets along.
+  // A daemon that was killed could not remove its sockets.
   if (!daemon) {
     ::unlink(metrics::stats_socket_path(mount_point).c_str());
     ::unlink(control_socket_path(mount_point).c_str());

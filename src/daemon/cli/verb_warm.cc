@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the mount's daemon, and shows what it answers. Whoever interrupts this hangs up by it, and
-// the daemon stops; what is resident by then stays so.
+// Sends the request to the mount's daemon and shows the answer. Interrupting this command closes
+// the connection, so the daemon stops; objects that are resident by then stay resident.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,8 +19,8 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-// The daemon says something several times a second, unless it waits for its server, or for the end
-// of another request: this only ends the verb where the daemon hangs.
+// The daemon reports progress several times a second, unless it waits for its server or for the end
+// of another request. This bound only ends the command where the daemon hangs.
 constexpr std::chrono::hours kAnswerTimeout{1};
 
 Result<std::vector<std::string>> words_of(const WarmCommand& command,
@@ -36,7 +36,7 @@ Result<std::vector<std::string>> words_of(const WarmCommand& command,
   return words;
 }
 
-// Until the daemon hangs up.
+// Returns when the daemon closes the connection.
 void show_answer(int socket, WarmDisplay& display) {
   std::string text;
   char buffer[4096];
@@ -61,14 +61,14 @@ int run_warm(const WarmCommand& command) {
   if (!words) return report(words.error());
   const auto socket = send_request(control_socket_path(*mount_point), *words);
   if (!socket) {
-    return report({socket.error().code, "no s3rdmafs is mounted on " + *mount_point +
-                                            " by this user (" + socket.error().detail + ")"});
+    return report({socket.error().code, "this user has no s3rdmafs mounted on " + *mount_point +
+                                            " (" + socket.error().detail + ")"});
   }
   set_socket_timeouts(socket->get(), kAnswerTimeout);
   WarmDisplay display(stdout, ::isatty(STDOUT_FILENO) == 1, std::chrono::steady_clock::now());
   show_answer(socket->get(), display);
   if (!display.has_ended()) {
-    return report({ErrorCode::kCancelled, "the daemon gave no further answer: the mount ended"});
+    return report({ErrorCode::kCancelled, "the daemon stopped answering: the mount ended"});
   }
   return display.is_whole() ? kExitSuccess : kExitFailure;
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs of the command line. Each returns the process's exit status; what went wrong stands on
-// standard error. See s3rdmafs(1).
+// The verbs of the command line, see s3rdmafs(1). Each prints errors on standard error and returns
+// the exit status of the process. Called from main() before any thread is started.
 #pragma once
 
 #include "daemon/cli/command_line.h"
 
 namespace s3rdmafs::daemon {
 
-/// Exit statuses, those of mount(8).
+/// Exit statuses, as mount(8) has them.
 inline constexpr int kExitSuccess = 0;
 inline constexpr int kExitUsage = 1;
 inline constexpr int kExitFailure = 32;
-/// Usage errors of `doctor`, whose 1 means "degraded" (sysexits.h: EX_USAGE).
+/// A usage error of `doctor`, whose status 1 means "degraded" (EX_USAGE of sysexits.h).
 inline constexpr int kExitDoctorUsage = 64;
-/// Of `doctor`, whose report could not be written (sysexits.h: EX_CANTCREAT).
+/// `doctor` could not write its report (EX_CANTCREAT of sysexits.h).
 inline constexpr int kExitDoctorReport = 73;
 
 [[nodiscard]] int run_mount(const MountCommand& command);
@@ -25,7 +25,7 @@ inline constexpr int kExitDoctorReport = 73;
 
 /// Prints "s3rdmafs: detail" and returns kExitFailure.
 [[nodiscard]] int report(const Error& error);
-/// The same for the mistakes in a mount file, which come one a line and have no text of a server's.
+/// The same for an error of several lines, as the mistakes in a mount file are: line breaks stay.
 [[nodiscard]] int report_mistakes(const Error& error);
 
 }  // namespace s3rdmafs::daemon

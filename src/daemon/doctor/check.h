@@ -12,33 +12,33 @@ namespace s3rdmafs::daemon::doctor {
 
 struct Context;
 
-/// How a check ended, worst last but for kSkipped, which is no verdict.
+/// How a check ended, from best to worst; kSkipped is not a verdict.
 enum class Level {
   kPass,
-  kNote,      ///< worth knowing; nothing is lost
+  kNote,      ///< worth knowing; the mount works as asked
   kDegraded,  ///< a mount works, but over HTTP, slower, or with less than it promises
   kFail,      ///< a mount fails
-  kSkipped,   ///< not looked at; `seen` says why
+  kSkipped,   ///< not checked; `seen` gives the reason
 };
 
-/// What one check found.
+/// The result of one check.
 struct Finding {
   Level level = Level::kPass;
-  std::string seen;    ///< one line
-  std::string advice;  ///< what to do, one line; empty: nothing
-  /// What the verdict rests on, for the report; no secret. A tree of names, texts and numbers.
+  std::string seen;    ///< the observation, one line
+  std::string advice;  ///< the remedy, one line; empty: none is needed
+  /// The grounds of the verdict, for the full report: names, texts and numbers; no secret.
   toml::table evidence = {};
 };
 
-/// One thing a mount needs. Checks run one after another, on one thread.
+/// Checks one thing that a mount needs. Checks run one after another on one thread.
 class Check {
  public:
   virtual ~Check() = default;
-  /// Fixed, unique, for people and for --json: "locked memory".
+  /// Fixed and unique; shown to people and by --json: "locked memory".
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// The check without which this one makes no sense; empty: none.
+  /// The name of the check that must not have failed or been skipped before; empty: none.
   [[nodiscard]] virtual std::string_view needs() const { return {}; }
-  /// Bounded. May leave in the context what later checks build on.
+  /// Blocks for a bounded time. May store results in the context, for later checks.
   [[nodiscard]] virtual Finding run(Context& context) = 0;
 };
 

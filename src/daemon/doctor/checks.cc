@@ -3,7 +3,8 @@
 
 namespace s3rdmafs::daemon::doctor {
 
-// In the order in which a mount needs what they look at: the first that fails names the fault.
+// In the order in which a mount needs the things checked, so that the first failure names the
+// fault.
 Checks all_checks(bool has_mount_file) {
   Checks checks;
   add_machine_checks(checks);

@@ -16,7 +16,7 @@ Context::~Context() {
                    removed.error().detail.c_str());
     }
   }
-  // No answer may come after the memory it is about.
+  // Every answer must come before its memory goes.
   for (Rail& rail : rails) rail.shut_down();
   if (rdma) rdma->shut_down();
   if (http) http->shut_down();

@@ -21,10 +21,11 @@
 
 namespace s3rdmafs::daemon::doctor {
 
-/// What checks build on and leave behind for each other. Members go in reverse.
+/// The state that checks share: settings, and the results that later checks build on. Members are
+/// destroyed in reverse. Used by one thread.
 struct Context {
-  std::string file;                             ///< the mount file; empty: the machine alone
-  bool measures_long = false;                   ///< more sizes, and longer
+  std::string file;                             ///< the mount file; empty: check the machine alone
+  bool measures_long = false;                   ///< more sizes, for longer (--measure)
   std::size_t test_bytes = TestMemory::kBytes;  ///< of the test object
   std::unique_ptr<Machine> machine = std::make_unique<Machine>();
   config::Environment environment = config::Environment::of_this_process();
@@ -39,26 +40,26 @@ struct Context {
   std::unique_ptr<TestMemory> memory;                  ///< by "test object"
   std::unique_ptr<s3::HttpObjectStore> http;           ///< goes by HTTP alone; by "credentials"
   std::unique_ptr<s3::HttpObjectStore> rdma;           ///< by RDMA or not at all; "RDMA fabric"
-  /// Read by the transfer checks; the bytes are what TestMemory::expected() holds.
+  /// The object that the transfer checks read; TestMemory::expected() has its first bytes.
   std::optional<s3::ObjectInfo> object;
-  std::vector<Rail> rails;           ///< each by itself; by "RDMA rails"
+  std::vector<Rail> rails;           ///< each with a fabric of its own; by "RDMA rails"
   bool rdma_works = false;           ///< by "RDMA read"
-  bool may_write = false;            ///< what we write can be written, and is to be tested
-  std::vector<std::string> written;  ///< test objects, which must go again
+  bool may_write = false;            ///< whether writing is allowed, and to be tested
+  std::vector<std::string> written;  ///< keys of the test objects to remove
 
   Context() = default;
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
-  /// Removes the test objects, whatever failed.
+  /// Removes the test objects, whichever check failed, and shuts everything down.
   ~Context();
 
   [[nodiscard]] const config::MountConfig& config() const { return loaded->config; }
 };
 
-/// Where test objects are, behind bucket.prefix.
+/// The directory of test objects, below bucket.prefix.
 inline constexpr std::string_view kTestFolder = ".s3rdmafs-doctor";
 
-/// How long one question to the server may take.
+/// The bound on one request to the server.
 inline constexpr std::chrono::seconds kQuestionTimeout{10};
 
 }  // namespace s3rdmafs::daemon::doctor

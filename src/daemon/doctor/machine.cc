@@ -22,7 +22,7 @@
 namespace s3rdmafs::daemon::doctor {
 namespace {
 
-// The address as text; empty for what is no IP address, or holds on one link only.
+// The address as text; empty for anything but an IP address, and for link-local addresses.
 std::string text_of(const sockaddr* address) {
   if (address == nullptr) return {};
   socklen_t length = sizeof(sockaddr_in);

@@ -18,8 +18,8 @@
 
 namespace s3rdmafs::daemon::doctor {
 
-/// What the checks ask of the machine they run on: this one. Tests override single answers to plant
-/// a fault. Used by one thread.
+/// Everything that checks ask of the machine, answered by this one. Tests override single answers
+/// to plant a fault. Used by one thread.
 class Machine {
  public:
   Machine() = default;
@@ -27,7 +27,7 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
   virtual ~Machine() = default;
 
-  /// As uname(2) has it: "6.1.0-13-amd64".
+  /// As in uname(2): "6.1.0-13-amd64".
   [[nodiscard]] virtual std::string kernel_release() const;
   /// Errors: those of fuse::check_fuse_device().
   [[nodiscard]] virtual Result<void> open_fuse_device() const;
@@ -36,16 +36,16 @@ class Machine {
   [[nodiscard]] virtual Result<memory::MemoryFile> make_memory_file(std::uint64_t size_bytes) const;
   /// Errors: those of rdma::verbs::list_devices().
   [[nodiscard]] virtual Result<std::vector<rdma::verbs::DeviceInfo>> rdma_devices() const;
-  /// RLIMIT_MEMLOCK.
+  /// RLIMIT_MEMLOCK; its largest value means unlimited.
   [[nodiscard]] virtual std::uint64_t locked_memory_limit_bytes() const;
   /// Whether this process has the capability (capabilities(7)) in effect.
   [[nodiscard]] virtual bool has_capability(unsigned number) const;
-  /// The IP addresses of its interfaces that are up, without link-local ones.
+  /// The IP addresses of all interfaces that are up, without link-local ones.
   [[nodiscard]] virtual std::vector<std::string> addresses() const;
   /// Errors: those of choose_fabric(). Borrows clock and metrics.
   [[nodiscard]] virtual Result<std::unique_ptr<rdma::Fabric>> open_fabric(
       const config::MountConfig& config, const Clock& clock, metrics::Registry& metrics) const;
-  /// Lets time pass, for what a server may still do meanwhile.
+  /// Blocks for this time, during which a server may still write.
   virtual void pause(std::chrono::milliseconds time) const;
 };
 

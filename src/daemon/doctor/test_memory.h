@@ -13,12 +13,13 @@
 
 namespace s3rdmafs::daemon::doctor {
 
-/// Memory to move test data through: one region that servers may write, one that they may read.
+/// Registered memory for test data: one region that servers may write to (landing), and one that
+/// they may read from (source). Used by one thread.
 class TestMemory {
  public:
-  /// Over 64 packets of the largest path MTU (4 KiB), and enough to tell a bandwidth.
+  /// More than 64 packets of the largest path MTU (4 KiB), and enough to measure a bandwidth.
   static constexpr std::size_t kBytes = 4UL * 1024 * 1024;
-  /// The same where there is time to measure larger requests.
+  /// For --measure, which uses larger requests.
   static constexpr std::size_t kLongBytes = 16UL * 1024 * 1024;
 
   /// @param bytes  of each region, a multiple of 2 MiB
@@ -29,15 +30,16 @@ class TestMemory {
   TestMemory(const TestMemory&) = delete;
   TestMemory& operator=(const TestMemory&) = delete;
 
+  /// Windows of `length` bytes.
   [[nodiscard]] rdma::Window landing(std::size_t length, std::size_t offset = 0) {
     return {landing_.get(), offset, length};
   }
   [[nodiscard]] rdma::Window source(std::size_t length) { return {source_.get(), 0, length}; }
   [[nodiscard]] std::size_t landing_bytes() const { return region_bytes_; }
-  /// What the test object is known to hold; empty at first.
+  /// The first bytes of the test object; empty at first.
   [[nodiscard]] std::vector<std::byte>& expected() { return expected_; }
-  /// Random bytes, as many as a region has, become what is expected: a packet that is lost, doubled
-  /// or out of place always shows.
+  /// Expects new random bytes, as many as a region has, so that a lost, duplicated or misplaced
+  /// packet always shows.
   void expect_other_bytes();
 
  private:

@@ -6,8 +6,9 @@
 
 namespace s3rdmafs::daemon {
 
-/// Starts one operation and waits for its `done`: await<Result<X>>([&](auto done) { ... }).
-/// Bounded by the operation's own deadline.
+/// Starts one asynchronous operation and blocks until its answer:
+/// await<Result<X>>([&](auto done) { ... }). `start` must hand `done` to an operation that has a
+/// deadline, which bounds the wait.
 template <class Answer, class Start>
 [[nodiscard]] Answer await(Start start) {
   std::promise<Answer> answer;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parent waits on a pipe that only the daemon holds. "+" means ready; anything else is the
-// error, for a person, or what the daemon said when an exception ended it; nothing at all means
-// that it was killed. So the wait ends whatever happens, and its length is bounded by the daemon's
-// own deadlines.
+// The parent reads a pipe whose other end only the daemon holds. "+" means ready; any other text is
+// the error that ended the daemon; no text means that it was killed. So the wait always ends, and
+// the daemon's own deadlines bound it.
 #include "daemon/mount/background.h"
 
 #include <fcntl.h>
@@ -37,12 +36,12 @@ void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // the parent is gone: nobody waits for the answer
+    if (n <= 0) return;  // the parent is gone, and with it the reader
     text.remove_prefix(static_cast<std::size_t>(n));
   }
 }
 
-// From here on nobody reads what is written; a terminal that closes must not matter.
+// From here on output has no reader, and closing the terminal must not end the daemon.
 void leave_terminal() {
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null.get(), fd);
@@ -60,7 +59,7 @@ Result<void> run_to_its_end(const Service& service, const std::function<void()>&
 
 [[noreturn]] void run_daemon(const Service& service, UniqueFd to_parent) {
   ::setsid();
-  if (::chdir("/") != 0) ::_exit(1);  // so that no other file system is kept busy
+  if (::chdir("/") != 0) ::_exit(1);  // keeps no other file system busy
   leave_last_words(to_parent.get());
   const auto ready = [&to_parent] {
     leave_terminal();

@@ -20,8 +20,8 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-// A mount should not wait for a resolver that is down: HTTP will find out soon enough.
-constexpr std::chrono::milliseconds kLookUpPatience{3000};
+// A mount should not wait for a resolver that is down; the first HTTP request reports it anyway.
+constexpr std::chrono::milliseconds kLookUpTimeout{3000};
 
 std::string list_of(const std::vector<std::string>& urls) {
   std::string list;
@@ -33,7 +33,7 @@ std::optional<unsigned> gid_index_of(const config::MountConfig::Rdma& config) {
   unsigned index = 0;
   const std::string& text = config.gid_index;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error != std::errc()) return std::nullopt;  // a word; config/ has checked it
+  if (error != std::errc()) return std::nullopt;  // "auto" or "none"; config/ has checked it
   return index;
 }
 
@@ -55,11 +55,11 @@ rdma::mlx5::DcTokenForm token_form_of(const config::MountConfig::Rdma& config) {
   return rdma::mlx5::DcTokenForm::k81;
 }
 
-/// Of all endpoints; none where they cannot be told, which leaves the choice of rails open.
+/// The addresses of all endpoints; empty where the lookup fails, so that any port may be a rail.
 std::vector<rdma::verbs::Gid> addresses_of(const config::MountConfig::Endpoint& config) {
   std::vector<std::string> hosts;
   for (const std::string& url : config.all_urls()) hosts.push_back(host_port_of(url).host);
-  auto addresses = rdma::verbs::addresses_of_hosts(hosts, kLookUpPatience);
+  auto addresses = rdma::verbs::addresses_of_hosts(hosts, kLookUpTimeout);
   if (addresses) return *std::move(addresses);
   spdlog::info("dc: {}; every active port may be a rail", addresses.error().detail);
   return {};
@@ -95,7 +95,7 @@ std::unique_ptr<rdma::Fabric> make_shm_fabric(const config::MountConfig& config,
                                         : config.rdma.shm_socket);
 }
 
-/// For one endpoint, where sessions and registrations belong to it.
+/// The fabric of one endpoint, which sessions and registrations belong to.
 Result<std::unique_ptr<rdma::Fabric>> make_session_fabric(const config::MountConfig& config,
                                                           const std::string& url,
                                                           const Clock& clock,
@@ -121,7 +121,7 @@ Result<std::unique_ptr<rdma::Fabric>> make_session_fabric(const config::MountCon
   }
   auto fabric = make_rc();
   if (fabric) return fabric;
-  spdlog::info("rdma: no fabric reaches {} ({}); going by HTTP", endpoint.host,
+  spdlog::info("rdma: no fabric reaches {}: {}; transfers go by HTTP", endpoint.host,
                fabric.error().detail);
   return rdma::make_null_fabric();
 }
@@ -129,7 +129,7 @@ Result<std::unique_ptr<rdma::Fabric>> make_session_fabric(const config::MountCon
 Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& config,
                                                   const Clock& clock, metrics::Registry& metrics) {
   if (config.rdma.mode == config::RdmaMode::kOff) return rdma::make_null_fabric();
-  // Any server that has the DC key takes its tokens.
+  // One DC fabric serves every endpoint: any server with the DC key accepts its tokens.
   if (config.rdma.fabric == config::FabricChoice::kDc) {
     return make_dc_fabric(config, clock, metrics);
   }
@@ -145,7 +145,7 @@ Result<std::unique_ptr<rdma::Fabric>> make_fabric(const config::MountConfig& con
 
 }  // namespace
 
-// What the file names stands as it is: an address says which GID, a device would leave it open.
+// Names from the mount file stay as they are: an address selects a GID, a device name does not.
 Result<std::vector<std::string>> dc_rail_names(const config::MountConfig& config) {
   std::vector<std::string> names;
   if (config.rdma.rails != "auto") {

@@ -14,20 +14,20 @@
 
 namespace s3rdmafs::daemon {
 
-/// The fabric that the mount file asks for and this machine has. "auto" is shm where the endpoint
-/// is on this host, rc where an RDMA port leads to it, else none; dc is taken only where it is
-/// asked for. Borrows clock and metrics. Errors: kUnsupported where rdma.mode is "require" and
-/// there is no fabric, or it is not up; those of the fabric that was asked for.
+/// Makes the fabric that the mount file asks for. "auto" is shm where the endpoint is on this host,
+/// rc where an RDMA port leads to it, else the null fabric, which moves no bytes; dc has to be
+/// named. With several endpoints each has its own shm or rc fabric. Borrows clock and metrics. May
+/// wait 3 s for a name to be looked up. Errors: kUnsupported where rdma.mode is "require" and the
+/// fabric is not up; otherwise those of the fabric that was named.
 [[nodiscard]] Result<std::unique_ptr<rdma::Fabric>> choose_fabric(const config::MountConfig& config,
-
                                                                   const Clock& clock,
                                                                   metrics::Registry& metrics);
 
-/// The rails of the dc fabric, each as rdma.rails would name it alone. Errors: those of
-/// rdma::mlx5::find_rails().
+/// The rails of the dc fabric, each in the form in which rdma.rails would name it alone.
+/// Errors: those of rdma::mlx5::find_rails().
 [[nodiscard]] Result<std::vector<std::string>> dc_rail_names(const config::MountConfig& config);
 
-/// Which port of which device the mount file asks for.
+/// The port of the rc fabric that the mount file asks for.
 [[nodiscard]] rdma::verbs::PortWish port_wish(const config::MountConfig::Rdma& config);
 
 }  // namespace s3rdmafs::daemon

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// "auto" is /dev/fuse, also where rings are to be had: over them small requests cost half, but the
-// bytes of large reads are copied twice, and large reads are what most mounts are for. The numbers
-// are in src/README.md, "Decisions".
+// "auto" is /dev/fuse, even where io_uring is available: rings halve the cost of small requests,
+// but copy the bytes of large reads twice, and most mounts serve large reads. See README.md,
+// "Decisions".
 #include "daemon/mount/choose_transport.h"
 
 #include "fuse/ring.h"
@@ -19,8 +19,8 @@ Result<bool> choose_ring(config::Transport wish) {
                             hindrance.reason, hindrance.advice));
   }
   spdlog::info(
-      "fuse: requests come through /dev/fuse; for many small files and reads, mount.transport = "
-      "\"uring\" is up to twice as fast{}",
+      "fuse: requests come through /dev/fuse; mount.transport = \"uring\" is up to twice as fast "
+      "for many small files and reads{}",
       hindrance.reason.empty() ? std::string()
                                : fmt::format(" ({}: {})", hindrance.reason, hindrance.advice));
   return false;

@@ -6,9 +6,8 @@
 
 namespace s3rdmafs::daemon {
 
-/// Whether requests shall come over io_uring instead of /dev/fuse. Says once in the log what the
-/// mount does without, and how to have it.
-/// Errors: kUnsupported where it was asked for and cannot be had, with what to do.
+/// Whether requests come over io_uring instead of /dev/fuse. With "auto" logs once how io_uring can
+/// be had. Errors: kUnsupported where io_uring was asked for and is not available, with advice.
 [[nodiscard]] Result<bool> choose_ring(config::Transport wish);
 
 }  // namespace s3rdmafs::daemon

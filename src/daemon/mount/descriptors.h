@@ -3,10 +3,10 @@
 
 namespace s3rdmafs::daemon {
 
-/// Asks for as many descriptors as this process may have. Each object in memory as a whole has one,
-/// each segment of the disk cache, and each connection to a server; shells hand down 1024, for the
-/// sake of programs that use select(2), which nothing here does. Never fails: a mount works with
-/// fewer. To be called before anything counts on them.
+/// Raises the soft limit on descriptors (RLIMIT_NOFILE) to the hard one. Each object that is
+/// resident as a whole takes one, as do each segment of the disk cache and each connection. Shells
+/// set 1024 for the sake of programs that use select(2); s3rdmafs does not. A failure is logged, as
+/// a mount works with fewer. Call before object_files_max().
 void raise_descriptor_limit();
 
 }  // namespace s3rdmafs::daemon

@@ -8,7 +8,7 @@
 
 namespace s3rdmafs::daemon {
 
-// The URL was checked by config/; libcurl, which will use it, is the one that splits it.
+// libcurl splits the URL, since libcurl will use it.
 HostPort host_port_of(const std::string& url) {
   const std::unique_ptr<CURLU, void (*)(CURLU*)> parts(curl_url(), curl_url_cleanup);
   HostPort result;

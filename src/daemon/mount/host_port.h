@@ -11,11 +11,11 @@ struct HostPort {
   std::uint16_t port = 0;
 };
 
-/// Where an endpoint's URL, as config/ has checked it, leads; the scheme's port where it names
-/// none.
+/// Host and port of an endpoint's URL, which config/ has checked; the scheme's default port where
+/// the URL has none. An empty host for a text that is not a URL.
 [[nodiscard]] HostPort host_port_of(const std::string& url);
 
-/// Whether that name can only be this very host.
+/// Whether the name is a loopback name or address, so that it can only mean this host.
 [[nodiscard]] bool is_this_host(const std::string& host);
 
 }  // namespace s3rdmafs::daemon

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One handler for all threads: most of them are libfuse's, libcurl's, or start deep in a layer, and
-// none can go on after an exception that it did not expect.
+// One handler for all threads: most belong to libfuse or libcurl, or start deep in a layer, and
+// none can continue after an exception that it did not expect.
 #include "daemon/mount/last_words.h"
 
 #include <unistd.h>
@@ -15,18 +15,18 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-std::atomic<int> last_words_fd{-1};  // a handler of the process has nowhere else to look
+std::atomic<int> last_words_fd{-1};  // a terminate handler takes no argument
 
-constexpr std::string_view kNoMemory = "memory ran out (a limit of this process, or the machine's)";
+constexpr std::string_view kNoMemory = "memory ran out (this process's limit, or the machine's)";
 
 void write_to_pipe(std::string_view text) noexcept {
   const int fd = last_words_fd.load();
   if (fd < 0) return;
-  // Shorter than PIPE_BUF: it is written whole. Where nobody reads any more, nothing is lost.
+  // Shorter than PIPE_BUF, so it is written whole. Without a reader nothing is lost.
   if (::write(fd, text.data(), text.size()) < 0) return;
 }
 
-// Memory may have run out: what cannot be made is left out.
+// Memory may have run out: a text that cannot be made is left out.
 [[noreturn]] void end_with_reason() noexcept {
   const std::exception_ptr problem = std::current_exception();
   try {
@@ -42,7 +42,7 @@ void write_to_pipe(std::string_view text) noexcept {
 }  // namespace
 
 std::string reason_of(const std::exception_ptr& problem) {
-  if (!problem) return "a fault of s3rdmafs itself";
+  if (!problem) return "an internal error of s3rdmafs";
   try {
     std::rethrow_exception(problem);
   } catch (const std::bad_alloc&) {

@@ -6,13 +6,13 @@
 
 namespace s3rdmafs::daemon {
 
-/// Why a process ends that an exception ends, for a person: "memory ran out" for std::bad_alloc.
-/// @param problem  null: the reason is not known
+/// The reason that an exception gives for the end of a process, for a person: "memory ran out" for
+/// std::bad_alloc. @param problem  null: reported as an internal error
 [[nodiscard]] std::string reason_of(const std::exception_ptr& problem);
 
-/// From now on an exception that no thread catches is logged, and written to `fd` besides if that
-/// is not negative, before it ends the process. Of the newest call the descriptor counts; it stays
-/// the caller's.
+/// Installs a terminate handler: an uncaught exception on any thread is logged, and written to `fd`
+/// unless that is negative, before it ends the process. The newest call's descriptor counts;
+/// borrowed.
 void leave_last_words(int fd) noexcept;
 
 }  // namespace s3rdmafs::daemon

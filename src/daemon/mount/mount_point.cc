@@ -14,7 +14,7 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-// What is mounted on exactly this path, last one on top; empty for none.
+// "TYPE from SOURCE" of the topmost file system mounted on exactly this path; empty for none.
 std::string file_system_on(const std::string& path) {
   const std::unique_ptr<FILE, int (*)(FILE*)> table(::setmntent("/proc/self/mounts", "re"),
                                                     ::endmntent);
@@ -30,7 +30,7 @@ std::string file_system_on(const std::string& path) {
 
 std::unexpected<Error> fail_dead_mount(const std::string& path) {
   return fail(ErrorCode::kSystem,
-              "on " + path + " is a FUSE mount whose daemon died: umount it first");
+              "mount point " + path + ": the daemon of its FUSE mount died; unmount it first");
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ Result<std::string> resolve_mount_point(const std::string& path) {
                   "mount point " + path + " does not exist: create it (mkdir -p)");
     case ENOTDIR:
       return fail(ErrorCode::kNotDirectory,
-                  "mount point " + path + ": a part of the path is no directory");
+                  "mount point " + path + ": a component of the path is not a directory");
     case ENOTCONN:
       return fail_dead_mount(path);
     default:
@@ -62,10 +62,10 @@ Result<std::string> check_mount_point(const std::string& path) {
   const std::string mounted = file_system_on(*resolved);
   if (mounted.starts_with("fuse")) {
     return fail(ErrorCode::kExists, "mount point " + path + " is busy: " + mounted +
-                                        " is mounted there; umount it first");
+                                        " is mounted there; unmount it first");
   }
   if (!S_ISDIR(status.st_mode)) {
-    return fail(ErrorCode::kNotDirectory, "mount point " + path + " is no directory");
+    return fail(ErrorCode::kNotDirectory, "mount point " + path + " is not a directory");
   }
   return resolved;
 }

@@ -7,12 +7,12 @@
 
 namespace s3rdmafs::daemon {
 
-/// The absolute, resolved path of a mount point, for looking things up by it.
-/// Errors: kNotFound, kNotDirectory, kSystem; for a mount whose daemon died, with what to do.
+/// The absolute path of a mount point without symbolic links, by which its sockets are found.
+/// Errors: kNotFound, kNotDirectory, kSystem (also for a mount whose daemon died, with advice).
 [[nodiscard]] Result<std::string> resolve_mount_point(const std::string& path);
 
-/// resolve_mount_point, and that one may mount there: no FUSE file system is mounted on it already.
-/// Errors: also kExists.
+/// The same for a new mount: it must be a directory on which no FUSE file system is mounted.
+/// Errors: those of resolve_mount_point; kExists where a FUSE file system is mounted on it.
 [[nodiscard]] Result<std::string> check_mount_point(const std::string& path);
 
 }  // namespace s3rdmafs::daemon

@@ -12,7 +12,7 @@
 
 namespace s3rdmafs::daemon {
 
-/// Everything one mount is made of, decided.
+/// The decisions of one mount: settings, credentials and names. Plain value.
 struct MountPlan {
   config::MountConfig config;
   s3::Credentials credentials;
@@ -21,17 +21,22 @@ struct MountPlan {
   std::vector<std::string> kernel_options;
 };
 
-/// One bucket, mounted: builds every layer from the bottom up, and takes them down in reverse.
+/// One mounted bucket: builds every layer from the bottom up, and destroys them in reverse.
+///
+/// Life: create(), serve() until the mount ends, then destroy. Thread-bound; its layers have
+/// threads of their own.
 class MountedBucket {
  public:
-  /// Checks the bucket, takes the cache's memory and mounts. The detail of every error is fit to be
-  /// shown to the user as it stands.
+  /// Checks the bucket, takes the cache's memory and mounts. Blocks for retry.deadline at most, and
+  /// for as long as locking the memory takes. Errors: those of every layer; each detail is fit to
+  /// be shown to the user as it stands.
   [[nodiscard]] static Result<std::unique_ptr<MountedBucket>> create(const MountPlan& plan);
-  /// Ends every request under way, then unmounts.
+  /// Gives uploads of closed files until retry.deadline, ends every other request, then unmounts.
   ~MountedBucket();
 
-  /// Serves until unmounted or told to end by a signal. Calls `on_answer` once, when the first
-  /// request through the mount point has been answered. Errors: kSystem if none ever was.
+  /// Serves until the file system is unmounted or a signal ends it. Calls `on_answer` once, on
+  /// another thread, after the first request through the mount point was answered. At most once.
+  /// Errors: kSystem if no request was ever answered.
   [[nodiscard]] Result<void> serve(const std::function<void()>& on_answer);
 
  private:

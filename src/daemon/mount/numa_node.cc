@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy of the thread, not of each mapping: the arena's pages are taken while the cache is
-// built, and those of whole objects by a thread that is started then and inherits the policy.
-// "Preferred", not "bind": with a full node the mount goes on, a little slower.
+// The policy is the thread's, not that of each mapping: the arena takes its pages while the cache
+// is built, and whole objects take theirs on a thread that is started then and inherits the policy.
+// "Preferred", not "bind": with a full node the mount works, a little slower.
 #include "daemon/mount/numa_node.h"
 
 #include <linux/mempolicy.h>
@@ -22,7 +22,7 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-// As many as any kernel has (CONFIG_NODES_SHIFT is 10 at most).
+// The most that a kernel can have (CONFIG_NODES_SHIFT is 10 at most).
 constexpr unsigned kNodesMax = 1024;
 constexpr unsigned kBitsPerWord = 8 * sizeof(unsigned long);
 
@@ -51,8 +51,8 @@ bool has_several_nodes(const std::filesystem::path& sys) {
   return nodes > 1;
 }
 
-// Those that rdma.rails names. It may name them by address as well: which device that is the fabric
-// finds out, so here any may be meant.
+// The devices that rdma.rails names. It may name a rail by address; only the fabric finds out which
+// device has it, so here every device counts.
 std::set<std::string> devices_of(std::string_view rails, const std::filesystem::path& sys) {
   std::set<std::string> all = names_in(sys / "class/infiniband");
   std::set<std::string> named;
@@ -66,7 +66,7 @@ std::set<std::string> devices_of(std::string_view rails, const std::filesystem::
   return named;
 }
 
-// The kernel says -1 where the firmware does not say.
+// The kernel shows -1 where the firmware does not tell.
 std::optional<unsigned> node_of(const std::string& device, const std::filesystem::path& sys) {
   std::ifstream file(sys / "class/infiniband" / device / "device/numa_node");
   std::string text;
@@ -84,7 +84,8 @@ std::optional<unsigned> node_of_devices(std::string_view fabric, std::string_vie
     const std::optional<unsigned> node = node_of(device, sys);
     if (!node) continue;
     if (common && common != node) {
-      spdlog::info("cache: the RDMA devices are on several NUMA nodes; its memory is on any");
+      spdlog::info(
+          "cache: the RDMA devices are on several NUMA nodes; its memory may come from any node");
       return std::nullopt;
     }
     common = node;
@@ -96,19 +97,19 @@ PreferNode::PreferNode(std::optional<unsigned> node) {
   if (!node) return;
   int mode = MPOL_DEFAULT;
   if (::syscall(SYS_get_mempolicy, &mode, nullptr, 0, nullptr, 0) != 0 || mode != MPOL_DEFAULT) {
-    spdlog::info("cache: keeps to the memory policy that s3rdmafs was started with");
+    spdlog::info("cache: s3rdmafs was started with a memory policy; the policy stays");
     return;
   }
   std::array<unsigned long, kNodesMax / kBitsPerWord> nodes{};
   if (*node < kNodesMax) nodes.at(*node / kBitsPerWord) = 1UL << (*node % kBitsPerWord);
-  // One more than there are bits: the kernel takes the last for the number of bits and drops it.
+  // One more than there are bits: the kernel subtracts one from the number of bits.
   is_set_ = *node < kNodesMax &&
             ::syscall(SYS_set_mempolicy, MPOL_PREFERRED, nodes.data(), kNodesMax + 1) == 0;
   if (is_set_) {
-    spdlog::info("cache: on NUMA node {}, where the RDMA device is", *node);
+    spdlog::info("cache: its memory comes from NUMA node {}, where the RDMA device is", *node);
   } else {
-    spdlog::warn("cache: memory cannot be taken from NUMA node {}: {}", *node,
-                 std::strerror(errno));
+    spdlog::warn("cache: memory cannot be taken from NUMA node {}: {}; it may come from any node",
+                 *node, std::strerror(errno));
   }
 }
 

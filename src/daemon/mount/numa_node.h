@@ -7,22 +7,22 @@
 
 namespace s3rdmafs::daemon {
 
-/// The NUMA node of the RDMA devices that a mount uses: what a NIC writes into memory of another
-/// node, and what is read out of it beside the NIC, crosses the link between the nodes.
+/// The NUMA node of the RDMA devices that a mount uses. Memory of another node costs a transfer
+/// over the link between the nodes for every byte that the NIC moves.
 ///
-/// @param fabric  rdma::Fabric::name(): nothing where it moves bytes by no device
+/// @param fabric  rdma::Fabric::name(); only rc and dc use a device
 /// @param rails   rdma.rails
-/// @param sys     where sysfs is, for tests
-///
-/// Nothing where the machine has one node, where no device says on which one it is, or where the
-/// devices are on several: then no single node is the right one.
+/// @param sys     where sysfs is mounted; for tests
+/// @return nothing where the fabric uses no device, the machine has one node, no device tells its
+///         node, or the devices are on several nodes
 [[nodiscard]] std::optional<unsigned> node_of_devices(std::string_view fabric,
                                                       std::string_view rails,
                                                       const std::filesystem::path& sys = "/sys");
 
-/// While it lives, this thread and those it starts take memory from a node as long as that has some
-/// left; threads that were started keep to it. Does nothing where whoever started the process chose
-/// a policy of their own (numactl(8), NUMAPolicy= of a unit), or without a node. Logs what it does.
+/// While it lives, this thread takes memory from one NUMA node as long as that node has memory
+/// left. Threads started meanwhile inherit the policy and keep it. Does nothing without a node, or
+/// where the process was started with a memory policy (numactl(8), NUMAPolicy= of a unit). Logs its
+/// choice. Create and destroy on one thread.
 class PreferNode {
  public:
   explicit PreferNode(std::optional<unsigned> node);

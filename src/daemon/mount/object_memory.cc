@@ -15,8 +15,8 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-// Passthrough is in Linux 6.9. The kernel itself says so only in INIT, after the mount, when memory
-// has long been shared out; a wrong guess here costs memory that is left unused, nothing else.
+// Linux has passthrough since 6.9. The kernel confirms it only in INIT, after the mount and long
+// after memory was divided. A wrong guess here only leaves memory unused.
 bool kernel_may_pass_through() {
   utsname name{};
   if (::uname(&name) != 0) return false;
@@ -36,12 +36,12 @@ CacheShares share_cache(const config::MountConfig::Cache& cache) {
       round_up(std::min(cache.resident_bytes.value_or(cache.size_bytes / 2), spare_bytes), kSlab);
   if (cache.passthrough_max_bytes == 0 || wanted_bytes == 0) return shares;
   if (!kernel_may_pass_through()) {
-    spdlog::info("cache: no passthrough, which Linux 6.9 has");
+    spdlog::info("cache: no passthrough: needs Linux 6.9");
     return shares;
   }
   auto tmpfs = memory::HugeTmpfs::mount(wanted_bytes);
   if (!tmpfs) {
-    spdlog::info("cache: no passthrough, which needs CAP_SYS_ADMIN: {}", tmpfs.error().detail);
+    spdlog::info("cache: no passthrough: needs CAP_SYS_ADMIN ({})", tmpfs.error().detail);
     return shares;
   }
   spdlog::info("cache: up to {} of {} for whole objects", format_size(wanted_bytes),

@@ -9,17 +9,18 @@
 
 namespace s3rdmafs::daemon {
 
-/// How cache.size is shared out.
+/// How cache.size is divided.
 struct CacheShares {
-  std::uint64_t blocks_bytes = 0;   ///< taken at mount, for objects read by pieces
-  std::uint64_t objects_bytes = 0;  ///< for objects that are in memory as a whole; may be 0
-  std::optional<memory::HugeTmpfs> objects;  ///< where those lie; none: there are none
+  std::uint64_t blocks_bytes = 0;            ///< taken at mount, for objects read in pieces
+  std::uint64_t objects_bytes = 0;           ///< for objects that are resident as a whole; may be 0
+  std::optional<memory::HugeTmpfs> objects;  ///< holds those; nothing where objects_bytes is 0
 };
 
-/// Gives whole objects their share only where the kernel can read them for itself. Logs why not.
+/// Divides the cache. Whole objects get a share only where the kernel can read them by itself
+/// (passthrough: Linux 6.9 and CAP_SYS_ADMIN); otherwise logs the reason.
 [[nodiscard]] CacheShares share_cache(const config::MountConfig::Cache& cache);
 
-/// How many object files there may be: half of the descriptors this process may have now.
+/// The limit on object files: half of this process's limit on descriptors.
 [[nodiscard]] std::size_t object_files_max();
 
 }  // namespace s3rdmafs::daemon

@@ -5,7 +5,7 @@
 
 namespace s3rdmafs::daemon {
 
-// It cannot fail with this argument.
+// prctl(2) cannot fail with this argument.
 void keep_memory_private() noexcept { ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
 }  // namespace s3rdmafs::daemon

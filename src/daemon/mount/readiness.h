@@ -5,9 +5,11 @@
 
 namespace s3rdmafs::daemon {
 
-/// Tells systemd, if it started us with Type=notify, that the mount answers; `status` is what
-/// `systemctl status` shows (sd_notify(3)).
+/// Tells systemd that the mount answers (sd_notify(3)). Does nothing unless systemd started this
+/// process with Type=notify.
+/// @param status  shown by `systemctl status`; control characters are escaped
 void notify_ready(const std::string& status);
+/// Tells systemd that the mount is ending.
 void notify_stopping();
 
 }  // namespace s3rdmafs::daemon

@@ -18,12 +18,13 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-constexpr std::chrono::milliseconds kPollTime{200};  // how soon the end of the mount is noticed
-// For a whole request, or one piece of an answer; a client that is stopped counts as gone.
+constexpr std::chrono::milliseconds kPollTime{
+    200};  // the delay after which the end of the mount is noticed
+// For a whole request, or for sending one line of an answer; a stopped client counts as gone.
 constexpr std::chrono::seconds kClientTimeout{5};
-// A command line has 2 MiB at most (execve(2), unless the limit on stacks was raised).
+// A command line has at most 2 MiB (execve(2)), unless the limit on stacks was raised.
 constexpr std::size_t kRequestBytesMax = 8 * kMiB;
-// Such a command line has fewer: each word takes 8 bytes of it for a pointer, and its own.
+// A command line of 2 MiB has fewer words: each takes 8 bytes for a pointer, and its own bytes.
 constexpr std::ptrdiff_t kWordsMax = 2 * kMiB / 8;
 
 std::optional<std::string> read_to_end(int socket, const std::stop_token& stop) {
@@ -68,7 +69,7 @@ bool ControlRequest::say(std::string line) {
 
 bool ControlRequest::is_wanted() const {
   if (has_left_ || stop_.stop_requested()) return false;
-  // It has ended its side of the connection long ago; a hang-up is the end of both.
+  // The client has shut its side down already; POLLHUP means that it closed both.
   pollfd watched{.fd = socket_, .events = 0, .revents = 0};
   return ::poll(&watched, 1, 0) == 0;
 }
@@ -110,7 +111,7 @@ Result<UniqueFd> send_request(const std::string& path, const std::vector<std::st
   std::string text;
   for (const std::string& word : words) text.append(word).push_back('\0');
   if (!send_all(socket->get(), text) || ::shutdown(socket->get(), SHUT_WR) != 0) {
-    return fail(ErrorCode::kSystem, "the daemon does not take the request");
+    return fail(ErrorCode::kSystem, "the daemon did not accept the request");
   }
   return socket;
 }

@@ -14,19 +14,20 @@
 
 namespace s3rdmafs::daemon {
 
-/// Where the daemon of a mount point takes requests: beside its stats socket.
+/// The path of the control socket of a mount point, next to its stats socket.
 [[nodiscard]] std::string control_socket_path(std::string_view mount_point);
 
-/// What somebody asked a daemon for. Thread-bound.
+/// One request to a daemon, and the connection to answer on. Thread-bound.
 class ControlRequest {
  public:
   ControlRequest(int socket, std::stop_token stop, std::vector<std::string> words)
       : socket_(socket), stop_(std::move(stop)), words_(std::move(words)) {}
 
   [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
-  /// Sends one line; line breaks in it become "?". False: nobody reads it.
+  /// Sends one line of the answer; line breaks in it become "?". Blocks for 5 s at most.
+  /// @return false where the client is gone
   bool say(std::string line);
-  /// Whether the client still waits, and the mount goes on.
+  /// Whether the client still waits and the mount is not ending.
   [[nodiscard]] bool is_wanted() const;
 
  private:
@@ -36,24 +37,25 @@ class ControlRequest {
   bool has_left_ = false;
 };
 
-/// Takes requests for a daemon on a UNIX socket that only the mount's own user and root can connect
-/// to. A request is words, each ended by a NUL, up to the end of what the client sends; the answer
-/// is lines of text, up to the end of the connection. One request at a time: others wait. A client
-/// that has not sent all of its request after 5 s is hung up on.
+/// Serves requests to a daemon on a UNIX socket, to which only the mount's own user and root can
+/// connect. A request is a sequence of words, each ended by a NUL; the client then shuts its side
+/// down. The answer is lines of text up to the end of the connection. Requests are served one at a
+/// time, on the socket's own thread. A client that has not sent its request after 5 s is
+/// disconnected.
 class ControlSocket {
  public:
-  /// Blocks for as long as the request takes; on the socket's thread.
+  /// Answers one request. Runs on the socket's thread and may block it.
   using Answer = std::function<void(ControlRequest&)>;
 
-  /// Errors: kSystem. A name left behind by a daemon that died is taken over.
+  /// Errors: kSystem. The socket file of a daemon that died is taken over.
   [[nodiscard]] static Result<std::unique_ptr<ControlSocket>> listen(std::string path,
                                                                      Answer answer);
-  /// Waits for the request under way.
+  /// Waits for the request under way, and removes the socket file.
   ~ControlSocket();
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
 
-  /// No further request is taken, and the one under way is no longer wanted.
+  /// Takes no further request, and tells the one under way to end. Does not wait. Any thread.
   void stop() { thread_.request_stop(); }
 
  private:
@@ -63,11 +65,11 @@ class ControlSocket {
   const std::string path_;
   const Answer answer_;
   UniqueFd listener_;
-  std::jthread thread_;  // last: ends before what it uses
+  std::jthread thread_;  // last: ends before the members it uses
 };
 
-/// Sends a request; the answer is to be read from what it gives. Errors: kNotFound (no daemon
-/// there), kSystem.
+/// Sends a request. The answer can be read from the socket that it returns, up to its end.
+/// Errors: kNotFound (no daemon listens there), kSystem.
 [[nodiscard]] Result<UniqueFd> send_request(const std::string& path,
                                             const std::vector<std::string>& words);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One listing for each directory on the way, so that "data/*/x.bin" lists data/ and nothing below
-// it, and each name means here what it means in the mount. From a "**" on all below is listed, and
-// each file's path is compared with the whole pattern: so no directory is listed twice.
+// One listing for each directory that a pattern passes through: "data/*/x.bin" lists data/ and
+// nothing below it. Names have the same meaning as in the mount. From a "**" on, everything below is
+// listed, and each file's path is compared with the whole pattern, so no directory is listed twice.
 //
-// What is still to be listed is a list and no recursion: how deep the directories go is the
-// server's word.
+// Directories still to be listed are kept in a vector; a recursion would be as deep as the server
+// wants its directories to be.
 #include "daemon/resident/find_objects.h"
 
 #include <algorithm>
@@ -39,9 +39,8 @@ class Finder {
     if (done) done = work_off();
     if (!done) return std::unexpected(done.error());
     if (found_.empty()) {
-      return fail(ErrorCode::kNotFound, glob_.has_wildcard()
-                                            ? "no file matches it"
-                                            : "there is no such file, and none below it");
+      return fail(ErrorCode::kNotFound,
+                  glob_.has_wildcard() ? "no file matches" : "no such file or directory");
     }
     return std::move(found_);
   }
@@ -53,7 +52,8 @@ class Finder {
     vfs::DirectoryListing names;
     vfs::ListingCursor cursor;
   };
-  /// A directory to look through: for what these components name, for all below it without any.
+  /// A directory to search for these components of the pattern; without any, all below it is
+  /// wanted.
   struct Directory {
     std::string prefix;
     Components wanted;
@@ -88,7 +88,7 @@ class Finder {
     return list_page(std::move(directory));
   }
 
-  // What the page has of directories comes before the next page: too many objects are noticed soon.
+  // Directories of this page come before the next page, so that too many objects are noticed soon.
   Result<void> list_page(Directory directory) {
     if (!goes_on_()) return cancelled();
     if (!directory.begun) directory.begun = std::make_unique<Listing>(directory.prefix);
@@ -109,7 +109,7 @@ class Finder {
     for (vfs::ListedName& listed : names) {
       if (auto done = take(wanted, listed); !done) return done;
     }
-    // The last one planned is the next one looked through.
+    // The last directory planned is the next one searched.
     std::reverse(planned_.begin() + static_cast<std::ptrdiff_t>(planned_before), planned_.end());
     return {};
   }
@@ -152,15 +152,15 @@ class Finder {
 
   [[nodiscard]] Deadline deadline() const { return bucket_.clock.now() + bucket_.request_timeout; }
   static std::unexpected<Error> cancelled() {
-    return fail(ErrorCode::kCancelled, "nobody waits for it any more");
+    return fail(ErrorCode::kCancelled, "the request was cancelled");
   }
 
   const Bucket& bucket_;
   const config::PathGlob& glob_;
   const std::function<bool()>& goes_on_;
   std::vector<s3::ObjectInfo> found_;
-  std::vector<Directory> planned_;  ///< the next one last
-  std::size_t directories_ = 0;     ///< planned until now
+  std::vector<Directory> planned_;  ///< the next one is last
+  std::size_t directories_ = 0;     ///< planned so far
 };
 
 }  // namespace

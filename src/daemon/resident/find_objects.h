@@ -12,29 +12,30 @@
 
 namespace s3rdmafs::daemon {
 
-/// The most that one path may stand for. Each takes about 300 bytes of the daemon's memory, and a
-/// descriptor once it is resident: so many are more than fit in either, and are a path that was
-/// named by mistake. As many directories may be listed for it.
+/// The most objects that one path may stand for, and the most directories that may be listed for
+/// it. Each object takes about 300 bytes of the daemon's memory, and a descriptor once it is
+/// resident; a path that exceeds this was named by mistake.
 inline constexpr std::size_t kObjectsMax = 1'000'000;
 
-/// Where to look; borrowed.
+/// The bucket of a mount, as this room sees it. Borrows the store and the clock.
 struct Bucket {
   s3::ObjectStore& store;
   const Clock& clock;
-  std::string prefix;                         ///< of the mount: empty or ending in "/"
-  std::chrono::milliseconds request_timeout;  ///< with all attempts
-  std::size_t objects_max = kObjectsMax;      ///< what one path may stand for
-  std::size_t directories_max = kObjectsMax;  ///< and may have listed for it
+  std::string prefix;                         ///< bucket.prefix: empty, or ending in "/"
+  std::chrono::milliseconds request_timeout;  ///< of one request with all its attempts
+  std::size_t objects_max = kObjectsMax;      ///< that one path may stand for
+  std::size_t directories_max = kObjectsMax;  ///< that may be listed for one path
 };
 
-/// The objects that a path of the mount stands for: a file; all that is below a directory; each
-/// match of a pattern, directories again with all that is below them. What cannot
-/// be a path in the mount is left out (vfs/directories/directory_listing.h). What is really called
-/// like the pattern comes first. Blocks for one request after another.
+/// Finds the objects that a path of the mount stands for: a file, everything below a directory, or
+/// every match of a pattern, with everything below a directory that matches. A file or directory
+/// whose name equals the pattern wins over its matches. Keys that cannot be paths in the mount are
+/// left out (vfs/directories/directory_listing.h). Blocks for one request after another.
 ///
-/// @param goes_on  asked between two requests; false: kCancelled
-/// Errors: kNotFound (nothing is called so), kTooLarge (too many objects or
-/// directories), kCancelled, and the store's.
+/// @param goes_on  called between two requests; false ends the search with kCancelled
+/// Errors: kNotFound (nothing matches), kTooLarge (too many objects or directories), kCancelled,
+/// and
+///         those of the store.
 [[nodiscard]] Result<std::vector<s3::ObjectInfo>> find_objects(
     const Bucket& bucket, const config::PathGlob& glob, const std::function<bool()>& goes_on);
 

@@ -11,12 +11,12 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-// With four parts of 8 MiB each, enough to fill a link by objects of any size; more would make
-// programs that read meanwhile wait behind us.
+// With four parts of 8 MiB each, these fill a link with objects of any size; more would delay the
+// reads of programs.
 constexpr std::size_t kParallelObjects = 4;
-// How often a person sees the bar move.
+// The pace at which a person sees the progress move.
 constexpr std::chrono::milliseconds kProgressInterval{200};
-// The rest will have failed for the same reasons.
+// The others fail for the same reasons.
 constexpr std::size_t kProblemsMax = 5;
 
 class Run : public std::enable_shared_from_this<Run> {
@@ -56,7 +56,8 @@ class Run : public std::enable_shared_from_this<Run> {
     outcome_.was_cancelled = true;
   }
 
-  /// Until fewer than this are under way, or the deadline; what is resident then.
+  /// Waits until fewer than this many are under way, or until the deadline.
+  /// @return whether fewer are under way
   bool wait_for_fewer_than(std::size_t objects, std::chrono::steady_clock::time_point deadline) {
     const MutexLock lock(mutex_);
     while (under_way_ >= objects) {
@@ -130,7 +131,7 @@ KeepOutcome keep_objects(cache::ObjectCache& cache, const std::vector<s3::Object
   auto next_progress = SteadyClock::now() + kProgressInterval;
   std::size_t next = 0;
   bool goes_on = true;
-  // One more round at the end, in which all that is under way ends.
+  // One more round at the end waits for the objects still under way.
   while (next <= objects.size()) {
     const bool is_last = next == objects.size() || !goes_on;
     if (run->wait_for_fewer_than(is_last ? 1 : kParallelObjects, next_progress)) {

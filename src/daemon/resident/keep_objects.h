@@ -13,31 +13,33 @@
 
 namespace s3rdmafs::daemon {
 
+/// A number of objects and of their bytes.
 struct KeepProgress {
   std::size_t objects = 0;
   std::uint64_t bytes = 0;
 };
 
-/// What became of a list of objects.
+/// The outcome of making a list of objects resident.
 struct KeepOutcome {
   KeepProgress fetched;
-  KeepProgress were_there;
+  KeepProgress were_there;  ///< resident before
   KeepProgress no_room;
   std::size_t failed = 0;
-  bool was_cancelled = false;  ///< the rest was not tried
+  bool was_cancelled = false;  ///< the rest was not attempted
   std::vector<std::string>
-      problems;  ///< of the first few that failed or found no room, a line each
+      problems;  ///< one line for each of the first few that failed or found no room
 
   [[nodiscard]] bool is_whole() const noexcept {
     return no_room.objects == 0 && failed == 0 && !was_cancelled;
   }
 };
 
-/// Makes objects resident and keeps them there, a few at once, in their order. Empty ones count as
-/// there. Blocks until each is answered; where `on_progress` says false, that is soon.
+/// Makes objects resident, in order and a few at a time, and keeps them resident. Empty objects
+/// count as resident before. Blocks until every object is done, or soon after `on_progress` returns
+/// false.
 ///
 /// @param part_timeout  of each part of an object
-/// @param on_progress   told on this thread, several times a second, what is resident so far
+/// @param on_progress   called on this thread several times a second; false cancels the rest
 [[nodiscard]] KeepOutcome keep_objects(
     cache::ObjectCache& cache, const std::vector<s3::ObjectInfo>& objects,
     std::chrono::milliseconds part_timeout,

@@ -11,7 +11,7 @@ bool is_in(const std::filesystem::path& path, const std::filesystem::path& folde
   return !relative.empty() && *relative.begin() != "..";
 }
 
-// Symbolic links may lead into the mount, but there are none in it.
+// Symbolic links may lead into the mount; the mount itself has none.
 std::filesystem::path resolve(const std::filesystem::path& path) {
   std::error_code failed;
   auto resolved = std::filesystem::weakly_canonical(path, failed);
@@ -23,7 +23,7 @@ std::filesystem::path resolve(const std::filesystem::path& path) {
 Result<std::string> path_in_mount(const std::string& mount_point, const std::string& argument,
                                   const std::string& current_directory) {
   for (const std::string& from : {current_directory, mount_point}) {
-    // An absolute argument stays what it is.
+    // An absolute argument replaces `from`.
     const std::filesystem::path path = resolve(std::filesystem::path(from) / argument);
     if (!is_in(path, mount_point)) continue;
     std::string relative = path.lexically_relative(mount_point).string();

@@ -7,11 +7,12 @@
 
 namespace s3rdmafs::daemon {
 
-/// Where in the mount a path or pattern of the command line points, for PathGlob::anchored().
-/// @param mount_point  resolved
-/// @param argument     absolute, or from the current directory on; where that leads out of the
-///                     mount, from the mount point on
-/// Errors: kInvalidArgument: it is not in the mount.
+/// Makes a path or pattern of the command line relative to the mount point, for
+/// PathGlob::anchored(). Looks at the file system.
+/// @param mount_point  absolute, without symbolic links
+/// @param argument     absolute; or relative to the current directory, or, where that leads out of
+///                     the mount, to the mount point
+/// Errors: kInvalidArgument where it is not in the mount.
 [[nodiscard]] Result<std::string> path_in_mount(const std::string& mount_point,
                                                 const std::string& argument,
                                                 const std::string& current_directory);

@@ -10,7 +10,7 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-// Often enough for a log, seldom enough that it stays short.
+// Often enough for a log, rare enough to keep it short.
 constexpr std::chrono::seconds kLineInterval{5};
 
 std::string_view take_word(std::string_view& text) {
@@ -27,7 +27,7 @@ std::uint64_t take_number(std::string_view& text) {
   return number;
 }
 
-// For people: three digits and the unit.
+// For people: one decimal and the unit.
 std::string rounded(std::uint64_t bytes) {
   constexpr std::pair<std::uint64_t, const char*> kUnits[] = {
       {kTiB, "TiB"}, {kGiB, "GiB"}, {kMiB, "MiB"}, {kKiB, "KiB"}};
@@ -45,7 +45,7 @@ double seconds_between(std::chrono::steady_clock::time_point from,
   return std::max(kLeast, std::chrono::duration<double>(to - from).count());
 }
 
-// As networks and devices are rated: by powers of ten.
+// In powers of ten, as networks and devices are rated.
 std::string rate(std::uint64_t bytes, double seconds) {
   return fmt::format("{:.2f} GB/s", static_cast<double>(bytes) / 1e9 / seconds);
 }
@@ -89,8 +89,8 @@ void WarmDisplay::take(std::string_view line, std::chrono::steady_clock::time_po
     const std::uint64_t bytes = take_number(line);
     if (objects == 0) return;
     complain(
-        fmt::format("{} of {} found no room: whole objects have {} in all; raise "
-                    "cache.resident_size (and cache.size, which it is of)",
+        fmt::format("no room for {} of {}: whole objects may take {} in all; raise "
+                    "cache.resident_size, and cache.size with it",
                     count(objects), rounded(bytes), format_size(take_number(line))));
   } else if (word == "failed") {
     if (const std::uint64_t failed = take_number(line); failed > 0) {

@@ -9,18 +9,20 @@
 
 namespace s3rdmafs::daemon {
 
-/// What `s3rdmafs warm` shows of an answer (warm_request.h): one line that is drawn again and again
-/// on a terminal, a plain one every few seconds elsewhere. Problems go to standard error.
+/// Shows the answer to `s3rdmafs warm` (warm_request.h): on a terminal one line that is redrawn,
+/// elsewhere a line every 5 s. Problems go to standard error. Thread-bound.
 class WarmDisplay {
  public:
   /// @param out  borrowed
+  /// @param begin  when the request was sent
   WarmDisplay(std::FILE* out, bool is_terminal, std::chrono::steady_clock::time_point begin);
 
-  /// Takes one line of the answer.
+  /// Shows one line of the answer, without its line break.
   void take(std::string_view line, std::chrono::steady_clock::time_point now);
 
+  /// Whether the answer's last line came.
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
-  /// Whether it ended, and everything that was asked for is resident.
+  /// Whether the answer ended and reported no problem.
   [[nodiscard]] bool is_whole() const noexcept { return has_ended_ && !has_problem_; }
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 using Paths = std::span<const std::string>;
 
-// Objects in the order in which they were named, each once.
+// The objects in the order of the paths, each once.
 struct Found {
   std::vector<s3::ObjectInfo> objects;
   std::uint64_t bytes = 0;
@@ -37,9 +37,9 @@ Found find_all(const Bucket& bucket, Paths paths, ControlRequest& request) {
     for (s3::ObjectInfo& object : *objects) {
       if (!keys.insert(object.key).second) continue;
       if (found.objects.size() >= bucket.objects_max) {
-        request.say(
-            fmt::format("problem {}: more than {} objects with those named before; name fewer",
-                        path, bucket.objects_max));
+        request.say(fmt::format(
+            "problem {}: more than {} objects together with the paths before it; name fewer", path,
+            bucket.objects_max));
         ++found.failed;
         return found;
       }
@@ -58,7 +58,7 @@ void warm(const Bucket& bucket, cache::ObjectCache& cache, Paths paths, ControlR
         return request.say(fmt::format("progress {} {}", so_far.objects, so_far.bytes)) &&
                request.is_wanted();
       });
-  spdlog::info("warm: {} objects fetched, {} were there, {} found no room, {} failed{}",
+  spdlog::info("warm: {} objects fetched, {} were resident, {} found no room, {} failed{}",
                outcome.fetched.objects, outcome.were_there.objects, outcome.no_room.objects,
                outcome.failed + found.failed, outcome.was_cancelled ? "; cancelled" : "");
   for (const std::string& problem : outcome.problems) request.say("problem " + problem);
@@ -90,13 +90,12 @@ void answer_request(const Bucket& bucket, cache::ObjectCache* cache, ControlRequ
   const std::vector<std::string>& words = request.words();
   const std::string command = words.empty() ? "" : words.front();
   if (command != kWarmCommand && command != kReleaseCommand) {
-    request.say("error this daemon does not know the request '" + command +
-                "': it is of another version");
+    request.say("error unknown request '" + command + "': the daemon is of another version");
     return;
   }
   if (cache == nullptr) {
     request.say(
-        "error this mount keeps no whole objects, which takes Linux 6.9, CAP_SYS_ADMIN, and "
+        "error this mount keeps no whole objects: it needs Linux 6.9, CAP_SYS_ADMIN, and "
         "cache.passthrough_max and cache.resident_size above 0");
     return;
   }

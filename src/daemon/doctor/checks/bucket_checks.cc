@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One signed listing answers for credentials and bucket alike; two checks say whose fault it is.
+// One signed listing tests credentials and bucket alike; two checks tell which of them is at fault.
 #include "config/credentials/credentials.h"
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
@@ -13,7 +13,7 @@
 namespace s3rdmafs::daemon::doctor {
 namespace {
 
-// By HTTP, at one endpoint.
+// Lists by HTTP at one endpoint.
 Result<void> list(Context& context, const std::string& url) {
   config::MountConfig::Endpoint only = context.config().endpoint;
   only.url = url;
@@ -25,15 +25,15 @@ Result<void> list(Context& context, const std::string& url) {
   });
 }
 
-// The worst answer that a mount would get from an endpoint that answers at all: they must all serve
-// the same bucket and take the same keys.
+// The worst answer of the endpoints that answer at all: they must all serve the same bucket and
+// accept the same keys.
 Result<void> list_everywhere(Context& context) {
   Result<void> answer = fail(ErrorCode::kUnreachable, "");
   for (const std::string& url : context.config().endpoint.all_urls()) {
     Result<void> listed = list(context, url);
     const bool is_reached = listed || listed.error().code != ErrorCode::kUnreachable;
     if (!listed && is_reached) return listed;
-    if (!answer) answer = std::move(listed);  // one that works makes good for those not reached
+    if (!answer) answer = std::move(listed);  // one that works makes up for those not reached
   }
   return answer;
 }
@@ -56,10 +56,10 @@ class CredentialsCheck final : public Check {
     if (!listed) context.listing_error = listed.error();
     if (!listed && listed.error().code == ErrorCode::kAccessDenied) {
       return {Level::kFail, listed.error().detail,
-              "check the keys, taken from " + found->origin + ", and what they may do"};
+              "check the keys (from " + found->origin + ") and their permissions"};
     }
     return {Level::kPass,
-            found->anonymous ? "none: requests go unsigned" : "from " + found->origin,
+            found->anonymous ? "none: requests are unsigned" : "from " + found->origin,
             {}};
   }
 };
@@ -78,7 +78,7 @@ class BucketCheck final : public Check {
   }
 };
 
-// The ports that the fabric uses, or what keeps it from any; empty where it needs no NIC.
+// The ports that the fabric uses, or the reason why it has none; empty where it needs no NIC.
 std::string describe_ports(const Context& context, std::string_view fabric) {
   const config::MountConfig& config = context.config();
   if (fabric == "dc") {
@@ -105,10 +105,10 @@ class FabricCheck final : public Check {
     config::MountConfig config = context.config();
     const bool is_required = config.rdma.mode == config::RdmaMode::kRequire;
     const bool is_off = config.rdma.mode == config::RdmaMode::kOff;
-    // So that a fabric that is down comes back and can be described.
+    // With "prefer" a fabric that is down is still returned, and can be described.
     if (is_required) config.rdma.mode = config::RdmaMode::kPrefer;
     auto fabric = context.machine->open_fabric(config, context.clock, context.metrics);
-    if (!fabric) return {Level::kFail, fabric.error().detail, "see section rdma of the file"};
+    if (!fabric) return {Level::kFail, fabric.error().detail, "see section rdma of the mount file"};
     context.fabric = std::move(*fabric);
     if (is_off) return {Level::kNote, "rdma.mode is \"off\": all bytes go by HTTP", {}};
     const std::vector<std::string> urls = config.endpoint.all_urls();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether memory is ours again when we think so: after the reply, and after a fence.
+// Whether servers still write to memory after their reply, and after a fence.
 #include <algorithm>
 
 #include "daemon/doctor/checks.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kFences = 8;
 
-/// The worst of what is found by each path, named by it; its evidence has them all.
+/// The worst finding of all paths, with the path's name; the evidence has the findings of all.
 class PathFindings {
  public:
   void add(const std::string& path, Finding found) {
@@ -37,7 +37,7 @@ class PathFindings {
   }
 
  private:
-  // What was not tested on one path hides nothing that was seen on another.
+  // A path that was not tested must not hide a finding of another.
   static int rank(Level level) { return level == Level::kSkipped ? -1 : static_cast<int>(level); }
 
   bool is_set_ = false;
@@ -73,16 +73,16 @@ class KeysCheck final : public Check {
       });
       if (!token) return {Level::kDegraded, "no token: " + token.error().detail, {}};
       const auto found = window_of(token->text(), context.config().rdma.token_form);
-      token->end(rdma::TokenFate::kAnswered);  // what is given back is as good as new
-      if (!found) return {Level::kPass, "its tokens have no NIC's key", {}};
+      token->end(rdma::TokenFate::kAnswered);  // an answered token returns its session to the pool
+      if (!found) return {Level::kPass, "its tokens carry no key of a NIC", {}};
       seen.push_back(*found);
     }
     return judge_fence(seen, window.length);
   }
 };
 
-// The reply and the bytes then take different ways, so that nothing puts them in order but the
-// server, which must know that the bytes are there before it replies.
+// The reply and the bytes then take different routes, so only the server can keep them in order: it
+// must know that the bytes have arrived before it replies.
 class OtherNicCheck final : public Check {
  public:
   std::string_view name() const override { return "reply over another NIC"; }
@@ -96,7 +96,7 @@ class OtherNicCheck final : public Check {
 
  private:
   static constexpr int kRounds = 8;
-  // Small ones, whose reply is soon there, and larger ones, whose last packets are many.
+  // Small reads, whose reply comes soon, and larger ones, which have many last packets.
   static constexpr std::size_t kSmallBytes = 4UL * 1024;
   static constexpr std::size_t kLargeBytes = 512UL * 1024;
 
@@ -128,11 +128,12 @@ class OtherNicCheck final : public Check {
       return finding;
     }
     return {Level::kPass,
-            fmt::format("{} reads, the reply to {}: all bytes are there with it", kRounds, other),
+            fmt::format("{} reads with the reply to {}: all bytes were there when it came", kRounds,
+                        other),
             {}};
   }
 
-  // A small object of its own. Where that cannot be had, the test object is read as it is.
+  // Stores a small object of its own. Where that fails, the test object is read unchanged.
   static void write_other_bytes(Context& context, const std::string& key) {
     if (!context.may_write) return;
     std::vector<std::byte> before = context.memory->expected();
@@ -177,7 +178,8 @@ class LateWriteCheck final : public Check {
     const rdma::Window window = path.memory.landing(context.memory->expected().size());
     const GetResult got = get(context, path.store, window);
     const auto cleared = faults.set("");
-    if (!cleared) return {Level::kNote, "a fault stays switched on: " + cleared.error().detail, {}};
+    if (!cleared)
+      return {Level::kNote, "the target keeps an injected fault: " + cleared.error().detail, {}};
     if (got || !got.error().late_write_possible) {
       return {Level::kSkipped, "not tested: the server wrote at once", {}};
     }
@@ -193,7 +195,7 @@ class LateWriteCheck final : public Check {
       return {Level::kPass, "a write that came after the fence changed nothing", {}};
     }
     return {Level::kFail,
-            fmt::format("a late write changed byte {} behind a fence", changed - bytes.begin()),
+            fmt::format("a late write changed byte {} after a fence", changed - bytes.begin()),
             "set rdma.mode = \"off\" and report this"};
   }
 };

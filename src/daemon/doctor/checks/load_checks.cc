@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bandwidth and its price by size and by requests in flight: what shows whether a rail is slow, or
-// only its latency long.
+// Bandwidth and CPU cost by request size and requests in flight, which tell a slow rail from one
+// with long latency.
 #include <algorithm>
 #include <array>
 
@@ -18,7 +18,7 @@ constexpr auto kRequestBytes =
     std::to_array<std::size_t>({64 * kKiB, kMiB, 4 * kMiB, 8 * kMiB, 16 * kMiB});
 constexpr auto kInFlight = std::to_array<unsigned>({1, 4, 16});
 
-// One measurement, and all of them.
+// The time of one measurement, and of all together.
 struct Times {
   std::chrono::milliseconds each;
   std::chrono::milliseconds all;
@@ -68,7 +68,7 @@ class LoadCheck final : public Check {
     return best;
   }
 
-  // Whether so many requests would be done in time, at the best rate so far.
+  // Whether these requests would end in time, at the best rate so far.
   static bool is_over_by(const Context& context, const Load& load, double rate, Deadline end) {
     const std::chrono::duration<double> left = end - context.clock.now();
     if (rate == 0) return left.count() > 0;
@@ -78,7 +78,7 @@ class LoadCheck final : public Check {
 
   static Best best_of(const Load& load, const LoadResult& result) {
     return {.rate = result.gigabytes_per_second(),
-            .text = fmt::format("{:.3g} GB/s, {:.2g} CPU s/GB by {} KiB, {} at a time",
+            .text = fmt::format("{:.3g} GB/s, {:.2g} CPU s/GB with {} KiB, {} in flight",
                                 result.gigabytes_per_second(), result.cpu_seconds_per_gigabyte(),
                                 load.request_bytes / kKiB, load.in_flight)};
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine has, whatever is mounted.
+// The machine itself: kernel, FUSE, memory and RDMA devices, without a mount file.
 #include <linux/capability.h>
 
 #include <cstdio>
@@ -36,17 +36,17 @@ class FuseDeviceCheck final : public Check {
   }
 };
 
-// No mount needs it, so its absence is worth a note at most.
+// No mount needs io_uring, so its absence is a note at most.
 class RingCheck final : public Check {
  public:
   std::string_view name() const override { return "FUSE over io_uring"; }
   Finding run(Context& context) override {
     const fuse::UringBlocker hindrance = context.machine->ring_hindrance();
     if (hindrance.reason.empty()) {
-      return {Level::kPass, "can be had with mount.transport = \"uring\"", {}};
+      return {Level::kPass, "available by mount.transport = \"uring\"", {}};
     }
     return {Level::kNote, hindrance.reason,
-            "only for many small files and reads: " + hindrance.advice};
+            "worthwhile only for many small files and reads: " + hindrance.advice};
   }
 };
 
@@ -62,7 +62,7 @@ class HugePagesCheck final : public Check {
   Finding run(Context& context) override {
     const auto file = context.machine->make_memory_file(2 * kMiB);
     if (!file) return {Level::kFail, file.error().detail, "free memory"};
-    if (file->huge_pages) return {Level::kPass, "the cache can have huge pages of its own", {}};
+    if (file->huge_pages) return {Level::kPass, "the cache can have its own huge pages", {}};
     const std::string shmem = first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
     if (shmem.contains("[always]") || shmem.contains("[force]")) {
       return {Level::kPass, "the system gives huge pages to all of shmem", {}};
@@ -82,11 +82,11 @@ class DevicesCheck final : public Check {
     const auto devices = context.machine->rdma_devices();
     if (devices) return judge_devices(*devices);
     return {Level::kNote, devices.error().detail,
-            "only for RDMA by a NIC: load its driver (soft-RoCE: modprobe rdma_rxe)"};
+            "needed only for RDMA by a NIC: load its driver (soft-RoCE: modprobe rdma_rxe)"};
   }
 };
 
-// What keeps a port from being used; empty: nothing.
+// The reason why a port cannot be used; empty: it can.
 std::string hindrance(const rdma::verbs::PortInfo& port) {
   using rdma::verbs::LinkLayer;
   if (!port.is_active) return "is down (" + port.state + ")";
@@ -99,8 +99,8 @@ std::string hindrance(const rdma::verbs::PortInfo& port) {
     unsigned mtu_bytes = 0;
     if (std::sscanf(mtu.c_str(), "%u", &mtu_bytes) == 1 &&
         mtu_bytes < port.active_mtu_bytes + kHeaderBytes) {
-      return fmt::format("has MTU {}, which does not fit into {}'s {}", port.active_mtu_bytes,
-                         gid.network_device, mtu_bytes);
+      return fmt::format("has MTU {}, which exceeds what fits into the MTU of {}, {}",
+                         port.active_mtu_bytes, gid.network_device, mtu_bytes);
     }
   }
   return {};
@@ -134,8 +134,9 @@ Finding judge_kernel(const std::string& release) {
     return {Level::kFail, seen + " is older than 5.4", "use a newer kernel"};
   }
   if (version < std::pair(6U, 6U)) {
-    return {Level::kNote, seen + ": large files go through the page cache, a copy more",
-            "Linux 6.6 reads large files without it"};
+    return {Level::kNote,
+            seen + ": large files are read through the page cache, which costs a copy",
+            "Linux 6.6 reads large files without that copy"};
   }
   if (version < std::pair(6U, 9U)) return {Level::kNote, seen + ": no FUSE passthrough", {}};
   return {Level::kPass, seen + ": has FUSE passthrough", {}};
@@ -143,7 +144,7 @@ Finding judge_kernel(const std::string& release) {
 
 Finding judge_devices(const std::vector<rdma::verbs::DeviceInfo>& devices) {
   if (devices.empty()) {
-    return {Level::kNote, "none", "only for RDMA by a NIC: load its driver"};
+    return {Level::kNote, "none", "needed only for RDMA by a NIC: load its driver"};
   }
   std::string seen;
   std::string faults;

@@ -29,7 +29,7 @@ class MountFileCheck final : public Check {
     for (const std::string& warning : loaded->warnings) warnings += "; " + warning;
     context.loaded = std::move(*loaded);
     return {
-        warnings.empty() ? Level::kPass : Level::kNote, context.file + " is right" + warnings, {}};
+        warnings.empty() ? Level::kPass : Level::kNote, context.file + " is valid" + warnings, {}};
   }
 };
 
@@ -58,29 +58,30 @@ class DiskCacheCheck final : public Check {
 }  // namespace
 
 Finding judge_disk_cache(const config::MountConfig::Disk& disk) {
-  if (disk.path.empty()) return {Level::kPass, "not asked for", {}};
+  if (disk.path.empty()) return {Level::kPass, "not configured", {}};
   const auto folder = disk::CacheFolder::look_at(disk.path);
   if (!folder) {
     const Error& error = folder.error();
     if (error.code == ErrorCode::kNotFound) {
       const std::string parent = std::filesystem::path(disk.path).parent_path();
       if (::access(parent.c_str(), W_OK | X_OK) == 0) {
-        return {Level::kPass, disk.path + " will be made", {}};
+        return {Level::kPass, disk.path + " will be created", {}};
       }
-      return {Level::kFail, parent + " is not there or may not be written to", "make " + disk.path};
+      return {Level::kFail, parent + " does not exist or is not writable", "create " + disk.path};
     }
     if (error.code == ErrorCode::kBusy) return {Level::kNote, error.detail, {}};
-    return {Level::kFail, error.detail, "or name another folder as disk.path"};
+    return {Level::kFail, error.detail, "correct it, or set disk.path to another folder"};
   }
   const auto free_bytes = folder->free_bytes();
   if (!free_bytes) return {Level::kFail, free_bytes.error().detail, {}};
   const std::uint64_t spare_bytes =
       *free_bytes > disk.reserve_bytes ? *free_bytes - disk.reserve_bytes : 0;
-  const std::string seen = fmt::format("{} has {} MiB free, {} of them to be left", disk.path,
-                                       *free_bytes / kMiB, format_size(disk.reserve_bytes));
+  const std::string seen =
+      fmt::format("{} has {} MiB free, of which disk.reserve keeps {}", disk.path,
+                  *free_bytes / kMiB, format_size(disk.reserve_bytes));
   if (spare_bytes > 0) return {Level::kPass, seen, {}};
-  return {Level::kDegraded, seen + ": there is no room for it",
-          "free some, or lower disk.reserve, or choose another disk"};
+  return {Level::kDegraded, seen + ": no room is left for the cache",
+          "free space, lower disk.reserve, or use another disk"};
 }
 
 Finding judge_locked_memory(std::uint64_t limit_bytes, bool may_exceed, std::uint64_t cache_bytes,
@@ -88,7 +89,7 @@ Finding judge_locked_memory(std::uint64_t limit_bytes, bool may_exceed, std::uin
   if (may_exceed) return {Level::kPass, "unlimited by CAP_IPC_LOCK", {}};
   const std::string limit = limit_bytes == RLIM_INFINITY ? "unlimited" : format_size(limit_bytes);
   const std::string seen =
-      fmt::format("the limit is {}, the cache has {}", limit, format_size(cache_bytes));
+      fmt::format("the limit is {}, cache.size is {}", limit, format_size(cache_bytes));
   if (limit_bytes >= cache_bytes) return {Level::kPass, seen, {}};
   return {is_required ? Level::kFail : Level::kDegraded,
           "the locked-memory limit is too small: " + seen,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way to the server, step by step, so that the first step that fails names the fault. The
-// requests go through the same HTTP engine as a mount's.
+// The path to the server in steps, so that the first step that fails names the fault. Requests use
+// the same HTTP engine as a mount.
 #include <cstring>
 #include <future>
 
@@ -14,8 +14,8 @@
 namespace s3rdmafs::daemon::doctor {
 namespace {
 
-/// One finding about every endpoint, each named where there are several. Of those a mount can do
-/// without all but one.
+/// One finding about all endpoints, each named where there are several. A mount works as long as
+/// one endpoint does, so only a failure of all is a failure.
 template <class Look>
 Finding look_at_each(const Context& context, Look look) {
   const std::vector<std::string> urls = context.config().endpoint.all_urls();
@@ -75,13 +75,15 @@ class TcpCheck final : public Check {
     for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
       error = try_connect(*at, {}, kQuestionTimeout);
       if (error == 0) {
-        return {Level::kPass, fmt::format("{} port {} accepts", text_of(*at), endpoint.port), {}};
+        return {Level::kPass,
+                fmt::format("{} port {} accepts connections", text_of(*at), endpoint.port),
+                {}};
       }
     }
     return {Level::kFail,
             fmt::format("no connection to {} port {}: {}", endpoint.host, endpoint.port,
                         std::strerror(error)),
-            "start the server, check endpoint.url's port and firewalls"};
+            "start the server; check the port of endpoint.url, and firewalls"};
   }
 };
 
@@ -104,7 +106,7 @@ class HttpCheck final : public Check {
         context.clock);
     std::promise<s3::HttpOutcome> answer;
     auto answered = answer.get_future();
-    constexpr std::size_t kAnswerBytesMax = 1024UL * 1024;  // more is no S3 server's
+    constexpr std::size_t kAnswerBytesMax = 1024UL * 1024;  // an S3 server's answer is shorter
     engine.send({.url = url + "/",
                  .headers = {},
                  .text_bytes_max = kAnswerBytesMax,
@@ -113,9 +115,11 @@ class HttpCheck final : public Check {
     s3::HttpOutcome outcome = answered.get();
     if (!outcome) {
       const bool is_tls = outcome.error().error.code == ErrorCode::kConfig;
-      return {Level::kFail, outcome.error().error.detail,
-              is_tls ? "name the certificate's authority in endpoint.ca_file"
-                     : "check that an S3 server listens there, and http:// or https://"};
+      return {
+          Level::kFail, outcome.error().error.detail,
+          is_tls
+              ? "name the certificate's authority in endpoint.ca_file"
+              : "check that an S3 server listens there, and whether it wants http:// or https://"};
     }
     context.answer = std::move(*outcome);
     return {Level::kPass,
@@ -132,7 +136,7 @@ class ClockCheck final : public Check {
   std::string_view needs() const override { return "TLS and HTTP"; }
   Finding run(Context& context) override {
     const auto date = context.answer->headers.date;
-    if (!date) return {Level::kNote, "the server's answers have no Date", {}};
+    if (!date) return {Level::kNote, "the server's answers carry no Date", {}};
     return judge_clock(std::chrono::round<std::chrono::seconds>(context.clock.wall_now() - *date));
   }
 };
@@ -147,7 +151,8 @@ Finding judge_clock(std::chrono::seconds ours_ahead) {
   const std::string seen = fmt::format("this machine's clock is {} s {} the server's", off.count(),
                                        ours_ahead.count() < 0 ? "behind" : "ahead of");
   const std::string advice = "set both clocks (chrony, systemd-timesyncd)";
-  if (off > kRefused) return {Level::kFail, "clock skew: " + seen + "; S3 refuses 15 min", advice};
+  if (off > kRefused)
+    return {Level::kFail, "clock skew: " + seen + "; S3 refuses more than 15 min", advice};
   if (off > kNoticed) return {Level::kNote, "clock skew: " + seen, advice};
   return {Level::kPass, seen, {}};
 }

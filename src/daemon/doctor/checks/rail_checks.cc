@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rail by itself: what one cannot do, the others hide from everybody but the reader who waits.
+// Each rail by itself: together they hide the failure of one, and reads only become slow.
 #include <algorithm>
 
 #include "daemon/doctor/checks.h"
@@ -12,12 +12,12 @@
 namespace s3rdmafs::daemon::doctor {
 namespace {
 
-// A network without a way to the server answers at once or never.
+// A network without a route to the server answers at once or never.
 constexpr std::chrono::milliseconds kConnectTimeout{2000};
-// Of one rail; the fabric as a whole is tested with more.
+// Enough for one rail; later checks read more through the whole fabric.
 constexpr std::size_t kReadBytesMax = 1024UL * 1024;
 
-// Why no request of this rail reaches an endpoint that others reach; empty: all do.
+// The reason why this rail's address does not reach an endpoint that others reach; empty: it does.
 std::string find_unreached(const Rail& rail) {
   if (rail.source_address.empty()) return {};
   for (const std::string& url : rail.config.endpoint.all_urls()) {
@@ -41,12 +41,12 @@ class RailsCheck final : public Check {
   std::string_view needs() const override { return "test object"; }
   Finding run(Context& context) override {
     if (!context.object) {
-      return {Level::kSkipped, "because there is no object to test with", {}};
+      return {Level::kSkipped, "because there is no test object", {}};
     }
     auto rails = list_rails(context);
     if (!rails) return {if_rdma_fails(context), rails.error().detail, "see rdma.rails"};
     if (rails->empty()) {
-      return {Level::kPass, fmt::format("the fabric {} has none", context.fabric->name()), {}};
+      return {Level::kPass, fmt::format("the fabric {} has no rails", context.fabric->name()), {}};
     }
     context.rails = std::move(*rails);
     Finding worst;
@@ -74,7 +74,7 @@ class RailsCheck final : public Check {
     return read;
   }
 
-  // The rails that fail come first. Wrong bytes are a failure by whichever rail they come.
+  // The rails that fail come first. Wrong bytes are a failure, whichever rail they come by.
   static Finding sum_up(const Context& context, const Finding& worst) {
     std::string good;
     std::string bad;

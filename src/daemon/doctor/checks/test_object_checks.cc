@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The object that the later checks read, and what the server makes of its name and its versions.
+// The object that later checks read, and how the server lists it and tells its versions apart.
 #include <algorithm>
 #include <utility>
 
@@ -42,10 +42,10 @@ class TestObjectCheck final : public Check {
         return {Level::kPass, "written by HTTP: " + key, {}};
       }
       if (stored.etag.error().code != ErrorCode::kAccessDenied) {
-        return {Level::kFail, stored.etag.error().detail, "the server's log says why"};
+        return {Level::kFail, stored.etag.error().detail, "see the server's log"};
       }
-      context.written.clear();  // refused: it is not there, and we might not remove it either
-      why = "the key may not write";
+      context.written.clear();  // refused, so there is nothing to remove
+      why = "the keys may not write";
     }
     return use_existing(context, why);
   }
@@ -53,40 +53,39 @@ class TestObjectCheck final : public Check {
  private:
   static Finding use_existing(Context& context, const std::string& why) {
     const auto page = list(context, context.config().bucket.prefix, {});
-    if (!page) return {Level::kFail, page.error().detail, "the server's log says why"};
+    if (!page) return {Level::kFail, page.error().detail, "see the server's log"};
     const auto largest = std::ranges::max_element(page->objects, {}, &s3::ObjectInfo::size_bytes);
     if (largest == page->objects.end() || largest->size_bytes == 0) {
-      return {Level::kNote, why + ", and no object has bytes: moving data was not tested",
-              "put an object into the bucket and run doctor again"};
+      return {Level::kNote, why + ", and no object has any bytes: transfers were not tested",
+              "store an object in the bucket and run doctor again"};
     }
     context.object = *largest;
     std::vector<std::byte>& expected = context.memory->expected();
     expected.resize(std::min<std::uint64_t>(expected.size(), largest->size_bytes));
     if (const GetResult got = get(context, *context.http, context.memory->landing(expected.size()));
         !got) {
-      return {Level::kFail, got.error().error.detail, "the key needs s3:GetObject"};
+      return {Level::kFail, got.error().error.detail, "the keys need s3:GetObject"};
     }
     const auto bytes = context.memory->landing(expected.size()).bytes();
     std::ranges::copy(bytes, expected.begin());
     return {Level::kPass,
-            fmt::format("{}: '{}' is used, {} bytes of it; writing was not tested", why,
+            fmt::format("{}: '{}' is read, {} bytes of it; writing was not tested", why,
                         largest->key, expected.size()),
             {}};
   }
 };
 
-// A server that ignores the delimiter sends all keys at any depth for each directory, or a mount
-// sees no directories at all.
+// A server that ignores the delimiter sends the keys of every depth for each directory.
 class ListingCheck final : public Check {
  public:
   std::string_view name() const override { return "listing"; }
   std::string_view needs() const override { return "test object"; }
   Finding run(Context& context) override {
     const std::string& prefix = context.config().bucket.prefix;
-    // Our own object is found whatever else there is.
+    // Our own object is found in any bucket.
     const auto page =
         list(context, context.may_write ? prefix + std::string(kTestFolder) : prefix, "/");
-    if (!page) return {Level::kFail, page.error().detail, "the server's log says why"};
+    if (!page) return {Level::kFail, page.error().detail, "see the server's log"};
     const auto deep = std::ranges::find_if(page->objects, [&prefix](const s3::ObjectInfo& object) {
       const std::size_t slash = object.key.find('/', prefix.size());
       return slash != std::string::npos && slash + 1 < object.key.size();
@@ -94,26 +93,26 @@ class ListingCheck final : public Check {
     if (deep != page->objects.end()) {
       return {Level::kFail,
               fmt::format("the server ignores the delimiter of a listing: it lists '{}' as if '{}' "
-                          "were no directory",
+                          "were not a directory",
                           deep->key, deep->key.substr(0, deep->key.find('/', prefix.size()))),
-              "ask its vendor for ListObjectsV2 with delimiter; directories need it"};
+              "ask its vendor for ListObjectsV2 with a delimiter; directories need it"};
     }
     const std::string folder = prefix + std::string(kTestFolder) + "/";
     if (context.may_write &&
         std::ranges::find(page->common_prefixes, folder) == page->common_prefixes.end()) {
-      return {
-          Level::kFail,
-          fmt::format("a listing lacks the common prefix '{}', below which an object is", folder),
-          "ask its vendor for ListObjectsV2 with delimiter; directories need it"};
+      return {Level::kFail,
+              fmt::format("a listing lacks the common prefix '{}', although an object is below it",
+                          folder),
+              "ask its vendor for ListObjectsV2 with a delimiter; directories need it"};
     }
     return {Level::kPass,
-            fmt::format("by delimiter: {} objects, {} directories", page->objects.size(),
+            fmt::format("with a delimiter: {} objects, {} directories", page->objects.size(),
                         page->common_prefixes.size()),
             {}};
   }
 };
 
-// Same size, same second: what an ETag made of time and size does not notice.
+// Same size, same second: an ETag made from time and size does not change.
 class EtagCheck final : public Check {
  public:
   std::string_view name() const override { return "ETags"; }
@@ -124,17 +123,17 @@ class EtagCheck final : public Check {
     const s3::PutOutcome stored = put(context, *context.http, context.object->key);
     if (!stored.etag) {
       return {Level::kFail, "overwriting: " + stored.etag.error().detail,
-              "the key needs s3:PutObject, and the server must let objects be replaced"};
+              "the keys need s3:PutObject, and the server must let objects be replaced"};
     }
     const std::string before = std::exchange(context.object->etag, *stored.etag);
     if (before != *stored.etag) {
-      return {Level::kPass, "another after the test object was overwritten", {}};
+      return {Level::kPass, "the ETag changed when the test object was overwritten", {}};
     }
     Finding weak{Level::kDegraded,
                  fmt::format("ETags look weak: the test object has the ETag {} before and after it "
                              "was overwritten",
                              before),
-                 "do not overwrite objects that are read meanwhile: old bytes may be read"};
+                 "do not overwrite objects while they are read: readers may get old bytes"};
     weak.evidence = toml::table{{"etag", before}};
     return weak;
   }

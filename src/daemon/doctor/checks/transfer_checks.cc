@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes that move, compared: MTUs that differ, or a server that lies, show in nothing else.
+// Transfers compared byte by byte: nothing else shows MTUs that differ, or a server that reports a
+// success it did not have.
 #include <algorithm>
 #include <array>
 
@@ -12,9 +13,9 @@
 namespace s3rdmafs::daemon::doctor {
 namespace {
 
-// Why there can be no test by RDMA; empty: there can.
+// The reason why RDMA cannot be tested; empty: it can.
 std::string why_not_rdma(const Context& context) {
-  if (!context.object) return "because there is no object to test with";
+  if (!context.object) return "because there is no test object";
   if (!context.rdma) return "because no RDMA fabric is in use";
   return {};
 }
@@ -31,7 +32,7 @@ class RdmaReadCheck final : public Check {
     Finding finding = read_and_compare(context, by_rdma(context), length, if_rdma_fails(context));
     context.rdma_works = finding.level == Level::kPass;
     if (context.rdma_works) {
-      finding.seen = fmt::format("the server takes our tokens; {} bytes are equal", length);
+      finding.seen = fmt::format("the server accepts our tokens; {} bytes are equal", length);
     }
     return finding;
   }
@@ -56,7 +57,7 @@ class MtuCheck final : public Check {
     }
     if (tried < kSizes.size()) {
       return {Level::kNote,
-              fmt::format("{} of {} sizes are equal, the object has no more bytes", tried,
+              fmt::format("{} of {} sizes are equal; the object is too small for the rest", tried,
                           kSizes.size()),
               {}};
     }
@@ -77,7 +78,7 @@ class RdmaWriteCheck final : public Check {
     const s3::PutOutcome stored = put(context, *context.rdma, key);
     if (!stored.etag) {
       return {if_rdma_fails(context), stored.etag.error().detail,
-              "the server's log says why; reading by RDMA works"};
+              "see the server's log; reads by RDMA work"};
     }
     context.object->key = key;
     context.object->etag = *stored.etag;
@@ -103,7 +104,7 @@ class SpeedCheck final : public Check {
   }
 
  private:
-  // The median of so many is steady, and they take no time worth mentioning.
+  // The median of nine is steady, and nine reads take little time.
   static constexpr std::size_t kRepeats = 9;
 
   static double median_seconds(Context& context, s3::HttpObjectStore& store, std::size_t length) {
@@ -122,8 +123,8 @@ class SpeedCheck final : public Check {
     const std::size_t all = context.memory->expected().size();
     const double latency = median_seconds(context, store, 1);
     const double whole = median_seconds(context, store, all);
-    if (latency == 0 || whole == 0) return "failed when measured";
-    return fmt::format("{:.0f} us for 1 byte, {:.0f} MB/s by {} KiB", latency * 1e6,
+    if (latency == 0 || whole == 0) return "not measured: a read failed";
+    return fmt::format("{:.0f} us for 1 byte, {:.0f} MB/s with {} KiB", latency * 1e6,
                        static_cast<double>(all) / 1e6 / whole, all / kKiB);
   }
 };

@@ -18,10 +18,10 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// The requests under way, and what became of the others.
+/// Counts the requests in flight and their outcomes.
 class Flight {
  public:
-  /// Waits for room. False after a failure.
+  /// Waits until fewer than `in_flight_max` are in flight. False after a failure.
   [[nodiscard]] bool take_off(unsigned in_flight_max) {
     const MutexLock lock(mutex_);
     while (in_flight_ >= in_flight_max) changed_.wait_until(mutex_, next_look());
@@ -33,9 +33,9 @@ class Flight {
     const MutexLock lock(mutex_);
     --in_flight_;
     ++(is_good ? good_ : failures_);
-    changed_.notify_all();  // under the lock: the waiter's frame, and this, may be gone after it
+    changed_.notify_all();  // under the lock: the waiter may destroy this once it is released
   }
-  /// Waits for all, each of which its own deadline bounds.
+  /// Waits for all requests, each of which has a deadline.
   void wait() {
     const MutexLock lock(mutex_);
     while (in_flight_ > 0) changed_.wait_until(mutex_, next_look());

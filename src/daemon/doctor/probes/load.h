@@ -8,12 +8,13 @@
 
 namespace s3rdmafs::daemon::doctor {
 
-/// So many requests of one size at a time.
+/// Requests of one size, and how many are in flight at a time.
 struct Load {
   std::size_t request_bytes = 0;
   unsigned in_flight = 1;
 };
 
+/// What one run measured.
 struct LoadResult {
   std::uint64_t bytes = 0;
   unsigned failures = 0;
@@ -28,9 +29,9 @@ struct LoadResult {
   }
 };
 
-/// Reads the beginning of the test object again and again; bytes are not compared. Begins no
-/// request after `time`, nor after a failure, and waits for those under way: at most
-/// kQuestionTimeout more. Requests share the memory; what they write is the same.
+/// Reads the beginning of the test object repeatedly; bytes are not compared. Starts no request
+/// after `time` has passed or one has failed, and waits for those in flight, at most
+/// kQuestionTimeout more. Requests share the memory, since they all write the same bytes.
 [[nodiscard]] LoadResult run_load(Context& context, const ReadPath& path, Load load,
                                   std::chrono::milliseconds time);
 

@@ -8,7 +8,7 @@
 namespace s3rdmafs::daemon::doctor {
 namespace {
 
-constexpr std::chrono::milliseconds kConnectPatience{1000};
+constexpr std::chrono::milliseconds kConnectTimeoutEach{1000};
 constexpr int kAddressesMax = 10;
 
 }  // namespace
@@ -19,7 +19,7 @@ std::string find_other_source(const Context& context, const std::string& source_
   for (const std::string& address : context.machine->addresses()) {
     if (address == source_address) continue;
     if (++tried > kAddressesMax) break;
-    if (connect_from(address, endpoint, kConnectPatience)) return address;
+    if (connect_from(address, endpoint, kConnectTimeoutEach)) return address;
   }
   return {};
 }

@@ -10,13 +10,13 @@ namespace s3rdmafs::daemon::doctor {
 
 struct Context;
 
-/// An address of this host, other than `source_address`, from which the first endpoint is reached;
-/// empty: there is none. Waits, at most about 10 s.
+/// Finds an address of this host, other than `source_address`, from which the first endpoint can be
+/// reached; empty where there is none. Blocks for about 10 s at most.
 [[nodiscard]] std::string find_other_source(const Context& context,
                                             const std::string& source_address);
 
-/// A region whose requests come from another address than its tokens ask for, so that their replies
-/// take another way than their bytes. Borrows the region.
+/// A region whose requests are sent from another address than its tokens ask for, so that replies
+/// take another route than the bytes. Borrows the region.
 class OtherSourceRegion final : public rdma::MemoryRegion {
  public:
   OtherSourceRegion(rdma::MemoryRegion& real, std::string source_address)

@@ -70,7 +70,7 @@ Result<void> try_to_open(Context& context, Rail& rail) {
   });
   if (!token) return std::unexpected(std::move(token.error()));
   if (!token->source_address().empty()) rail.source_address = token->source_address();
-  token->end(rdma::TokenFate::kAnswered);  // what is given back is as good as new
+  token->end(rdma::TokenFate::kAnswered);  // an answered token returns its session to the pool
   rail.store = make_store(context, config::RdmaMode::kRequire, rail.config.endpoint);
   return {};
 }

@@ -15,37 +15,37 @@ namespace s3rdmafs::daemon::doctor {
 
 struct Context;
 
-/// One way for servers to reach our memory, with a fabric of its own that knows no other: a port of
-/// the dc fabric, or the port that leads to one endpoint of the rc fabric.
+/// One rail, with a fabric of its own that has no other: a port of the dc fabric, or the port that
+/// leads to one endpoint of the rc fabric. Members are destroyed in reverse.
 struct Rail {
-  std::string name;            ///< "mlx5_0:1"; over rc with the endpoint behind it
+  std::string name;            ///< "mlx5_0:1"; over rc followed by the endpoint
   config::MountConfig config;  ///< the mount file's, with this rail alone
-  std::string source_address;  ///< where its tokens want requests to come from; empty: anywhere
-  std::string fault;           ///< why it is of no use; empty: none found
-  // Members go in reverse.
+  std::string source_address;  ///< that its tokens require of requests; empty: any
+  std::string fault;           ///< the reason why it does not work; empty: none found
   std::unique_ptr<rdma::Fabric> fabric;
   std::unique_ptr<TestMemory> memory;
-  std::unique_ptr<s3::HttpObjectStore> store;  ///< by this rail or not at all
+  std::unique_ptr<s3::HttpObjectStore> store;  ///< transfers by this rail only
 
-  /// No answer may come after the memory it is about.
+  /// Answers every request, so that no answer comes after its memory is gone.
   void shut_down();
 };
 
-/// The rails of the mount file, not yet opened; none where its fabric needs no NIC.
-/// Errors: kNotFound and the like where there is a rail that cannot be.
+/// The rails of the mount file, not yet opened; empty where its fabric needs no NIC.
+/// Errors: those of dc_rail_names().
 [[nodiscard]] Result<std::vector<Rail>> list_rails(Context& context);
 
-/// Opens the rail, and registers memory with it. `fault` says what fails.
+/// Opens the rail and registers memory with it. On failure sets `fault`.
 void open_rail(Context& context, Rail& rail);
 
-/// What a check by RDMA goes through.
+/// One path that a check by RDMA tests.
 struct RdmaPath {
   std::string name;            ///< of the rail, or of the fabric
   std::string source_address;  ///< as the rail's
   ReadPath path;
 };
 
-/// Every rail that works, or the fabric where it has no rails; none where nothing works by RDMA.
+/// Every rail that works, or the fabric itself where it has no rails; empty where RDMA does not
+/// work.
 [[nodiscard]] std::vector<RdmaPath> rdma_paths(Context& context);
 
 }  // namespace s3rdmafs::daemon::doctor

@@ -36,7 +36,7 @@ Result<void> TargetFaults::set(const std::string& lines) {
   if (!answer) return std::unexpected(answer.error().error);
   if (answer->status == 204) return {};
   return fail(ErrorCode::kUnsupported,
-              fmt::format("the server answers HTTP {} to a change of its faults", answer->status));
+              fmt::format("the server answered HTTP {} to a change of its faults", answer->status));
 }
 
 s3::HttpOutcome TargetFaults::ask(s3::HttpMethod method, const std::string& path,

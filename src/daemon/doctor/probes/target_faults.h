@@ -10,17 +10,17 @@
 
 namespace s3rdmafs::daemon::doctor {
 
-/// The faults of an s3rdma-target(1) with --allow-fault-control. Asks the first endpoint, and only
-/// on this host: no other server is sent such a request.
+/// Injects faults into an s3rdma-target(1) that runs with --allow-fault-control. Sends requests to
+/// the first endpoint, and only if that is on this host.
 class TargetFaults {
  public:
   /// Borrows the clock.
   TargetFaults(const Clock& clock, const config::MountConfig::Endpoint& endpoint);
 
-  /// Whether the endpoint is such a server, which then has no fault switched on any more.
+  /// Whether the endpoint is such a server. If it is, all its faults are switched off.
   [[nodiscard]] bool can_be_set();
-  /// Takes the place of all faults; empty: none. Waits, at most kQuestionTimeout.
-  /// Errors: of the request; kUnsupported where the server will not.
+  /// Replaces all faults; an empty text switches them off. Blocks for kQuestionTimeout at most.
+  /// Errors: those of the request; kUnsupported where the server refuses.
   [[nodiscard]] Result<void> set(const std::string& lines);
 
  private:

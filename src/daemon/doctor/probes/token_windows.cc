@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kDcTokenBytes = 81;  // rdma/mlx5/dc_token.h
 
-// A token's letters in base64; empty where it is none.
+// The text that the token encodes in base64; empty where it is not base64.
 std::string decode(std::string_view text) {
   std::string decoded(text.size() / 4 * 3, '\0');
   const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(decoded.data()),
@@ -76,14 +76,15 @@ Finding judge_fence(const std::vector<TokenWindow>& windows, std::uint64_t lengt
   if (is_alive) {
     finding.level = Level::kFail;
     finding.seen = fmt::format(
-        "an old token stays valid: in {} fences this NIC gave the same key for the same address",
+        "an old token stays valid: in {} fences this NIC gave the same key for the same address "
+        "again",
         fences);
     finding.advice =
         "set rdma.mode = \"off\" and report this: a late write can change bytes that were read";
   } else if (has_same_key) {
     finding.level = Level::kNote;
     finding.seen = fmt::format(
-        "the NIC reuses keys ({} fences); addresses differ, so old tokens are dead", fences);
+        "the NIC reuses keys ({} fences), but addresses differ, so old tokens are dead", fences);
   } else {
     finding.seen = fmt::format("the NIC makes a new key after each of {} fences", fences);
   }

@@ -16,11 +16,11 @@
 namespace s3rdmafs::daemon::doctor {
 namespace {
 
-// How long bytes that are not there with the reply are waited for, to give the fault its name.
+// The wait for bytes that were missing at the reply, to tell late bytes from wrong ones.
 constexpr std::chrono::milliseconds kLateWait{100};
 constexpr int kLateWaits = 20;
 
-// The first byte that is not as it should be: the object's within the window, ours behind it.
+// The first wrong byte: within the window it must be the object's, after the window still ours.
 std::optional<std::size_t> first_wrong(std::span<const std::byte> bytes,
                                        std::span<const std::byte> expected, std::size_t length) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -30,8 +30,8 @@ std::optional<std::size_t> first_wrong(std::span<const std::byte> bytes,
   return std::nullopt;
 }
 
-bool come_late(const Context& context, std::span<const std::byte> bytes,
-               std::span<const std::byte> expected, std::size_t length) {
+bool arrive_late(const Context& context, std::span<const std::byte> bytes,
+                 std::span<const std::byte> expected, std::size_t length) {
   for (int i = 0; i < kLateWaits; ++i) {
     context.machine->pause(kLateWait);
     if (!first_wrong(bytes, expected, length)) return true;
@@ -47,7 +47,7 @@ std::unique_ptr<s3::HttpObjectStore> make_store(Context& context, config::RdmaMo
   config.endpoint = endpoint;
   config.rdma.mode = mode;
   config.rdma.threshold_bytes = 0;
-  config.rdma.verify = config::Verify::kOff;  // the checks compare, and want to see what it hides
+  config.rdma.verify = config::Verify::kOff;  // it would hide the faults that the checks look for
   config.retry.attempts_max = 1;
   return std::make_unique<s3::HttpObjectStore>(store_options(config), *context.credentials,
                                                context.clock, context.metrics);
@@ -73,7 +73,7 @@ s3::PutOutcome put(Context& context, s3::HttpObjectStore& store, const std::stri
   const std::vector<std::byte>& bytes = context.memory->expected();
   const rdma::Window window = context.memory->source(bytes.size());
   std::ranges::copy(bytes, window.bytes().begin());
-  // Whatever the answer: it may be there.
+  // Whatever the answer is, the object may exist.
   if (std::ranges::find(context.written, key) == context.written.end()) {
     context.written.push_back(key);
   }
@@ -88,21 +88,22 @@ Level if_rdma_fails(const Context& context) {
 }
 
 std::string advice_on_refusal(std::string_view detail) {
-  // The reasons are those of rdma/reply_rule.cc.
+  // The reasons come from rdma/reply_rule.cc.
   constexpr auto kAdvice = std::to_array<std::pair<std::string_view, std::string_view>>({
       {"no_byte_count",
-       "the answer has no count of bytes: name the header that has it as rdma.bytes_header, or do "
+       "the answer has no byte count: set rdma.bytes_header to the header that has it, or do "
        "without by rdma.byte_count = \"optional\""},
       {"no_reply_header",
-       "the answer says nothing of RDMA: name its header as rdma.reply_header and the token's as "
-       "rdma.token_header, or switch RDMA on at the server"},
+       "the answer does not mention RDMA: set rdma.reply_header and rdma.token_header to the "
+       "server's names, or enable RDMA at the server"},
       {"token_rejected",
-       "the server takes no such token: try another rdma.token_form, and compare rdma.dc_key"},
+       "the server rejects this form of token: try another rdma.token_form, and compare "
+       "rdma.dc_key"},
   });
   for (const auto& [reason, advice] : kAdvice) {
     if (detail.contains(reason)) return std::string(advice);
   }
-  return "the server's log says why; rdma.mode = \"off\" does without";
+  return "see the server's log; rdma.mode = \"off\" does without RDMA";
 }
 
 Finding read_and_compare(Context& context, const ReadPath& path, std::size_t length,
@@ -120,18 +121,19 @@ Finding read_and_compare(Context& context, const ReadPath& path, std::size_t len
   }
   const auto wrong = first_wrong(bytes, expected, length);
   if (!wrong) return {Level::kPass, {}, {}};
-  if (*wrong < length && come_late(context, bytes, expected, length)) {
+  if (*wrong < length && arrive_late(context, bytes, expected, length)) {
     return {Level::kFail,
-            fmt::format("bytes after the reply: of {} byte {} was not there when the server said "
-                        "that all are, and came later",
+            fmt::format("bytes after the reply: byte {1} of {0} was not there when the server "
+                        "reported success, and came later",
                         length, *wrong),
             "set rdma.verify = \"always\" here, or rdma.mode = \"off\": reads can get old bytes"};
   }
-  return {Level::kFail,
-          fmt::format("WRONG BYTES: of {} byte {} {}", length, *wrong,
-                      *wrong < length ? "is not the object's" : "is behind them and was written"),
-          "do not use RDMA here (rdma.mode = \"off\"); compare the MTUs of both ends' ports and "
-          "of every switch between"};
+  return {
+      Level::kFail,
+      fmt::format("WRONG BYTES: {} were read, and byte {} {}", length, *wrong,
+                  *wrong < length ? "is not the object's" : "is after them and was overwritten"),
+      "do not use RDMA here (rdma.mode = \"off\"); compare the MTUs of both ends' ports and "
+      "of every switch between them"};
 }
 
 }  // namespace s3rdmafs::daemon::doctor

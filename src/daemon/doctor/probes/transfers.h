@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checks move: test objects to the server and their bytes back, one request at a time.
+// Transfers of the checks: test objects to the server and their bytes back, one request at a time.
 #pragma once
 
 #include <expected>
@@ -18,40 +18,40 @@ struct Context;
 
 using GetResult = std::expected<s3::Path, s3::GetFailure>;
 
-/// A store that asks once and tells at once, by RDMA for everything or for nothing. Borrows the
-/// context, whose credentials must be there.
+/// A store that makes one attempt at each request, and uses RDMA for all transfers or for none.
+/// Borrows the context, whose credentials must be set.
 [[nodiscard]] std::unique_ptr<s3::HttpObjectStore> make_store(
     Context& context, config::RdmaMode mode, const config::MountConfig::Endpoint& endpoint);
 
-/// A key that nobody has, in the folder of test objects.
+/// A random key in the directory of test objects.
 [[nodiscard]] std::string random_key(const Context& context);
 
-/// The first bytes of the test object. Waits, at most kQuestionTimeout.
+/// Reads the first bytes of the test object. Blocks for kQuestionTimeout at most.
 [[nodiscard]] GetResult get(Context& context, s3::HttpObjectStore& store,
                             const rdma::Window& window);
 
-/// Stores the bytes that TestMemory::expected() of the context holds, and notes the key for its
-/// removal. Waits, at most kQuestionTimeout.
+/// Stores the bytes of the context's TestMemory::expected(), and notes the key for removal. Blocks
+/// for kQuestionTimeout at most.
 [[nodiscard]] s3::PutOutcome put(Context& context, s3::HttpObjectStore& store,
                                  const std::string& key);
 
-/// How a refused or a good answer is judged where rdma.mode decides.
+/// The level of a failure of RDMA: kFail where rdma.mode is "require", otherwise kDegraded.
 [[nodiscard]] Level if_rdma_fails(const Context& context);
 
-/// What to do about a read by RDMA that failed with this error.
+/// The advice for a read by RDMA that failed with this error.
 [[nodiscard]] std::string advice_on_refusal(std::string_view detail);
 
-/// Where a read goes: what asks for it, and what the server writes into.
+/// The path of a read: the store that requests it, and the memory that the server writes to.
 struct ReadPath {
   s3::HttpObjectStore& store;
   TestMemory& memory;
-  rdma::MemoryRegion* region = nullptr;  ///< makes the tokens; nothing: the memory's own
+  rdma::MemoryRegion* region = nullptr;  ///< makes the tokens; null: the memory's own
 };
 
-/// Reads the first `length` bytes of the test object: a pass, the error, or where the bytes are
-/// wrong when the reply is there. Every byte of the memory is made wrong before, and those behind
-/// the window must stay so. Bytes that come after the reply are told from wrong ones.
-/// @param if_refused  the level of an error
+/// Reads the first `length` bytes of the test object and compares them: a pass, the error, or the
+/// position of the first wrong byte. Every byte of the memory is set to a wrong value before, and
+/// those after the window must keep it. Bytes that arrive after the reply are reported as such.
+/// @param if_refused  the level of a request that failed
 [[nodiscard]] Finding read_and_compare(Context& context, const ReadPath& path, std::size_t length,
                                        Level if_refused);
 

@@ -13,7 +13,7 @@ namespace s3rdmafs::daemon::doctor {
 namespace {
 
 constexpr std::string_view kRedacted = "********";
-// Of the report's form; another one where a name means something else.
+// The version of the report's format; raised when the meaning of a name changes.
 constexpr int kFormat = 1;
 
 toml::array check_facts(const Report& report) {
@@ -29,7 +29,7 @@ toml::array check_facts(const Report& report) {
   return checks;
 }
 
-// A line a key.
+// One line for each key.
 toml::array settings(const Context& context) {
   toml::array lines;
   if (!context.loaded) return lines;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report that is sent with a question: everything that doctor knows, without secrets.
+// The report that users send with a question: everything that doctor found, without secrets.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace s3rdmafs::daemon::doctor {
 
-/// One JSON object, see s3rdmafs-doctor(7). Settings as `s3rdmafs config` prints them; wherever
-/// else one of the mount's secrets stands, "********" takes its place.
+/// The report as one JSON object, see s3rdmafs-doctor(7). Settings are those of `s3rdmafs config`;
+/// "********" replaces the mount's secrets everywhere.
 /// @param version  of s3rdmafs
 [[nodiscard]] std::string full_report(const Report& report, const Context& context,
                                       const std::string& version);
 
-/// What must not leave this machine: the mount's keys, session token and DC key.
+/// The secrets of the mount: keys, session token and DC key.
 [[nodiscard]] std::vector<std::string> secrets_of(const Context& context);
 
 /// `text` with "********" in place of each secret.

@@ -12,7 +12,7 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 std::uint8_t byte_of(char c) { return static_cast<std::uint8_t>(c); }
 
-// How long the character at the beginning is; 0: there is none. RFC 3629 section 4.
+// The length of the character at the beginning; 0: it is invalid. RFC 3629 section 4.
 std::size_t character_bytes(std::string_view text) {
   struct Form {
     std::uint8_t first, last;  // of the first byte

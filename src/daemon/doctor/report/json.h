@@ -8,14 +8,14 @@
 
 namespace s3rdmafs::daemon::doctor {
 
-/// The table as JSON (RFC 8259), names in order, with a newline at its end. Bytes that are no UTF-8
-/// become U+FFFD.
+/// The table as JSON (RFC 8259), names in order, with a newline at its end. Invalid UTF-8 becomes
+/// U+FFFD.
 [[nodiscard]] std::string json_text(const toml::table& table);
 
-/// `text` with U+FFFD in place of each byte that belongs to no character of UTF-8.
+/// `text` with U+FFFD in place of each byte that is not part of a UTF-8 character.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
-/// Changes every text below, names left out.
+/// Replaces every string value below `node` by change(value); names stay.
 template <class Change>
 void change_texts(toml::node& node, const Change& change) {
   if (auto* const text = node.as_string()) {

@@ -13,7 +13,7 @@ namespace {
 
 bool blocks(Level level) { return level == Level::kFail || level == Level::kSkipped; }
 
-// What is skipped for want of something names the fault itself, not what it led to.
+// A skipped check names the check that failed, not one that was skipped in between.
 std::string skip_reason(const Entry& need) {
   if (need.finding.level == Level::kSkipped) return need.finding.seen;
   return fmt::format("because \"{}\" failed", need.name);

@@ -9,30 +9,31 @@
 
 namespace s3rdmafs::daemon::doctor {
 
-/// Exit statuses of `s3rdmafs doctor`. Its usage errors have one of their own (verbs.h).
+/// Exit statuses of `s3rdmafs doctor`; daemon/cli/verbs.h has those of its own failures.
 inline constexpr int kExitPass = 0;
 inline constexpr int kExitDegraded = 1;
 inline constexpr int kExitFail = 2;
 
+/// One check that was run or skipped.
 struct Entry {
   std::string name;
   Finding finding;
-  double seconds = 0;  ///< that the check took
+  double seconds = 0;  ///< the time that the check took
 };
 using Report = std::vector<Entry>;
 
-/// Runs the checks in order. One whose need failed or was skipped is skipped, and says because of
-/// which.
+/// Runs the checks in order. A check is skipped where the one that it needs failed or was skipped;
+/// its finding names the check that failed.
 [[nodiscard]] Report run_checks(const Checks& checks, Context& context);
 
-/// The worst finding decides.
+/// The exit status of the worst finding.
 [[nodiscard]] int exit_status(const Report& report);
 
 [[nodiscard]] std::string_view level_name(Level level);  ///< "pass", "degraded", ...
 
 /// A line for each finding and one for its advice; the last line is the verdict.
 [[nodiscard]] std::string to_text(const Report& report);
-/// One object, see s3rdmafs(1).
+/// One JSON object, see s3rdmafs(1).
 [[nodiscard]] std::string to_json(const Report& report);
 
 /// "pass", "degraded" or "fail".

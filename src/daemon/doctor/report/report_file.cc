@@ -22,7 +22,7 @@ Result<void> check_place(const std::string& path) {
   }
   if (S_ISREG(there.st_mode)) return {};
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("the report {}: something that is no regular file is there", path));
+              fmt::format("the report {}: a file that is not a regular one is there", path));
 }
 
 Result<void> write_all(int fd, std::string_view text, const std::string& path) {
@@ -62,7 +62,7 @@ Result<void> ReportFile::commit(std::string_view text) {
   if (::fsync(fd_.get()) != 0) return fail_errno("writing the report " + path_, errno);
   if (auto place = check_place(path_); !place) return place;
   if (::rename(draft_.c_str(), path_.c_str()) != 0) {
-    return fail_errno("putting the report to " + path_, errno);
+    return fail_errno("renaming the report to " + path_, errno);
   }
   draft_.clear();
   return {};

@@ -9,19 +9,22 @@
 
 namespace s3rdmafs::daemon::doctor {
 
-/// The file of a report, whole or not at all: written beside its place under a name of its own,
-/// for its owner alone, and put there when it is complete. What was there goes only then, and only
-/// where it is a regular file: links are not followed.
+/// The file of a report, which is written whole or not at all: as a draft next to its path,
+/// readable by its owner alone, renamed when it is complete. Only then does it replace an older
+/// file, which must be a regular one: links are not followed.
 class ReportFile {
  public:
-  /// Looks at once whether it can be written. Errors: kSystem, kInvalidArgument, with the path.
+  /// Creates the draft, so that a path that cannot be written fails at once.
+  /// Errors: kSystem; kInvalidArgument where the path is not a regular file. The detail has the
+  /// path.
   [[nodiscard]] static Result<ReportFile> create(const std::string& path);
   ReportFile(ReportFile&& other) noexcept;
   ReportFile& operator=(ReportFile&&) = delete;
-  /// What was not committed goes.
+  /// Removes a draft that was not committed.
   ~ReportFile();
 
-  /// Errors: kSystem, with the path; what was there stays.
+  /// Writes the text and puts the file in place. At most once.
+  /// Errors: those of create(); an older file then stays.
   [[nodiscard]] Result<void> commit(std::string_view text);
 
  private:
@@ -29,7 +32,7 @@ class ReportFile {
       : path_(std::move(path)), draft_(std::move(draft)), fd_(std::move(fd)) {}
 
   std::string path_;
-  std::string draft_;  // empty: nothing to remove
+  std::string draft_;  // empty once committed or moved from
   UniqueFd fd_;
 };
 

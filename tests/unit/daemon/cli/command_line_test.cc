@@ -101,7 +101,7 @@ TEST(CommandLine, ShowsTheVersion) {
   EXPECT_EQ(parse_as<ShowText>({"s3rdmafs", "--version"}).text, "s3rdmafs 1.2.3\n");
 }
 
-TEST(CommandLine, SaysWhatIsWrongAndWhereToReadOn) {
+TEST(CommandLine, NamesTheMistakeAndTheHelpToRead) {
   EXPECT_THAT(refusal({"s3rdmafs"}), HasSubstr("Try: s3rdmafs --help"));
   EXPECT_THAT(refusal({}), HasSubstr("Try: s3rdmafs --help")) << "argv may be empty (execve(2))";
   EXPECT_EQ(refusal({"s3rdmafs", "mont", "a.toml"}),
@@ -116,7 +116,7 @@ TEST(CommandLine, SaysWhatIsWrongAndWhereToReadOn) {
 }
 
 // As util-linux 2.38 calls it for: mount -s -f -n -v -o noatime -t s3rdma a.toml /mnt
-TEST(MountHelper, UnderstandsWhatMountPasses) {
+TEST(MountHelper, AcceptsTheArgumentsOfMount8) {
   const auto command = parse_as<MountCommand>(
       {"/sbin/mount.s3rdma", "a.toml", "/mnt", "-s", "-f", "-n", "-v", "-o", "rw,noatime"});
 

@@ -152,8 +152,8 @@ INSTANTIATE_TEST_SUITE_P(
                               {"RDMA rails:", "token_rejected"}, "rdma.token_form"),
                     of_server("wrong_bytes", ServerFault::kWrongBytes,
                               {"RDMA rails:", "WRONG BYTES", "byte 0"}),
-                    of_server("bytes_behind_the_window", ServerFault::kTooManyBytes,
-                              {"WRONG BYTES", "behind them"}),
+                    of_server("bytes_after_the_window", ServerFault::kTooManyBytes,
+                              {"WRONG BYTES", "after them"}),
                     of_server("late_bytes", ServerFault::kLateBytes,
                               {"RDMA rails:", "bytes after the reply"}, "rdma.verify = \"always\""),
                     of_server("no_rdma_write", ServerFault::kNoRdmaWrite, {"RDMA write:"}),
@@ -205,7 +205,7 @@ TEST(Doctor, TestsEveryRailByItselfWithTheReplyOverAnotherAddress) {
   EXPECT_THAT(find("late writes").seen, HasSubstr("not tested: needs s3rdma-target"));
 }
 
-TEST(Doctor, ReadsWhatIsThereWhereItMayNotWrite) {
+TEST(Doctor, ReadsAnExistingObjectWhereItMayNotWrite) {
   DoctorSite site;
   site.config["write"]["mode"] = "\"off\"";
   site.server.store("object", std::string(300'000, 'x'));

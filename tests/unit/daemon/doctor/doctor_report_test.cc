@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file that is sent with a question: complete, valid, without secrets, and nobody else's.
+// The file that users send with a question: complete, valid, without secrets, and readable by its
+// owner alone.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,7 +41,7 @@ std::size_t files_in(const fs::path& folder) {
       std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
-TEST(DoctorJson, EscapesWhatJsonDoesNotTake) {
+TEST(DoctorJson, EscapesInvalidCharactersOfJson) {
   const std::string text =
       json_text(toml::table{{"a", "quote\" backslash\\ escape\x1b delete\x7f line\n tab\t"}});
   EXPECT_EQ(text,
@@ -66,7 +67,7 @@ TEST(DoctorReportFile, IsForItsOwnerAlone) {
   const fs::path path = folder.path() / "report.json";
   auto file = ReportFile::create(path);
   ASSERT_TRUE(file);
-  EXPECT_FALSE(fs::exists(path)) << "there is no half report";
+  EXPECT_FALSE(fs::exists(path)) << "a report is written whole or not at all";
   ASSERT_TRUE(file->commit("whole"));
   EXPECT_EQ(text_of(path), "whole");
   EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
@@ -148,7 +149,7 @@ TEST(DoctorReport, HasNoSecretWhereverItStands) {
   EXPECT_THAT(text, HasSubstr("name = \\\"data\\\"")) << "the control: other settings are there";
 }
 
-TEST(DoctorReport, TellsOfADeviceWhatItsMakerAsks) {
+TEST(DoctorReport, HasTheFactsThatADevicesVendorAsksFor) {
   const fakes::TemporaryFolder sys;
   const fs::path device = sys.path() / "class/infiniband/mlx5_0";
   make_file(device / "fw_ver", "28.43.1014");

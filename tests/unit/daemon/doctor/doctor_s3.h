@@ -15,7 +15,7 @@
 
 namespace s3rdmafs::daemon::doctor {
 
-/// What is wrong with a server.
+/// The fault of a server.
 enum class ServerFault {
   kNone,
   kNoHttp,         ///< it cuts every connection
@@ -28,15 +28,15 @@ enum class ServerFault {
   kNoReplyHeader,  ///< it ignores tokens
   kNoByteCount,    ///< its answers have no count
   kRejectsTokens,  ///< HTTP 400
-  kWrongBytes,     ///< one byte is another on the way
-  kTooManyBytes,   ///< it writes one byte behind the window
+  kWrongBytes,     ///< one byte changes on the way
+  kTooManyBytes,   ///< it writes one byte after the window
   kLateBytes,      ///< the bytes come after the reply
   kNoRdmaWrite,    ///< it declines the tokens of PUT and UploadPart
   kSpoilsWrites,   ///< it reads the wrong bytes
 };
 
-/// An S3 server with one bucket, "data", in this process. What it is to transfer by RDMA it finds
-/// by what RecordingVerbs has registered, and copies past the sanitizers' eyes, as a NIC does.
+/// An S3 server with one bucket, "data", in this process. It finds the memory of a token among the
+/// registrations of RecordingVerbs, and copies to it unseen by sanitizers, as a NIC does.
 class DoctorS3 {
  public:
   /// Borrows the devices.
@@ -46,7 +46,7 @@ class DoctorS3 {
   void plant(ServerFault fault);
   void store(const std::string& key, const std::string& bytes);
   [[nodiscard]] std::vector<std::string> keys() const;
-  /// What is late comes.
+  /// Delivers late writes.
   void catch_up();
 
  private:
@@ -72,7 +72,7 @@ class DoctorS3 {
   void put_object(const std::string& key, std::string bytes) REQUIRES(mutex_);
   void write(const std::string& token, const std::string& bytes);
   [[nodiscard]] std::string read(const std::string& token);
-  /// The memory that a token opens; nullptr where it opens none.
+  /// The memory that a token opens; null where it opens none.
   [[nodiscard]] std::byte* find(const std::string& token, std::size_t length);
 
   const fakes::RecordingVerbs& verbs_;

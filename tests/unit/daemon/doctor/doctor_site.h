@@ -19,7 +19,7 @@
 
 namespace s3rdmafs::daemon::doctor {
 
-/// What is wrong with a machine; by default nothing.
+/// The faults of a machine; none by default.
 struct MachineFaults {
   std::string kernel = "6.18.0";
   bool has_fuse = true;
@@ -28,7 +28,7 @@ struct MachineFaults {
   bool has_fence = true;  ///< else keys and addresses are the same after one
 };
 
-/// A machine that has what a mount needs, or does not. Its RDMA devices are RecordingVerbs'.
+/// A machine with these faults. Its RDMA devices are those of RecordingVerbs.
 class FakeMachine final : public Machine {
  public:
   /// Borrows all.
@@ -88,8 +88,8 @@ inline fakes::FakePort port_with_address(std::array<std::uint8_t, 4> ip) {
       .gids = {{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ip[0], ip[1], ip[2], ip[3]}}}};
 }
 
-/// A machine with two rails over dc, a server and a mount file, each good until a test says
-/// otherwise.
+/// A machine with two rails over dc, a server and a mount file, all without faults until a test
+/// plants one.
 class DoctorSite {
  public:
   explicit DoctorSite(fakes::FakePort second_rail = port_with_address({127, 0, 0, 3}))
@@ -140,14 +140,14 @@ class DoctorSite {
   std::unique_ptr<Context> context_;
 };
 
-/// All but the bandwidth, which takes seconds.
+/// All checks but the bandwidth, which takes seconds.
 inline Checks quick_checks() {
   Checks checks = all_checks(/*has_mount_file=*/true);
   checks.pop_back();
   return checks;
 }
 
-/// The first line that says of something that it is worse than it should be; empty: none does.
+/// The first line that reports a failure or a degradation; empty: none does.
 inline std::string first_failing_line(const Report& report) {
   for (const Entry& entry : report) {
     if (entry.finding.level != Level::kFail && entry.finding.level != Level::kDegraded) continue;

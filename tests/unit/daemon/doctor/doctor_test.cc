@@ -39,7 +39,7 @@ Report run(Level first) {
   return run_checks(checks, context);
 }
 
-TEST(DoctorReport, SkipsWhatNeedsAFailedCheckAndNamesTheFailedOne) {
+TEST(DoctorReport, SkipsChecksThatNeedAFailedOneAndNamesIt) {
   const Report report = run(Level::kFail);
   EXPECT_EQ(report.at(1).finding.level, Level::kSkipped);
   EXPECT_EQ(report.at(2).finding.level, Level::kSkipped);
@@ -55,7 +55,7 @@ TEST(DoctorReport, GoesOnAfterADegradedCheck) {
   EXPECT_EQ(exit_status(run(Level::kNote)), kExitPass);
 }
 
-TEST(DoctorReport, EscapesWhatJsonDoesNotTake) {
+TEST(DoctorReport, EscapesInvalidCharactersOfJson) {
   EXPECT_EQ(to_json({{"n", {Level::kFail, "a\"b\\\n", "do"}}}), R"({
     "checks" : [
         {
@@ -110,7 +110,7 @@ TEST(DoctorChecks, NameADeviceThatCannotBeOpened) {
   EXPECT_EQ(finding.level, Level::kDegraded);
 }
 
-TEST(DoctorChecks, KnowWhatAKernelLacks) {
+TEST(DoctorChecks, KnowWhichFeaturesAKernelLacks) {
   EXPECT_EQ(judge_kernel("4.19.0").level, Level::kFail);
   EXPECT_EQ(judge_kernel("6.1.0-13-amd64").level, Level::kNote);
   EXPECT_EQ(judge_kernel("6.18.2").level, Level::kPass);
@@ -133,7 +133,7 @@ TEST(DoctorDiskCache, SaysWhetherTheFolderCanBeUsed) {
   EXPECT_EQ(judge(good, 0).level, Level::kFail);
 }
 
-TEST(DoctorDiskCache, AMountThatHasTheFolderIsNoFault) {
+TEST(DoctorDiskCache, AFolderInUseByAMountIsNotAFault) {
   const fakes::TemporaryFolder temporary;
   const auto held = disk::CacheFolder::take(temporary.path(), SystemClock());
   ASSERT_TRUE(held);

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What `mount` says of a daemon that ended so.
+// What `mount` reports about this daemon.
 std::string outcome_of(const Service& service) {
   const auto result = run_in_background(service);
   return result ? "ready" : result.error().detail;
@@ -36,14 +36,14 @@ TEST(Background, AServiceThatIsReadyOrFailsSaysSo) {
             "no such bucket");
 }
 
-TEST(Background, AnExceptionBeforeItIsReadyIsTold) {
+TEST(Background, AnExceptionBeforeItIsReadyIsReported) {
   EXPECT_THAT(outcome_of([](const auto&) -> Result<void> { throw std::bad_alloc(); }),
               HasSubstr("memory ran out"));
   EXPECT_THAT(outcome_of([](const auto&) -> Result<void> { throw std::runtime_error("a bug"); }),
               HasSubstr("a bug"));
 }
 
-TEST(Background, AnExceptionInAThreadIsTold) {
+TEST(Background, AnExceptionInAThreadIsReported) {
   EXPECT_THAT(outcome_of([](const auto&) -> Result<void> {
                 std::thread([] { throw std::bad_alloc(); }).join();
                 return {};
@@ -51,7 +51,7 @@ TEST(Background, AnExceptionInAThreadIsTold) {
               HasSubstr("memory ran out"));
 }
 
-TEST(Background, ADaemonThatIsKilledIsToldBySignal) {
+TEST(Background, AKilledDaemonIsReportedWithItsSignal) {
   EXPECT_THAT(outcome_of([](const auto&) -> Result<void> {
                 ::raise(SIGKILL);
                 return {};
@@ -59,7 +59,7 @@ TEST(Background, ADaemonThatIsKilledIsToldBySignal) {
               HasSubstr("signal 9"));
 }
 
-TEST(Background, TheMemoryOfAProcessWithSecretsIsItsOwn) {
+TEST(Background, AProcessWithSecretsCannotBeTraced) {
   EXPECT_EQ(outcome_of([](const auto&) -> Result<void> {
               const int before = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
               keep_memory_private();

@@ -6,7 +6,7 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-TEST(PortWish, HasWhatTheMountFileSays) {
+TEST(PortWish, HasTheSettingsOfTheMountFile) {
   config::MountConfig::Rdma config;
   config.rails = "mlx5_1:2";
   config.gid_index = "3";

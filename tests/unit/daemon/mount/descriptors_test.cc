@@ -8,7 +8,7 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-TEST(Descriptors, AreAsManyAsTheProcessMayHave) {
+TEST(Descriptors, AreRaisedToTheHardLimit) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit few = before;

@@ -53,7 +53,7 @@ TEST_F(FindObjectsTest, ADirectoryIsAllBelowIt) {
   EXPECT_EQ(find("")->size(), 7U);
 }
 
-TEST_F(FindObjectsTest, APatternIsWhatMatchesIt) {
+TEST_F(FindObjectsTest, APatternStandsForItsMatches) {
   EXPECT_THAT(*find("d*/1.bin"), ElementsAre("p/d/1.bin", "p/d2/1.bin"));
   EXPECT_THAT(*find("d/*.bin"), UnorderedElementsAre("p/d/1.bin", "p/d/2.bin"));
   EXPECT_THAT(*find("?/sub"), ElementsAre("p/d/sub/3.bin")) << "a directory that matches";
@@ -77,7 +77,7 @@ TEST_F(FindObjectsTest, APatternOfTheMountFileWithoutASlashIsForEveryDirectory) 
   EXPECT_EQ(find(config::PathGlob::of_mount_file("/*.bin")).error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(FindObjectsTest, WhatIsReallyCalledSoComesFirst) {
+TEST_F(FindObjectsTest, AFileNamedLikeThePatternComesFirst) {
   EXPECT_THAT(*find("e/x[1]"), ElementsAre("p/e/x[1]"));
 }
 
@@ -93,7 +93,7 @@ TEST_F(FindObjectsTest, AServerThatIgnoresTheDelimiterHasTheSameObjects) {
   EXPECT_EQ(find("")->size(), 7U);
 }
 
-TEST_F(FindObjectsTest, WhatTheMountHidesIsNotFound) {
+TEST_F(FindObjectsTest, ObjectsThatTheMountHidesAreNotFound) {
   store_.put("p/a/below", "x");  // now directory a hides file a
   EXPECT_THAT(*find("a"), ElementsAre("p/a/below"));
   store_.put("p/d/", "");
@@ -101,7 +101,7 @@ TEST_F(FindObjectsTest, WhatTheMountHidesIsNotFound) {
   EXPECT_EQ(find("d")->size(), 3U);
 }
 
-TEST_F(FindObjectsTest, NothingCalledSoIsAnError) {
+TEST_F(FindObjectsTest, APatternWithoutAMatchIsAnError) {
   for (const char* pattern : {"nothing", "d/*.txt", "no/such/*", "q/a"}) {
     const auto found = find(pattern);
     ASSERT_FALSE(found) << pattern;
@@ -109,12 +109,12 @@ TEST_F(FindObjectsTest, NothingCalledSoIsAnError) {
   }
 }
 
-TEST_F(FindObjectsTest, TheStoresErrorsAreTold) {
+TEST_F(FindObjectsTest, ErrorsOfTheStoreAreReturned) {
   store_.fail_next(FakeObjectStore::Operation::kList, 1, ErrorCode::kAccessDenied);
   EXPECT_EQ(find("d/*").error().code, ErrorCode::kAccessDenied);
 }
 
-TEST_F(FindObjectsTest, MoreThanTheMostIsAnErrorBeforeAllIsListed) {
+TEST_F(FindObjectsTest, MoreThanTheLimitIsAnErrorBeforeEverythingIsListed) {
   bucket_.objects_max = 3;
   EXPECT_EQ(find("d")->size(), 3U) << "the control";
   store_.set_page_keys_max(1);
@@ -127,7 +127,7 @@ TEST_F(FindObjectsTest, MoreThanTheMostIsAnErrorBeforeAllIsListed) {
   EXPECT_EQ(find("*/*").error().code, ErrorCode::kTooLarge);
 }
 
-TEST_F(FindObjectsTest, EndsWhenNobodyWaits) {
+TEST_F(FindObjectsTest, EndsWhenTheRequestIsCancelled) {
   goes_on_ = false;
   EXPECT_EQ(find("d").error().code, ErrorCode::kCancelled);
   EXPECT_EQ(find("*").error().code, ErrorCode::kCancelled);
@@ -152,7 +152,7 @@ class EndlessDepth final : public s3::ObjectStore {
   std::size_t listings = 0;
 };
 
-TEST_F(FindObjectsTest, AServerWithEndlessDepthHasNoDirectoryBeyondTheLongestKey) {
+TEST_F(FindObjectsTest, DirectoriesOfEndlessDepthEndAtTheLongestKey) {
   EndlessDepth store;
   const Bucket bucket{
       .store = store, .clock = clock_, .prefix = "", .request_timeout = std::chrono::seconds(30)};
@@ -162,7 +162,7 @@ TEST_F(FindObjectsTest, AServerWithEndlessDepthHasNoDirectoryBeyondTheLongestKey
   EXPECT_EQ(store.listings, 1 + 1024 / 2U) << "the root, and all that 1,024 bytes can name";
 }
 
-TEST_F(FindObjectsTest, ATreeOfDirectoriesWithoutAnEndIsTooLarge) {
+TEST_F(FindObjectsTest, AnEndlessTreeOfDirectoriesIsTooLarge) {
   EndlessDepth store;
   store.names = {"d/", "e/"};
   const Bucket bucket{.store = store,

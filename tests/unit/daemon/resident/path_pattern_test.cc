@@ -45,7 +45,7 @@ TEST_F(PathInMountTest, BeginsAtTheMountPointElsewhere) {
   EXPECT_EQ(from("/other", "a/*.bin"), "a/*.bin");
 }
 
-TEST_F(PathInMountTest, RefusesWhatIsOutside) {
+TEST_F(PathInMountTest, RefusesAPathOutside) {
   EXPECT_FALSE(from("/other", "/etc/passwd"));
   EXPECT_FALSE(from("/mnt", "../other"));
   EXPECT_FALSE(from("", folder_ + "/mnt2/a"));

@@ -38,7 +38,7 @@ class WarmDisplayTest : public testing::Test {
   std::unique_ptr<WarmDisplay> display_;
 };
 
-TEST_F(WarmDisplayTest, OnATerminalOneLineIsDrawnAgainAndAgain) {
+TEST_F(WarmDisplayTest, ATerminalShowsOneLineThatIsRedrawn) {
   make(true);
   take("found 4 4294967296", 0);
   take("progress 1 1073741824", 1);
@@ -47,14 +47,14 @@ TEST_F(WarmDisplayTest, OnATerminalOneLineIsDrawnAgainAndAgain) {
   EXPECT_THAT(shown(), Not(HasSubstr("\n")));
 }
 
-TEST_F(WarmDisplayTest, ElsewhereThereIsALineEveryFewSeconds) {
+TEST_F(WarmDisplayTest, AFileGetsALineEveryFewSeconds) {
   make(false);
   take("found 4 4294967296", 0);
   for (int second = 1; second <= 6; ++second) take("progress 1 1073741824", second);
   EXPECT_EQ(shown(), "1/4 objects, 1.0 GiB of 4.0 GiB, 0.21 GB/s\n");
 }
 
-TEST_F(WarmDisplayTest, TheEndSaysWhatWasDone) {
+TEST_F(WarmDisplayTest, TheLastLineSumsUp) {
   make(false);
   for (const char* line : {"accepted", "found 3 3000000000", "fetched 2 2000000000",
                            "were_there 1 1000000000", "no_room 0 0 1", "failed 0"}) {
@@ -68,7 +68,7 @@ TEST_F(WarmDisplayTest, TheEndSaysWhatWasDone) {
       "3 objects resident, 2.8 GiB; 1 already were; fetched 2, 1.9 GiB in 2.0 s, 1.00 GB/s\n");
 }
 
-TEST_F(WarmDisplayTest, WhatFailedMakesItNotWhole) {
+TEST_F(WarmDisplayTest, AnyProblemMakesItNotWhole) {
   for (const char* line : {"problem a: it is gone", "no_room 1 10 100", "failed 1", "error no"}) {
     make(false);
     take(line, 0);
@@ -78,7 +78,7 @@ TEST_F(WarmDisplayTest, WhatFailedMakesItNotWhole) {
   }
 }
 
-TEST_F(WarmDisplayTest, ATerminalIsToldNothingByANameOrAnErrorsText) {
+TEST_F(WarmDisplayTest, NamesAndErrorsCannotControlTheTerminal) {
   make(true);
   testing::internal::CaptureStderr();
   take("problem \x1b]0;title\a caf\xc3\xa9\r: gone\x7f", 0);
@@ -94,7 +94,7 @@ TEST_F(WarmDisplayTest, AnAnswerCutShortIsNotWhole) {
   EXPECT_FALSE(display_->is_whole());
 }
 
-TEST_F(WarmDisplayTest, AReleaseSaysHowMuch) {
+TEST_F(WarmDisplayTest, AReleaseShowsItsAmount) {
   make(false);
   take("released 1 1048576", 0);
   take("end", 0);

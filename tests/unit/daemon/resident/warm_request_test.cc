@@ -137,7 +137,7 @@ TEST_F(WarmRequestTest, PathsThatStandForTooManyTogetherAreTold) {
   start(3);
   for (const char* key : {"a/1", "a/2", "b/1"}) put(key);
   const std::string answer = ask({"warm", "a", "a/*", "b"});
-  EXPECT_THAT(answer, HasSubstr("problem b: more than 2 objects with those named before"));
+  EXPECT_THAT(answer, HasSubstr("problem b: more than 2 objects together with the paths before it"));
   EXPECT_THAT(answer, HasSubstr("found 2 "));
   EXPECT_THAT(answer, HasSubstr("\nfailed 1\nend\n"));
 }
