@@ -3,14 +3,15 @@
 
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include <chrono>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "fakes/eventually.h"
 #include "fakes/temporary_folder.h"
+#include "read_answer.h"
 #include "s3rdmafs/base/unix_socket.h"
 
 namespace s3rdmafs::daemon {
@@ -29,21 +30,14 @@ class ControlSocketTest : public testing::Test {
   std::string ask(const std::vector<std::string>& words) {
     const auto socket = send_request(path_, words);
     EXPECT_TRUE(socket) << socket.error().detail;
-    std::string text;
-    char buffer[4096];
-    for (ssize_t n = 0; (n = ::recv(socket->get(), buffer, sizeof(buffer), 0)) > 0;) {
-      text.append(buffer, static_cast<std::size_t>(n));
-    }
-    return text;
+    return read_answer(*socket);
   }
 
   static bool wait_until_read(int socket) {
-    for (int attempt = 0; attempt < 2000; ++attempt) {
+    return fakes::eventually([socket] {
       int unread_bytes = -1;
-      if (::ioctl(socket, SIOCOUTQ, &unread_bytes) == 0 && unread_bytes == 0) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return false;
+      return ::ioctl(socket, SIOCOUTQ, &unread_bytes) == 0 && unread_bytes == 0;
+    });
   }
 
   const fakes::TemporaryFolder folder_;

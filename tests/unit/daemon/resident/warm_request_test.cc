@@ -2,23 +2,23 @@
 // The requests of `s3rdmafs warm`, from the socket to the cache and back.
 #include "daemon/resident/warm_request.h"
 
-#include <sys/socket.h>
-
 #include <filesystem>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fakes/eventually.h"
 #include "fakes/fake_clock.h"
 #include "fakes/rdma/fake_fabric.h"
 #include "fakes/s3/fake_object_store.h"
 #include "fakes/temporary_folder.h"
 #include "fakes/tmpfs_file.h"
+#include "read_answer.h"
 
 namespace s3rdmafs::daemon {
 namespace {
 
+using fakes::eventually;
 using fakes::FakeObjectStore;
 using testing::HasSubstr;
 using testing::Not;
@@ -68,24 +68,9 @@ class WarmRequestTest : public testing::Test {
     EXPECT_TRUE(socket) << socket.error().detail;
     return std::move(*socket);
   }
-  static std::string rest_of(const UniqueFd& socket) {
-    std::string text;
-    char buffer[4096];
-    for (ssize_t n = 0; (n = ::recv(socket.get(), buffer, sizeof(buffer), 0)) > 0;) {
-      text.append(buffer, static_cast<std::size_t>(n));
-    }
-    return text;
-  }
-  std::string ask(const std::vector<std::string>& words) { return rest_of(send(words)); }
+  std::string ask(const std::vector<std::string>& words) { return read_answer(send(words)); }
 
   std::int64_t kept() { return metrics_.gauge("cache_object_kept", "").value(); }
-  static bool eventually(const std::function<bool()>& condition) {
-    for (int attempt = 0; attempt < 2000; ++attempt) {
-      if (condition()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return false;
-  }
 
   const fakes::TemporaryFolder folder_;
   const std::string path_ = folder_.path() / "control.sock";
@@ -112,7 +97,7 @@ TEST_F(WarmRequestTest, ObjectsBecomeResidentAndAreCounted) {
       << "each once, however often it is named";
 }
 
-TEST_F(WarmRequestTest, WhatFindsNoRoomIsToldAndTheRestIsDone) {
+TEST_F(WarmRequestTest, ObjectsWithoutRoomAreReportedAndTheRestIsDone) {
   start(2);
   put("a", 7 * kMiB + 1);
   put("b");
@@ -123,7 +108,7 @@ TEST_F(WarmRequestTest, WhatFindsNoRoomIsToldAndTheRestIsDone) {
   EXPECT_THAT(answer, HasSubstr("cache.resident_size"));
 }
 
-TEST_F(WarmRequestTest, AMissingPathIsToldAndTheRestIsDone) {
+TEST_F(WarmRequestTest, AMissingPathIsReportedAndTheRestIsDone) {
   start(2);
   put("a");
   const std::string answer = ask({"warm", "nothing", "a"});
@@ -132,24 +117,25 @@ TEST_F(WarmRequestTest, AMissingPathIsToldAndTheRestIsDone) {
   EXPECT_THAT(answer, HasSubstr("\nfailed 1\nend\n"));
 }
 
-TEST_F(WarmRequestTest, PathsThatStandForTooManyTogetherAreTold) {
+TEST_F(WarmRequestTest, PathsWithTooManyObjectsTogetherAreReported) {
   objects_max_ = 2;
   start(3);
   for (const char* key : {"a/1", "a/2", "b/1"}) put(key);
   const std::string answer = ask({"warm", "a", "a/*", "b"});
-  EXPECT_THAT(answer, HasSubstr("problem b: more than 2 objects together with the paths before it"));
+  EXPECT_THAT(answer,
+              HasSubstr("problem b: more than 2 objects together with the paths before it"));
   EXPECT_THAT(answer, HasSubstr("found 2 "));
   EXPECT_THAT(answer, HasSubstr("\nfailed 1\nend\n"));
 }
 
-TEST_F(WarmRequestTest, AServerThatFailsIsTold) {
+TEST_F(WarmRequestTest, AFailureOfTheServerIsReported) {
   start(2);
   put("a");
   store_.fail_next(FakeObjectStore::Operation::kGet, 1, ErrorCode::kServerError);
   EXPECT_THAT(ask({"warm", "a"}), HasSubstr("\nfailed 1\nend\n"));
 }
 
-TEST_F(WarmRequestTest, AReleaseLetsGoOfWhatItsPathsCover) {
+TEST_F(WarmRequestTest, AReleaseCoversTheObjectsOfItsPaths) {
   start(4);
   put("d/a");
   put("d/b");
@@ -159,10 +145,11 @@ TEST_F(WarmRequestTest, AReleaseLetsGoOfWhatItsPathsCover) {
   EXPECT_THAT(ask({"release", "d/*"}), HasSubstr("released 2 6291456\nend\n"));
   EXPECT_EQ(kept(), 1);
   store_.remove("e");
-  EXPECT_THAT(ask({"release", ""}), HasSubstr("released 1 ")) << "also of what is gone";
+  EXPECT_THAT(ask({"release", ""}), HasSubstr("released 1 "))
+      << "also objects that are gone from the bucket";
 }
 
-TEST_F(WarmRequestTest, WhoHangsUpEndsIt) {
+TEST_F(WarmRequestTest, AClientThatDisconnectsEndsItsRequest) {
   constexpr std::size_t kObjects = 100;
   start(kObjects / 2);  // a file of 2 MiB each
   for (std::size_t i = 0; i < kObjects; ++i) put("d/" + std::to_string(i), 1);
@@ -170,14 +157,14 @@ TEST_F(WarmRequestTest, WhoHangsUpEndsIt) {
   UniqueFd client = send({"warm", "d"});
   ASSERT_TRUE(eventually([&] { return store_.release(0) && kept() > 0; }));
   client.reset();
-  // One at a time, so that there is time to see that nobody waits; at the latest all are done.
+  // Released one at a time, so that the daemon has time to notice; at the latest all are done.
   EXPECT_TRUE(eventually([&] { return !store_.release(0); }));
   store_.release_all();
-  EXPECT_THAT(ask({"release", ""}), HasSubstr("end\n")) << "the next is answered";
+  EXPECT_THAT(ask({"release", ""}), HasSubstr("end\n")) << "the next request is answered";
   EXPECT_LT(store_.count(FakeObjectStore::Operation::kGet), kObjects);
 }
 
-TEST_F(WarmRequestTest, TheMountMayEndMeanwhile) {
+TEST_F(WarmRequestTest, AnAnswerIsCutShortWhenTheMountEnds) {
   start(8);
   put("a");
   store_.hold();
@@ -186,10 +173,10 @@ TEST_F(WarmRequestTest, TheMountMayEndMeanwhile) {
   control_->stop();
   store_.shut_down();
   control_.reset();
-  EXPECT_THAT(rest_of(client), Not(HasSubstr("end\n")));
+  EXPECT_THAT(read_answer(client), Not(HasSubstr("end\n")));
 }
 
-TEST_F(WarmRequestTest, WithoutWholeObjectsItSaysWhatTheyTake) {
+TEST_F(WarmRequestTest, AMountWithoutWholeObjectsSaysWhatTheyNeed) {
   listen(nullptr);
   EXPECT_THAT(ask({"warm", "a"}), HasSubstr("error this mount keeps no whole objects"));
 }
@@ -200,9 +187,9 @@ TEST_F(WarmRequestTest, AnUnknownRequestIsRefused) {
   EXPECT_THAT(ask({}), HasSubstr("error "));
 }
 
-TEST(ControlSocket, WithoutADaemonThereIsNoAnswer) {
+TEST(ControlSocket, ARequestWithoutADaemonIsNotFound) {
   const fakes::TemporaryFolder folder;
-  EXPECT_EQ(send_request(folder.path() / "nobody.sock", {"warm"}).error().code,
+  EXPECT_EQ(send_request(folder.path() / "missing.sock", {"warm"}).error().code,
             ErrorCode::kNotFound);
 }
 
