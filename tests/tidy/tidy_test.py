@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 import rules
+from history import wrong_subjects
+from sources import FILES_OF_A_FOLDER_MAX, LINES_MAX, LINES_MEDIAN_MAX, lengths
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,7 +41,7 @@ RULES = {
     "no layer prints": (
         rules.no_prints, {"src/vfs/names.cc": 'fprintf(stderr, "here");\n'}),
     "no file is too long": (
-        rules.too_long, {"src/vfs/names.cc": "\n" * (rules.LINES_MAX + 1)}),
+        rules.too_long, {"src/vfs/names.cc": "\n" * (LINES_MAX + 1)}),
     "what runs names no other host": (
         rules.no_remote_hosts, {"tools/get.sh": "curl https://" + "files.host.io/x.tar.gz\n"}),
     "a subproject is pinned by its hash": (
@@ -59,18 +61,80 @@ RULES = {
     "README's links lead somewhere": (
         rules.readme_commands, {"README.md": "See [the map](src/gone.md).\n"}),
     "the tests' README tells of every file of mount tests": (
-        rules.mount_tests_told_of, {"tests/mount/new_test.py": '"""Proves what nobody reads of."""\n'}),
+        rules.mount_tests_told_of, {"tests/mount/new_test.py": '"""Proves something."""\n'}),
+    "half of the files are short": (
+        rules.median_length, {f"src/vfs/n{number}.cc": "\n" * (LINES_MEDIAN_MAX + 1) for number in range(40)}),
+    "no folder is crowded": (
+        rules.crowded_folders, {f"src/vfs/n{number}.cc": "\n" for number in range(FILES_OF_A_FOLDER_MAX)}),
+    "no file includes another source file": (
+        rules.included_sources, {"src/vfs/names.cc": '#include "vfs/other.cc"\n'}),
+    "a sub-folder includes only those before it": (
+        rules.folder_order, {"src/s3/wire/sign.h": '#include "s3/http/loop.h"\n'}),
+    "a sub-folder includes no file of its folder, which comes last": (
+        rules.folder_order, {"src/s3/http/loop.h": '#include "s3/object_store.h"\n'}),
+    "an order names every sub-folder": (
+        rules.folder_order, {"src/s3/extra/x.h": "\n"}),
+    "an order names sub-folders that are there": (
+        rules.folder_order, {"src/s3/README.md": "Order: wire, http, gone\n"}),
+    "a file that a comment mentions exists": (
+        rules.dead_references, {"src/vfs/names.cc": "// See design.md, section 4.\n"}),
+    "a path that a comment mentions exists": (
+        rules.dead_references, {"src/vfs/names.cc": "// As in s3/gone.h.\n"}),
+    "a folder that a document mentions exists": (
+        rules.dead_references, {"src/vfs/README.md": "The fakes are in `tests/gone`.\n"}),
+    "a file that a script's comment mentions exists": (
+        rules.dead_references, {"tools/get.sh": "# As tools/gone.sh does.\n"}),
+    "a file that a docstring mentions exists": (
+        rules.dead_references, {"tests/mount/x_test.py": '"""As in gone_test.py."""\n'}),
+    "a manual page that is mentioned exists": (
+        rules.dead_references, {"src/vfs/names.cc": "// s3rdmafs-gone(7) tells why.\n"}),
+    "a section of a manual page exists": (
+        rules.dead_references, {"src/vfs/names.cc": "// See s3rdmafs-semantics(7), GONE PARTS.\n"}),
+    "a section of a README exists": (
+        rules.dead_references, {"src/vfs/names.cc": '// See src/README.md, "Gone".\n'}),
+    "a function that a comment names exists": (
+        rules.dead_identifiers, {"src/vfs/names.cc": "// As on_gone() does.\n"}),
+    "a method that a comment names exists": (
+        rules.dead_identifiers, {"src/vfs/names.h": "/// Ended by ObjectStore::gone().\n"}),
+    "a default of the page is that of the schema": (
+        rules.defaults_in_pages, {"man/s3rdmafs.toml.5.scd": "## [retry]\n\n*deadline* = duration\n\n\tDefault: *31s*.\n"}),
+    "a default told in passing is that of the schema": (
+        rules.defaults_in_pages, {"man/s3rdmafs-semantics.7.scd": "It ends after *retry.deadline* (31s by default).\n"}),
+    "a folder tells what it is for": (
+        rules.folder_readmes, {"tools/gone/x.py": "\n"}),
 }
+
+# What the language rule rejects, and what it must let pass.
+FORBIDDEN = [
+    "The file is no\nlist.", "It is made anew.", "What comes behind it is void.", "Asked by nobody.", "Somebody asks.",
+    "Whoever asks waits.", "Who asks waits.", "It ends. What was read stays.", "The thread ends when he has read it.",
+]
+ALLOWED = [
+    "There is no file.", "It is no longer there.", "Nothing is left behind.", "A file changes behind its back.",
+    "Who asks?", "It tells what was read.", "The header holds this.",
+]
 
 SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
 SMALL_TREE = {
     "README.md": "Read [the map](src/README.md).\n",
-    "src/README.md": "| `base/` | x |\n| `s3/` | x |\n| `vfs/` | x |\n",
-    "src/meson.build": "# SPDX-License-Identifier: Apache-2.0\nsubdir('base')\nsubdir('s3')\nsubdir('vfs')\n",
+    "src/README.md": "## Map\n| `base/` | x |\n| `config/` | x |\n| `s3/` | x |\n| `vfs/` | x |\n",
+    "src/meson.build": "# SPDX-License-Identifier: Apache-2.0\nsubdir('base')\nsubdir('config')\nsubdir('s3')\nsubdir('vfs')\n",
     "include/s3rdmafs/base/mutex.h": SPDX + "std::mutex inner_;\n",
     "include/s3rdmafs/base/error.h": SPDX,
     "include/s3rdmafs/s3/uri.h": SPDX + '#include "s3rdmafs/base/error.h"\n',
-    "src/s3/object_store.h": SPDX + '#include "s3rdmafs/base/error.h"\n',
+    "src/s3/README.md": "# s3\n\nOrder: wire, http\n",
+    "src/s3/object_store.h": SPDX + '#include "s3rdmafs/base/error.h"\n#include "s3/http/loop.h"\nclass ObjectStore;\n',
+    "src/s3/wire/sign.h": SPDX,
+    "src/s3/http/loop.h": SPDX + '// Signs by wire/sign.h; see open(2), fstat() and src/README.md, "Map".\n'
+                                 '#include "s3/wire/sign.h"\n#include <sys/stat.h>\nint x = fstat();\n',
+    "src/base/README.md": "", "src/vfs/README.md": "", "tools/target/README.md": "", "tests/mount/README.md": "",
+    "tests/unit/README.md": "", "tests/README.md": "",
+    "include/README.md": "",
+    "man/README.md": "",
+    "man/s3rdmafs-semantics.7.scd": "# WRITING\n\nIt ends after *retry.deadline* (30s by default).\n",
+    "man/s3rdmafs.toml.5.scd": "## [retry]\n\n*deadline* = duration\n\n\tDefault: *30s*.\n",
+    "src/config/schema.cc": SPDX + 'Key kKeys[] = {\n    {"retry", "deadline",\n     Time{}, Default{"30s"}, "x"},\n',
+    "src/config/README.md": "",
     "src/vfs/file_system.h": SPDX + '#include "s3/object_store.h"\n',
     "src/vfs/names.cc": SPDX + '// a std::mutex would be wrong here\nauto n = std::snprintf(b, 9, "printf(");\n',
     "tools/target/main.cc": SPDX + '#include "s3rdmafs/s3/uri.h"\n#include "own.h"\n',
@@ -89,10 +153,22 @@ def plant(root, tree):
     return root
 
 
-@pytest.mark.parametrize("rule", sorted({rule.__name__ for rule, _ in RULES.values()}))
+# Rules whose violations in this tree are known and still to be mended: `tests/tidy/rules.py --list` prints them.
+# A rule leaves this set with its last violation, and the set goes with its last rule.
+NOT_YET_KEPT = {"language", "folder_readmes", "too_long", "dead_references", "dead_identifiers"}
+
+
+@pytest.mark.parametrize("rule", rules.ALL, ids=lambda rule: rule.__name__)
 def test_this_tree_keeps_the_rule(rule):
-    violations = getattr(rules, rule)(ROOT)
-    assert not violations, getattr(rules, rule).__doc__ + "\n" + "\n".join(violations)
+    violations = rule(ROOT)
+    if violations and rule.__name__ in NOT_YET_KEPT:
+        pytest.xfail(f"{len(violations)} violations")
+    assert not violations, rule.__doc__ + "\n" + "\n".join(violations)
+
+
+def test_every_rule_has_a_planted_violation():
+    shown_below = {"language", "commit_subjects"}
+    assert {rule.__name__ for rule in rules.ALL} == {rule.__name__ for rule, _ in RULES.values()} | shown_below
 
 
 @pytest.mark.parametrize("sentence", RULES)
@@ -102,6 +178,37 @@ def test_a_violation_is_caught(sentence, tmp_path):
     assert rule(plant(tmp_path, violation)), f"not caught: {sentence}"
 
 
+@pytest.mark.parametrize("made", [
+    ("src/vfs/names.cc", "// {}\n"), ("src/vfs/names.cc", 'log("{}");\n'), ("tools/get.sh", "# {}\n"),
+    ("tests/mount/x_test.py", '"""{}"""\n'), ("src/vfs/README.md", "{}\n"), ("man/s3rdmafs-semantics.7.scd", "{}\n")],
+    ids=["comment", "literal", "script", "docstring", "README", "page"])
+def test_a_phrase_that_the_language_forbids_is_caught(made, tmp_path):
+    path, form = made
+    for phrase in FORBIDDEN:
+        if "\n" in phrase and path.endswith((".cc", ".sh")):
+            phrase = phrase.replace("\n", " ")
+        assert rules.language(plant(tmp_path, {path: form.format(phrase)})), phrase
+    for phrase in ALLOWED:
+        assert rules.language(plant(tmp_path, {path: form.format(phrase)})) == [], phrase
+
+
+@pytest.mark.parametrize("name, is_caught", [
+    ("TEST(Reader, WhatWasReadStays) {", True), ("TEST(Reader, AskedByNobodyItEnds) {", True), ("TEST(Reader, ReadsStay) {", False)])
+def test_a_tests_name_keeps_the_language(name, is_caught, tmp_path):
+    assert bool(rules.language(plant(tmp_path, {"tests/unit/vfs/x_test.cc": name + "\n"}))) == is_caught
+
+
+def test_a_phrase_over_two_lines_of_a_comment_is_caught(tmp_path):
+    assert rules.language(plant(tmp_path, {"src/vfs/names.cc": "// The file is\n// no list.\n"}))
+
+
+@pytest.mark.parametrize("subject, is_right", [
+    ("vfs: Hide a file that was removed", True), ("s3, upload: End soon", True), ("tests/mount: Wait for it", True),
+    ("wip", False), ("vfs: WIP", False), ("Hide a file", False), ("vfs: hide a file", False), ("fixup! vfs: Hide", False)])
+def test_a_commits_subject_is_judged(subject, is_right):
+    assert (wrong_subjects([subject]) == []) == is_right
+
+
 def test_long_files_are_listed_for_a_second_look():
-    for lines, path in rules.lengths(ROOT):
+    for lines, path in lengths(ROOT):
         warnings.warn(f"{path} has {lines} lines: is it one idea?")
