@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from harness import content
-from harness.processes import free_port
+from harness.processes import ReservedPort
 
 BUCKET = "data"
 
@@ -62,7 +62,7 @@ def test_json_has_what_the_text_has(site, server, doctor):
 
 
 def reject_constant(name):
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def read_report(path):
@@ -108,7 +108,7 @@ def test_a_report_goes_through_no_link(doctor, tmp_path):
     assert (tmp_path / "precious").read_text() == "mine"
 
 
-def test_a_late_write_changes_nothing_behind_a_fence(site, doctor):
+def test_a_late_write_changes_nothing_after_a_fence(site, doctor):
     faulty = site.target("--allow-fault-control")
     (faulty.root / BUCKET).mkdir(exist_ok=True)
     result = doctor(site.mount_file(faulty, BUCKET, write={"mode": "sequential"}))
@@ -121,7 +121,7 @@ def test_a_server_whose_faults_are_its_own_is_left_alone(site, server, doctor):
     assert "skipped   late writes: not tested" in result.stdout, result.stdout
 
 
-def test_a_usage_error_is_no_verdict(doctor):
+def test_a_usage_error_is_not_a_verdict(doctor):
     assert doctor("--no-such-option").returncode == 64
 
 
@@ -141,8 +141,9 @@ def test_names_an_unknown_host(site, server, doctor):
 
 
 def test_names_a_port_where_nothing_listens(site, server, doctor):
-    file = site.mount_file(server, BUCKET, endpoint={"url": f"http://127.0.0.1:{free_port()}"})
-    assert_names(doctor(file), 2, "TCP", "refused")
+    with ReservedPort() as port:
+        file = site.mount_file(server, BUCKET, endpoint={"url": f"http://127.0.0.1:{port.number}"})
+        assert_names(doctor(file), 2, "TCP", "refused")
 
 
 def test_names_a_wrong_secret(site, server, doctor):

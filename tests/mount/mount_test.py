@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mounting and unmounting: ready means ready, a failure says why, nothing is left, and the system's own
+"""Mounting and unmounting: ready means ready, a failure tells its cause, nothing is left, and the system's own
 tools (mount, fstab, umount, systemd) work with it."""
 
 import os
@@ -13,7 +13,7 @@ import pytest
 from harness import content
 from harness.mount import run_mount
 from harness.namespace import Namespace
-from harness.processes import eventually, find_by_command_line, free_port, is_alive, mounts_below, stop
+from harness.processes import ReservedPort, eventually, find_by_command_line, is_alive, mounts_below, stop
 from harness.settings import BUILD, ROOT
 
 pytestmark = pytest.mark.needs_fuse
@@ -123,7 +123,7 @@ def test_a_wrong_secret_is_said(site, server, point, s3rdmafs):
 
 
 def test_an_unknown_access_key_is_said(site, server, point, s3rdmafs):
-    file = site.mount_file(Other(server, access_key="NOBODY"), BUCKET)
+    file = site.mount_file(Other(server, access_key="UNKNOWN"), BUCKET)
     assert_refused(run_mount(s3rdmafs, file, point), point, "access key|denied")
 
 
@@ -134,10 +134,11 @@ def test_a_secret_is_never_printed(site, server, point, s3rdmafs):
     assert "do-not-print-me" not in result.stdout + result.stderr
 
 
-def test_an_endpoint_that_nobody_answers_is_named(site, server, point, s3rdmafs):
-    port = free_port()
-    file = site.mount_file(Other(server, endpoint=f"http://127.0.0.1:{port}"), BUCKET, retry={"deadline": "2s"})
-    assert_refused(run_mount(s3rdmafs, file, point), point, str(port))
+def test_an_endpoint_where_nothing_listens_is_named(site, server, point, s3rdmafs):
+    with ReservedPort() as port:
+        other = Other(server, endpoint=f"http://127.0.0.1:{port.number}")
+        file = site.mount_file(other, BUCKET, retry={"deadline": "2s"})
+        assert_refused(run_mount(s3rdmafs, file, point), point, str(port.number))
 
 
 def test_a_server_that_never_answers_does_not_hang_the_mount(site, server, point, s3rdmafs):
@@ -209,7 +210,7 @@ def test_a_locked_memory_limit_that_is_too_small_is_said(site, server, point, s3
 
 
 @pytest.mark.needs_root
-def test_a_small_locked_memory_limit_is_no_matter_unless_the_mount_file_says_so(site, server, point, s3rdmafs):
+def test_a_small_locked_memory_limit_does_not_matter_unless_the_mount_file_says_so(site, server, point, s3rdmafs):
     file = site.mount_file(server, BUCKET)
     subprocess.run([*LIMITED, s3rdmafs, "mount", file, point], check=True, timeout=60, stdin=subprocess.DEVNULL)
     try:

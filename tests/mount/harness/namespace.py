@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mount name space of the test's own: what is mounted in it no one else sees, and it ends with the test."""
+"""A mount name space of the test's own: no other process sees its mounts, and it ends with the test."""
 
 import shutil
 import subprocess
@@ -14,9 +14,11 @@ class Namespace:
     """Runs programs inside a private mount name space (needs root)."""
 
     def __init__(self):
+        # A new name space has a copy of each mount. The copies of other tests' buckets would keep their daemons alive.
+        leave_others = "awk '$3 ~ /^fuse/ {print $2}' /proc/self/mounts | xargs --no-run-if-empty umount --lazy"
         # The holder says when it is inside, then waits for the end of its input.
         self._holder = subprocess.Popen(
-            ["unshare", "--mount", "--propagation", "private", "sh", "-c", "echo inside; read end"],
+            ["unshare", "--mount", "--propagation", "private", "sh", "-c", f"{leave_others}; echo inside; read end"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._holder.stdout.readline() == b"inside\n", "unshare --mount works"
 

@@ -19,11 +19,27 @@ def eventually(condition, seconds, what):
     return value
 
 
-def free_port():
-    """A TCP port of 127.0.0.1 that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+class ReservedPort:
+    """A TCP port that the kernel gives to no other program until the end of this object.
+
+    Nothing listens on it: connections are refused. A server that sets SO_REUSEADDR can bind it meanwhile, again
+    after each restart.
+    """
+
+    def __init__(self, address="127.0.0.1"):
+        self._socket = socket.socket()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._socket.bind((address, 0))
+        self.number = self._socket.getsockname()[1]
+
+    def end(self):
+        self._socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
 
 
 def is_listening(port):

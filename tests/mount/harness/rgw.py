@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ceph's S3 gateway on loopback: an S3 server that nobody here wrote.
+"""Ceph's S3 gateway on loopback: an S3 server of other authors.
 
 One monitor, one object store that keeps everything in memory, one gateway; all of them children of this
 process, all their files in one folder. Ready in about 15 s. It speaks no RDMA.
@@ -10,7 +10,7 @@ import http.client
 import subprocess
 import uuid
 
-from .processes import eventually, free_port, is_listening, stop
+from .processes import ReservedPort, eventually, is_listening, stop
 
 PROGRAMS = ("ceph-mon", "ceph-osd", "radosgw", "radosgw-admin", "ceph", "ceph-authtool", "monmaptool")
 STORE_BYTES = 2 << 30  # an upper bound; memory is used as objects come
@@ -59,7 +59,8 @@ class Rgw:
 
     def __init__(self, folder):
         self.folder = folder
-        self.port = free_port()
+        self._ports = [ReservedPort() for _ in range(3)]
+        self.port = self._ports[0].number
         self._daemons = []
         try:
             self._start()
@@ -74,6 +75,8 @@ class Rgw:
     def stop(self):
         for daemon in reversed(self._daemons):
             stop(daemon)
+        for port in self._ports:
+            port.end()
 
     def _run(self, *command):
         result = subprocess.run(command, check=False, timeout=60, stdin=subprocess.DEVNULL,
@@ -89,7 +92,7 @@ class Rgw:
             (self.folder / name).mkdir(parents=True)
         conf, keyring, map_file = (self.folder / name for name in ("ceph.conf", "keyring", "monmap"))
         fsid, osd_uuid = str(uuid.uuid4()), str(uuid.uuid4())
-        monitor = f"[v2:127.0.0.1:{free_port()},v1:127.0.0.1:{free_port()}]"
+        monitor = "[v2:127.0.0.1:{},v1:127.0.0.1:{}]".format(*(port.number for port in self._ports[1:]))
         conf.write_text(CONFIGURATION.format(fsid=fsid, monitor=monitor, folder=self.folder,
                                              port=self.port, store_bytes=STORE_BYTES))
 

@@ -3,7 +3,7 @@
 
 import subprocess
 
-from .processes import eventually, stop
+from .processes import ReservedPort, eventually, stop
 
 ACCESS_KEY = "TESTACCESSKEY"
 SECRET_KEY = "testsecretkey0123456789"
@@ -18,18 +18,23 @@ class Target:
 
     def __init__(self, program, root, log, *options):
         self.program, self.root, self.log, self.options = program, root, log, options
-        self.port = 0  # the first start lets the kernel choose; a restart takes the same again
+        self._reserved = ReservedPort(self.address)  # also while it is down: a restart takes the same port
+        self.port = self._reserved.number
         self.port_file = log.with_suffix(".port")
         self.process = None
         root.mkdir(parents=True, exist_ok=True)
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self._reserved.end()
+            raise
 
     @property
     def endpoint(self):
         return f"http://{self.address}:{self.port}"
 
     def start(self):
-        """Starts it, again on the same port after a stop or a kill; returns when it accepts connections."""
+        """Starts it, on the same port each time; returns when it accepts connections."""
         self.port_file.unlink(missing_ok=True)
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
@@ -45,15 +50,13 @@ class Target:
     def _accepts(self):
         if self.process.poll() is not None:
             raise AssertionError(f"s3rdma-target ended with {self.process.returncode}:\n{self.log.read_text()}")
-        if not self.port_file.exists():
-            return False
-        self.port = int(self.port_file.read_text())
-        return True
+        return self.port_file.exists()
 
     def kill(self):
-        """What a crash looks like from outside."""
+        """Ends it as a crash would; its port stays reserved."""
         self.process.kill()
         self.process.wait(10)
 
     def stop(self):
         stop(self.process)
+        self._reserved.end()
