@@ -44,8 +44,8 @@ def test_a_large_read_takes_requests_as_large_as_the_kernel_allows(site, limit_m
     assert total(mounted.stats(), "cache_reads_total") - before == 16 / request_mib
 
 
-# The cache's blocks are 4 MiB: a read of that length may touch two, never three.
-@pytest.mark.parametrize("offset", [0, 4096, 4 * MIB - 4096, 4 * MIB + 8192, SIZE - 3 * MIB])
+# The cache's blocks are 8 MiB: a read of 4 MiB may touch two, never three.
+@pytest.mark.parametrize("offset", [0, 4096, 8 * MIB - 4096, 8 * MIB + 8192, 4 * MIB + 8192, SIZE - 3 * MIB])
 def test_reads_of_4_MiB_at_any_offset_have_the_right_bytes(site, offset):
     target = site.target()
     content.write(target.root / "data" / "file", 7, SIZE)
