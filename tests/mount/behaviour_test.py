@@ -37,7 +37,7 @@ BEHAVIOURS = {
 
 
 def attempt(action):
-    """What `action` returns, or the errno of its OSError, which must be EIO."""
+    """Returns the result of `action`, or the errno of its OSError, which must be EIO."""
     try:
         return action()
     except OSError as error:
@@ -98,7 +98,7 @@ def test_right_bytes_or_EIO(site, behaviour, mode):
     must_work = mode != "require"
     check_reads(mounted, must_work)
     write(mounted / "made-empty", NEW, 0)
-    # Nobody waits for what close(2) leaves to the kernel to release.
+    # close(2) does not wait for the release that it leaves to the kernel.
     eventually((bucket / "made-empty").exists, 20, "the empty object is made")
     assert (bucket / "made-empty").read_bytes() == b""
     for name, size in WRITTEN.items():
@@ -132,7 +132,7 @@ def test_a_listing_has_every_name_or_fails(site, behaviour):
         assert "Input/output error" in found.stderr
 
 
-def test_what_was_overwritten_is_read_though_its_etag_repeats(site):
+def test_overwritten_bytes_are_read_although_the_etag_repeats(site):
     """The server's ETag is size and second: most of these overwrites have that of what they replace."""
     target = site.target("--behave-as", "weak-etags")
     (target.root / BUCKET).mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/bench/run.sh measures, judges, and leaves nothing behind. What the figures are is not this suite's."""
+"""tools/bench/run.sh measures, judges, and leaves nothing behind. This suite does not judge the figures."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def test_a_figure_of_which_nothing_is_asked_is_shown_and_holds_if_there_is_one()
         assert row[-3:] == (["0.10", "-", "-"] if holds else ["-", "-", "not measured"])
 
 
-def test_what_could_not_be_measured_does_not_hold_and_says_why():
+def test_a_row_that_could_not_be_measured_does_not_hold_and_says_why():
     work = work_of(claim(at_least=0.9))
     sides = {"s3rdmafs": measured(1), "null": measured(failure="it is not installed")}
     verdicts = measure.judge(work, sides)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of the mount suite. What a fixture starts it ends, also after a failure; and after each test
-no process, no mount of it may be left."""
+"""Fixtures of the mount suite. A fixture ends all that it has started, also after a failure. After each test, no
+process and no mount of that test may be left."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "needs_fuse: mounts something")
     config.addinivalue_line("markers", "needs_passthrough: the kernel reads files of the daemon")
     config.addinivalue_line("markers", "needs_root: enters name spaces of its own")
-    config.addinivalue_line("markers", "needs(program, ...): runs programs that others wrote")
+    config.addinivalue_line("markers", "needs(program, ...): runs programs of other authors")
 
 
 def pytest_runtest_setup(item):

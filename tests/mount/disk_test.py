@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cache on a local disk: what was read once is there for the next mount, right, or not served."""
+"""A cache on a local disk: bytes that were read once are there for the next mount, right, or are not served."""
 
 import os
 import shutil
@@ -42,7 +42,7 @@ class Place:
         return total(mounted.stats(), "get_bytes_total") - before
 
     def warm(self):
-        """Mounts and reads until all of it is on the disk: a disk that is behind is given no more to write."""
+        """Mounts and reads until all of it is on the disk: a disk that lags behind is given no more to write."""
         def one_pass():
             mounted = self.mount()
             sent = self.read_all(mounted)
@@ -95,7 +95,7 @@ def test_damaged_bytes_on_the_disk_are_fetched_again(place):
     assert total(mounted.stats(), "disk_corrupt_total") > 0
 
 
-def test_what_was_read_before_a_kill_is_right_after_it_and_mostly_there(place):
+def test_bytes_read_before_a_kill_are_right_after_it_and_mostly_there(place):
     mounted = place.mount()
     place.read_all(mounted)
     mounted_pid = mounted.pid
@@ -104,7 +104,7 @@ def test_what_was_read_before_a_kill_is_right_after_it_and_mostly_there(place):
     unmount_lazily(str(mounted.point))
 
     again = place.mount()
-    # What had been copied but not written is all that may be missing: the write buffer.
+    # Only bytes that were copied but not yet written may be missing: the write buffer.
     assert place.read_all(again) <= 64 * MIB
     assert total(again.stats(), "disk_corrupt_total") == 0
 

@@ -23,7 +23,7 @@ BLOCKS = (4 * KIB, 64 * KIB, MIB, 16 * MIB)
 JOBS = (1, 4, 16)
 ORDERS = ("randread", "read")
 
-# What the blocks carry lies in units of this, so that reads of any size can check what was written once.
+# A block consists of units of this size, each with its checksum, so that reads of any size can check it.
 CHECKED_BYTES = 4 * KIB
 # A job reads so many blocks, but no more bytes than that: enough to leave what was read ahead, short enough for CI.
 BLOCKS_OF_A_JOB, BYTES_OF_A_JOB = 256, 32 * MIB

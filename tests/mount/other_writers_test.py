@@ -26,7 +26,7 @@ def server(shared_site):
 
 @pytest.fixture(scope="module")
 def mounted(shared_site, server):
-    """What a name stands for is believed for longer than any test lasts."""
+    """Names and attributes are cached for longer than any test lasts."""
     return shared_site.mount(server, BUCKET, metadata={"ttl": "1h", "negative_ttl": "1h"},
                              write={"mode": "sequential", "buffer_size": "64MiB"})
 
@@ -38,7 +38,7 @@ def folder(mounted, server, request):
 
 @pytest.fixture
 def settled(mounted):
-    """Waits until nothing that a program left behind is on its way to the server."""
+    """Waits until all that programs have written is at the server."""
     def wait():
         eventually(lambda: total(mounted.stats(), "upload_objects_in_progress") == 0, 60, "all is stored")
     return wait
@@ -49,7 +49,7 @@ def shell(script, at):
                           check=False)
 
 
-# What was known is old
+# The mount's knowledge is out of date
 
 APPENDERS = {
     "touch": "touch file",
@@ -60,7 +60,7 @@ APPENDERS = {
 
 
 @pytest.mark.parametrize("program", APPENDERS)
-def test_bytes_of_another_client_survive_who_knew_the_file_as_empty(folder, settled, program):
+def test_bytes_of_another_client_survive_a_mount_that_knew_the_file_as_empty(folder, settled, program):
     at, stored = folder
     (stored / "file").write_bytes(b"")
     assert (at / "file").stat().st_size == 0
@@ -74,7 +74,7 @@ def test_bytes_of_another_client_survive_who_knew_the_file_as_empty(folder, sett
 
 
 @pytest.mark.parametrize("program", APPENDERS)
-def test_bytes_of_another_client_survive_who_knew_of_no_file(folder, settled, program):
+def test_bytes_of_another_client_survive_a_mount_that_knew_of_no_file(folder, settled, program):
     at, stored = folder
     assert not (at / "file").exists()
     (stored / "file").write_bytes(b"theirs")
@@ -84,7 +84,7 @@ def test_bytes_of_another_client_survive_who_knew_of_no_file(folder, settled, pr
 
 
 @pytest.mark.parametrize("program", APPENDERS)
-def test_where_nobody_interferes_the_same_programs_write(folder, settled, program):
+def test_without_interference_the_same_programs_write(folder, settled, program):
     at, stored = folder
     for make in ("", "touch file && "):
         assert shell(make + APPENDERS[program], at).returncode == 0
@@ -238,7 +238,7 @@ def test_a_second_writers_bytes_stay_when_the_first_goes_on(folder, settled, how
 
 
 @pytest.mark.parametrize("how", ["fsync", "close of a copy"])
-def test_what_another_client_put_or_removed_stays_so_when_a_descriptor_goes_on(folder, settled, how):
+def test_an_object_put_or_removed_by_another_client_stays_so_when_a_descriptor_goes_on(folder, settled, how):
     at, stored = folder
     for theirs in (b"theirs", None):
         file = stored_once(how, at)
@@ -253,7 +253,7 @@ def test_what_another_client_put_or_removed_stays_so_when_a_descriptor_goes_on(f
 
 
 @pytest.mark.parametrize("how", ["fsync", "close of a copy"])
-def test_where_nobody_interferes_a_descriptor_goes_on(folder, how):
+def test_without_interference_a_descriptor_goes_on(folder, how):
     at, stored = folder
     file = stored_once(how, at)
     os.write(file, b"more")

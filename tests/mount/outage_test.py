@@ -19,7 +19,7 @@ MIB = 1 << 20
 BUCKET = "outage"
 SIZE = 96 * MIB
 DEADLINE_SECONDS = 4
-# What a loaded machine of two cores adds to the deadline before the reader runs again.
+# A loaded machine of two cores takes this long after the deadline to run the reader again.
 SLACK_SECONDS = 6
 READERS = 8
 

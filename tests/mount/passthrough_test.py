@@ -137,7 +137,7 @@ def test_a_file_ends_where_the_object_ends(mounted):
         os.close(file)
 
 
-def test_all_who_open_at_once_share_one_fetch(site):
+def test_opens_at_the_same_time_share_one_fetch(site):
     target = fill(site.target("--fault", "delay-transfer:300ms@get"), 1)
     mounted = site.mount(target, BUCKET, cache=CACHE)
     wrong = []
@@ -158,7 +158,7 @@ def test_all_who_open_at_once_share_one_fetch(site):
 
 
 def test_modes_are_never_mixed(place):
-    """A file opened while there is no room keeps its mode; whoever opens it meanwhile gets that mode, not EIO."""
+    """A file opened while there is no room keeps its mode; another open of it gets that mode, not EIO."""
     _, mounted = place
     holders = [open_file(mounted / f"file{number}") for number in range(2)]
     first = open_file(mounted / "file2")  # no room: direct
@@ -182,7 +182,7 @@ def test_modes_are_never_mixed(place):
     assert passed_through(mounted) == 3, "after the last close the mode is free"
 
 
-def test_no_room_is_no_error(place):
+def test_no_room_is_not_an_error(place):
     _, mounted = place
     files = [open_file(mounted / f"file{number}") for number in range(FILES)]
     for number, file in enumerate(files):
@@ -194,7 +194,7 @@ def test_no_room_is_no_error(place):
     assert total(stats, "cache_object_bytes") <= RESIDENT
 
 
-def test_what_is_mapped_stays_although_it_was_closed(place):
+def test_mapped_bytes_stay_although_the_file_was_closed(place):
     """RELEASE comes when the descriptor is closed; the mapping lives on, and eviction must leave it alone."""
     _, mounted = place
     file = open_file(mounted / "file0")
@@ -311,7 +311,7 @@ def test_a_fetch_that_fails_leaves_an_ordinary_open(site):
 
 
 def test_a_late_write_never_reaches_a_file_that_is_seen(site):
-    """The server writes half a second after it hung up: into a file that by then must be nobody's."""
+    """The server writes half a second after it hung up: into a file that must be out of use by then."""
     faults = [word for nth in (2, 9, 17) for word in ("--fault", f"late-write:500ms@{nth}")]
     target = fill(site.target(*faults))
     mounted = site.mount(target, BUCKET, cache=CACHE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mount reads from Ceph's gateway what was put there with clients that others wrote, over HTTP."""
+"""The mount reads from Ceph's gateway what was put there with clients of other authors, over HTTP."""
 
 import filecmp
 import os
@@ -26,7 +26,7 @@ FILES = {
     "x" * 255: 1_000,
 } | {f"many/{n:04}": n for n in range(1_100)}  # more than one page of a listing
 
-# What a key may be and a path may not: {key: directory that shows nothing of it}.
+# Keys that cannot be paths: {key: the directory that does not show it}.
 HIDDEN = {
     "odd/a//b": "odd/a",
     "odd/x/../y": "odd/x",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""S3 clients that others wrote work with s3rdma-target, as Debian ships them."""
+"""S3 clients of other authors work with s3rdma-target, as Debian ships them."""
 
 import filecmp
 

@@ -23,8 +23,7 @@ BIG_BYTES = 384 * MIB + 555
 BIG_NUMBER = 1000
 CACHE_BYTES = 128 * MIB  # a third of the data: blocks are evicted and filled again all the time
 
-# What may come and go without being a leak: connections to the server, and pages that malloc keeps for
-# the most requests ever in flight at once.
+# Not leaks: connections to the server, and pages that malloc keeps for the most requests ever in flight at once.
 CONNECTIONS_MAX = 32
 MEMORY_SLACK_BYTES = 48 * MIB
 GRACE_SECONDS = 60

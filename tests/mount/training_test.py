@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Epochs of a data loader: four workers share out the samples of files and shards in an order shuffled anew, twice
+"""Epochs of a data loader: four workers share out the samples of files and shards in a new random order each time, twice
 through a cache smaller than the data. tools/bench/train.py is the same with PyTorch, measured."""
 
 import multiprocessing

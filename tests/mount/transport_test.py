@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FUSE over io_uring, next to /dev/fuse: what is asked for is had or refused, and requests that wait for the
-network can be interrupted, given up and overtaken by the end of the mount over either."""
+"""FUSE over io_uring and over /dev/fuse: a mount uses the transport that it was told to, or is refused. Over either,
+requests that wait for the network can be interrupted and abandoned, and end with the mount."""
 
 import os
 import signal
@@ -136,7 +136,7 @@ def test_a_mount_told_to_end_answers_what_waits(waiting):
     assert not mounted.is_mounted()
 
 
-def test_a_forced_umount_ends_what_waits_and_late_answers_harm_nobody(site, target, transport, s3rdmafs, tmp_path):
+def test_a_forced_umount_ends_what_waits_and_late_answers_do_no_harm(site, target, transport, s3rdmafs, tmp_path):
     file = mount_file(tmp_path / "forced.toml", target, BUCKET, **options(transport))
     point = tmp_path / "forced"
     point.mkdir()

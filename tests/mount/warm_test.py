@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects made resident ahead of time, by `s3rdmafs warm` and [[resident]]: what is read of them is never asked of
-the daemon, whatever their size; and nothing of it gets in the way of anybody else."""
+"""Objects made resident ahead of time, by `s3rdmafs warm` and [[resident]]: reads of them do not ask the daemon,
+whatever their size, and other readers are not held up."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ def check(path, number, size):
     assert not wrong, wrong
 
 
-def test_what_is_warm_is_read_without_the_daemon_whatever_its_size(site):
+def test_a_warm_object_is_read_without_the_daemon_whatever_its_size(site):
     mounted = site.mount(fill(site.target(), large=LARGE, small=SMALL, tiny=100), BUCKET, cache=CACHE)
     result = warm(mounted, mounted / "d")
     assert result.returncode == 0, result.stderr
@@ -82,7 +82,7 @@ def test_a_missing_path_fails_and_the_others_are_done(site):
     assert "is not below" in outside.stderr
 
 
-def test_what_does_not_fit_says_what_to_raise(site):
+def test_an_object_that_does_not_fit_is_told_with_the_setting_to_raise(site):
     mounted = site.mount(fill(site.target(), a=SMALL, b=90 * MIB), BUCKET,
                          cache={"size": "128MiB", "resident_size": "64MiB"})
     result = warm(mounted, "d")
@@ -134,7 +134,7 @@ def test_after_a_restart_nothing_is_warm_and_can_be_again(site):
     assert "fetched 1" in warm(again, "d/a").stdout
 
 
-def test_who_interrupts_it_stops_it(site):
+def test_an_interrupt_stops_it(site):
     target = fill(site.target("--fault", "delay-transfer:300ms@get"), **{f"f{n}": SMALL for n in range(40)})
     mounted = site.mount(target, BUCKET, cache=CACHE)
     verb = subprocess.Popen([mounted.program, "warm", mounted.point, "d"], stdout=subprocess.PIPE,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that know nothing of S3 write into a mounted bucket, over RDMA and over HTTP; what they wrote is
-read back through another client. What s3rdmafs-semantics(7) promises of writes is tested here."""
+read back through another client. These are the tests of s3rdmafs-semantics(7) on writes."""
 
 import errno
 import multiprocessing
@@ -97,7 +97,7 @@ def test_nothing_shows_before_close_and_all_of_it_after(mounted, folder, aws):
     assert not uploads_of(aws)
 
 
-def test_who_reads_the_old_version_keeps_it_while_it_is_overwritten(folder):
+def test_a_reader_keeps_the_old_version_while_it_is_overwritten(folder):
     at, stored = folder
     (at / "file").write_bytes(b"old" * 1000)
     with open(at / "file", "rb", buffering=0) as reader:
@@ -161,7 +161,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("what", ELSEWHERE)
-def test_what_is_not_sequential_is_refused_at_once_and_spoils_nothing(folder, what):
+def test_a_write_that_is_not_sequential_is_refused_at_once_and_spoils_nothing(folder, what):
     at, stored = folder
     file = os.open(at / "file", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     try:
@@ -174,7 +174,7 @@ def test_what_is_not_sequential_is_refused_at_once_and_spoils_nothing(folder, wh
     assert (stored / "file").read_bytes() == b"0123456789"
 
 
-def test_truncating_to_nothing_begins_anew(folder):
+def test_truncating_to_nothing_begins_again(folder):
     at, stored = folder
     with open(at / "file", "wb", buffering=0) as file:
         file.write(b"wrong")
@@ -248,7 +248,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_objects_cannot_do_is_refused(folder, what):
+def test_operations_that_objects_do_not_have_are_refused(folder, what):
     at, stored = folder
     (at / "file").write_bytes(b"x")
     with fails_with(errno.ENOTSUP):

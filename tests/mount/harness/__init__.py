@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the mount tests share: servers, mounts, data whose every byte says where it belongs."""
+"""Shared by the mount tests: servers, mounts, and data in which every byte says where it belongs."""

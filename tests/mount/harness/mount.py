@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mounted bucket: the mount file, the daemon behind it, and its numbers."""
+"""A mounted bucket: the mount file, the daemon that serves it, and its metrics."""
 
 import json
 import os
@@ -155,12 +155,12 @@ def total(stats, name, label=""):
                if series.split("{")[0] == f"s3rdmafs_{name}" and label in series)
 
 
-# What the cache holds only while a read is under way.
+# Gauges of the cache that are above zero only while a read is under way.
 HELD = ("cache_pins", "cache_fills_in_flight", "cache_reads_waiting")
 
 
 def assert_nothing_held(mounted):
-    """The cache's accounting comes back to zero once nobody reads (read-ahead may still be filling)."""
+    """The cache's accounting comes back to zero once all reads have ended (read-ahead may still be filling)."""
     def held():
         stats = mounted.stats()
         for name in HELD:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""S3 clients that others wrote, as Debian has them, behind one set of verbs.
+"""S3 clients of other authors, as Debian has them, with one set of verbs.
 
 Each gets a home folder of its own and no configuration but the one written here. Keys are whole keys of
 one bucket; files are local paths.
@@ -16,7 +16,7 @@ SECONDS = 120
 
 
 class Client:
-    """What the tests ask of a client. `program` is what it is run as."""
+    """The verbs of a client. `program` is the command that runs it."""
 
     program = ""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the environment says to the tests.
+"""The tests' settings, by environment variables.
 
 Taken out of the environment when read: the programs under test take S3RDMAFS_* for keys of the mount file.
 """

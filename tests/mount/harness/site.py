@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a test starts, ended in reverse, and the proof that nothing of it is left."""
+"""The servers and mounts of a test, ended in reverse order, and the proof that none is left."""
 
 import os
 import uuid

@@ -29,7 +29,7 @@ NEVER = 0  # versions begin with 1
 
 
 def number_of(index, version):
-    """What content.py takes for the number of a file."""
+    """The file number, as content.py takes it."""
     return index << 32 | version
 
 
@@ -39,7 +39,7 @@ def size_of(base, version):
 
 
 class Wrong(Exception):
-    """What no reader may ever see."""
+    """A reader saw bytes that no reader may ever see."""
 
 
 class Objects:
@@ -186,7 +186,7 @@ def _check(objects, index, version, got, offset, length):
 
 
 def read_one_handle(path, objects, index, how, choice, counts, by_name=False):
-    """From open to close. With `by_name` each read opens the name anew: what a cache does that ignores the ETag."""
+    """From open to close. With `by_name` each read opens the name again, as a cache that ignores the ETag would."""
     settled = objects.settled[index]
     handle = Handle(path, how, choice)
     version = NEVER

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What writers and their server go through, whatever the fabric."""
+"""Steps that tests of writing share, whatever the fabric."""
 
 import errno
 import hashlib
