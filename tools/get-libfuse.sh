@@ -92,7 +92,7 @@ if ! has_hash "$archive"; then
     printf 'get-libfuse: it is not there; fetching it from upstream\n' >&2
 fi
 
-# What is there is an older commit's, or half of it.
+# The folder is of an older commit, or incomplete.
 rm -rf "$folder"
 # 300 s: where nothing is in reach Meson itself waits for a quarter of an hour and more.
 if ! timeout 300 meson subprojects download fuse3 --sourcedir "$top" > "$work/log.meson" 2>&1 || ! is_unpacked; then

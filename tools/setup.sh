@@ -125,8 +125,8 @@ if [ ${#missing[@]} -gt 0 ]; then
   mapfile -t missing < <(missing_of "${wanted[@]}")
   say "installing ${missing[*]}"
 
-  # A distribution may lack one (Ubuntu 24.04 has no awscli). What only tests or lint need is done
-  # without: what needs it says so when it is skipped.
+  # A distribution may lack one (Ubuntu 24.04 has no awscli). Tests and lint do without: a check that
+  # needs it is skipped and says so.
   installable=() lacking=()
   for package in "${missing[@]}"; do
     if apt-cache show --no-all-versions "$package" > /dev/null 2>&1; then

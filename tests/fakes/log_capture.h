@@ -12,7 +12,7 @@
 
 namespace s3rdmafs::fakes {
 
-/// What is logged for as long as it lives. Make it before the threads that log and read it when
+/// All that is logged during its life. Make it before the threads that log and read it when
 /// they have ended.
 class LogCapture {
  public:

@@ -18,7 +18,7 @@ namespace s3rdmafs::fakes {
   return file;
 }
 
-/// What a program has of a file that is passed through to it: a descriptor of its own.
+/// A descriptor of its own, as a program has of a file that is passed through to it.
 [[nodiscard]] inline UniqueFd open_again(int fd) {
   return UniqueFd(::open(("/proc/self/fd/" + std::to_string(fd)).c_str(), O_RDONLY | O_CLOEXEC));
 }

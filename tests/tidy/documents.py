@@ -30,10 +30,10 @@ def readme_commands(root):
 
 
 def mount_tests_told_of(root):
-    """What tests/mount proves stands in tests/README.md, file by file."""
-    readme = root / "tests/README.md"
+    """tests/mount/README.md tells what each file of tests/mount proves."""
+    readme = root / "tests/mount/README.md"
     told = text_of(readme) if readme.exists() else ""
-    return [f"tests/README.md does not tell of {path.relative_to(root)}"
+    return [f"tests/mount/README.md does not tell of {path.relative_to(root)}"
             for path in sorted((root / "tests/mount").glob("*_test.py")) if f"`{path.name}`" not in told]
 
 

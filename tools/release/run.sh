@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds s3rdmafs in a clean root of another release of this machine's distribution, with that release's own
-# compiler, and runs the unit tests and the demo there. What git tracks is copied, with what is changed in it.
+# compiler, and runs the unit tests and the demo there. It copies the files that git tracks, with their changes that are not committed.
 #
 #   tools/release/run.sh RELEASE OUT   e.g. trixie; as root, with debootstrap
 #

@@ -75,7 +75,7 @@ choose_accelerator() {
   fi
   if ! [ -e "$mark" ]; then
     rm -f "$cache"/kvm.*
-    # 30 s: by KVM it takes one; where it takes longer, KVM is no gain.
+    # 30 s: by KVM it takes one; where it takes longer, KVM does not pay.
     if timeout 30 qemu-system-x86_64 -accel kvm -cpu max -m 256 -nodefaults -no-user-config -display none \
       -no-reboot -kernel "$kernel" -initrd "$1/initramfs" -append "console=ttyS0 panic=-1 quiet vmprobe" \
       -serial "file:$1/probe" < /dev/null > /dev/null 2>&1 && grep -q 'guest: up' "$1/probe"; then

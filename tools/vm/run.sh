@@ -6,7 +6,7 @@
 #   tools/vm/run.sh [--hosts 1|2] [--mem MIB] [--timeout SECONDS] [--out FOLDER] -- COMMAND [ARG ...]
 #
 #   --hosts 2     a second guest runs the same command; HOST says which one it is, 1 or 2
-#   --mem MIB     memory of each guest; 3072 unless given. What guests write elsewhere than OUT is in it.
+#   --mem MIB     memory of each guest; 3072 unless given. It also holds the files that guests write elsewhere than in OUT.
 #   --timeout S   the whole run; 300 unless given
 #   --out FOLDER  what the guests see as $OUT, shared for real: what they write there stays
 #
@@ -78,7 +78,7 @@ out=$(cd "$out" && pwd)
 unpack_kernel
 initramfs "$work/initramfs" "$here/init"
 
-# What the guests run. Quoted by the shell itself, so that any argument arrives as it is.
+# The command of the guests, quoted by the shell itself, so that any argument arrives as it is.
 {
   printf 'export CI=%q OUT=/out\n' "${CI:-}"
   for name in "${!S3RDMAFS_@}"; do printf 'export %s=%q\n' "$name" "${!name}"; done
