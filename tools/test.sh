@@ -16,28 +16,34 @@
 #     asan      unit and property under AddressSanitizer and UndefinedBehaviorSanitizer; also the
 #               build by the second compiler, warnings and -Wthread-safety as errors
 #     tsan      unit and property under ThreadSanitizer
+#
+# Where mount or rdma is asked for before lint, asan or tsan, these are prepared at idle priority meanwhile.
 #   tools/test.sh --release NAME
 #                 the build, warnings as errors, unit and the demo in a clean root of another release, e.g.
 #                 trixie for gcc 14; as root. Before a release of ours: trixie, beside CI with its g++ 12 and clang 19
 #
 # CI=true makes a skipped test of unit, property, fault, mount or rdma a failure.
-# Build folders: build, build-lint (never built: clang-tidy's compile commands), build-asan, build-tsan (all ignored by git).
+# Build folders, all ignored by git: build, build-asan, build-tsan, and build-lint, which is never built:
+# it has clang-tidy's compile commands.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 passed=0 failed=0 skipped=0
 results=$(mktemp -d)
+ahead=  # the process group that prepares later suites, see prepare_ahead
 
 finish() {
   local status=$?
-  [ -z "$lint_early" ] || kill "$lint_early" 2> /dev/null || true
+  [ -z "$ahead" ] || kill -- "-$ahead" 2> /dev/null || true
+  # shellcheck disable=SC2046  # one word for each process
+  kill $(jobs -p) 2> /dev/null || true
   rm -rf "$results"
   [ $status -eq 0 ] || [ $failed -gt 0 ] || failed=1
   printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
   [ $failed -eq 0 ] || exit 1
 }
 
-usage() { sed -n '3,24s/^# \{0,1\}//p' "$0" >&2; }
+usage() { sed -n '3,27s/^# \{0,1\}//p' "$0" >&2; }
 
 release=
 if [ "${1:-}" = --release ]; then
@@ -101,11 +107,11 @@ configure() {
   shift 2
   if [ ! -e "$folder/build.ninja" ]; then
     rm -rf "$folder"
-    CXX=$compiler meson setup "$folder" -Dwerror=true "$@" > "$results/setup.log"
+    CXX=$compiler meson setup "$folder" -Dwerror=true "$@" > "$results/setup.$folder"
   elif ! grep -q -e ' -Werror ' "$folder/build.ninja"; then
-    meson configure "$folder" -Dwerror=true > "$results/setup.log"
+    meson configure "$folder" -Dwerror=true > "$results/setup.$folder"
   fi || {
-    cat "$results/setup.log" >&2
+    cat "$results/setup.$folder" >&2
     return 1
   }
 }
@@ -127,15 +133,10 @@ gtest_suite() {
   fi
 }
 
-pytest_suite() {
-  local folder=$1 status=0
-  if ! /usr/bin/python3 -c 'import pytest' 2> /dev/null; then
-    if [ "${CI:-}" = true ]; then fail "$folder: no pytest"; else skip "$folder: pytest is not installed"; fi
-    return
-  fi
-  # Each wait in the tests has a bound of its own; this one is for what nobody thought of.
-  timeout --kill-after=60 2400 /usr/bin/python3 -B -m pytest -q -p no:cacheprovider --basetemp="$results/pytest" --junit-xml="$results/pytest.xml" "$folder" || status=$?
-  count $status "$results/pytest.xml"
+has_pytest() {
+  /usr/bin/python3 -c 'import pytest' 2> /dev/null && return
+  if [ "${CI:-}" = true ]; then fail "$1: no pytest"; else skip "$1: pytest is not installed"; fi
+  return 1
 }
 
 our_sources() {
@@ -148,18 +149,24 @@ has_clang() {
   return 1
 }
 
-run_tidy() { pytest_suite tests/tidy; }
+run_tidy() {
+  local status=0
+  has_pytest tidy || return 0
+  timeout 300 /usr/bin/python3 -B -m pytest -q -p no:cacheprovider --basetemp="$results/tidy" \
+    --junit-xml="$results/tidy.xml" tests/tidy || status=$?
+  count $status "$results/tidy.xml"
+}
 
 # Six files at a time as one: half of the compiler's time goes into headers. The three warnings left out are about
 # code of which g++ then sees too much at once; clang-tidy compiles each file alone.
 unity=(-Dunity=on -Dunity_size=6)
-unity_of_gcc=("${unity[@]}" "-Dcpp_args=-Wno-subobject-linkage -Wno-maybe-uninitialized -Wno-stringop-overflow")
+unity_warnings='-Wno-subobject-linkage -Wno-maybe-uninitialized -Wno-stringop-overflow'
 
 # with_build SUITE COMMAND...: the command, if the build of g++ succeeds.
 with_build() {
   local suite=$1
   shift
-  if build build g++ "${unity_of_gcc[@]}"; then "$@"; else fail "$suite: the build"; fi
+  if build build g++ "${unity[@]}" "-Dcpp_args=$unity_warnings"; then "$@"; else fail "$suite: the build"; fi
 }
 
 run_unit() { with_build unit gtest_suite build unit; }
@@ -168,26 +175,54 @@ run_property() { with_build property gtest_suite build property; }
 
 run_fault() { with_build fault gtest_suite build fault; }
 
-run_mount() { with_build mount pytest_suite tests/mount; }
+run_mount() { with_build mount mount_suite; }
 
-# guest_suite HOSTS FOLDER: a folder of tests/rdma inside one or two virtual machines.
-guest_suite() {
-  local hosts=$1 folder=$2 out=$results/$2 status=0
-  mkdir -p "$out"
-  # 1200 s: more than twice what it takes on two cores that emulate the guests'.
-  tools/vm/run.sh --hosts "$hosts" --timeout 1200 --out "$out" -- tests/rdma/guest.sh "$folder" || status=$?
-  if [ $status -eq 77 ] && [ "${CI:-}" != true ]; then
-    skip "rdma, $folder: this machine runs no virtual machine (see above)"
-    return
-  fi
-  count $status "$out/$folder".*.xml
+mount_suite() {
+  local status=0
+  has_pytest mount || return 0
+  /usr/bin/python3 -B tests/mount/side_by_side.py "$results/mount" || status=$?
+  count $status "$results/mount"/*.xml
 }
 
 run_rdma() { with_build rdma guest_suites; }
 
+# boot_guests HOSTS FOLDER: a folder of tests/rdma inside one or two virtual machines; what comes of it is left for
+# count_guests.
+boot_guests() {
+  local hosts=$1 folder=$2 out=$results/$2 status=0
+  mkdir -p "$out"
+  # 1800 s: more than three times what it takes where two cores emulate all guests at once.
+  tools/vm/run.sh --hosts "$hosts" --timeout 1800 --out "$out" -- tests/rdma/guest.sh "$folder" \
+    > "$out/output" || status=$?
+  echo $status > "$out/status"
+}
+
+# count_guests FOLDER
+count_guests() {
+  local out=$results/$1 status
+  cat "$out/output"
+  status=$(cat "$out/status") || status=1
+  if [ "$status" -eq 77 ] && [ "${CI:-}" != true ]; then
+    skip "rdma, $1: this machine cannot run virtual machines (see above)"
+    return
+  fi
+  count "$status" "$out/$1".*.xml
+}
+
 guest_suites() {
-  guest_suite 1 one_host
-  guest_suite 2 two_hosts
+  local first
+  # Side by side where three guests of 3 GiB have room: each waits for its wire and its timers for much of the time.
+  if [ "$(awk '/^MemAvailable/ {print int($2 / 1048576)}' /proc/meminfo)" -ge 12 ]; then
+    boot_guests 1 one_host &
+    first=$!
+    boot_guests 2 two_hosts
+    wait "$first"
+  else
+    boot_guests 1 one_host
+    boot_guests 2 two_hosts
+  fi
+  count_guests one_host
+  count_guests two_hosts
 }
 
 run_format() {
@@ -197,54 +232,98 @@ run_format() {
     xargs -0 -a "$results/sources" clang-format-19 --dry-run -Werror
 }
 
-# Tests are left out: GoogleTest's macros are half of the findings.
-clang_tidy=(run-clang-tidy-19 -quiet -p build-lint -j "$(nproc)" "^$PWD/(src|tools)/")
+# mount and rdma wait for much of their time. Later suites are prepared meanwhile, at idle priority, and one after the
+# other so that memory suffices.
 
-lint_early=
-# Begins clang-tidy beside what waits more than it computes (mount, rdma), on what that leaves of the processors.
-begin_lint() {
-  command -v clang-tidy-19 > /dev/null || return 0
-  configure build-lint clang++-19 || return 0
-  chrt --idle 0 "${clang_tidy[@]}" > "$results/lint" 2>&1 &
-  lint_early=$!
+# prepare_ahead SUITE...: the prepare_SUITE of each that has one, in the background.
+prepare_ahead() {
+  local suites
+  command -v clang-tidy-19 > /dev/null && command -v clang++-19 > /dev/null || return 0
+  mapfile -t suites < <(printf '%s\n' "$@" | grep -xE 'lint|asan|tsan')
+  [ ${#suites[@]} -gt 0 ] || return 0
+  set -m  # a process group of its own, so that finish ends all of it
+  (
+    chrt --idle --pid 0 "$BASHPID"
+    for suite in "${suites[@]}"; do
+      status=0
+      "prepare_$suite" > "$results/$suite.output" 2>&1 || status=$?
+      echo $status > "$results/$suite.status"
+    done
+  ) &
+  ahead=$!
+  set +m
+}
+
+# prepared SUITE: prepare_SUITE has succeeded, ahead or now. Prints what it said if it failed.
+prepared() {
+  if [ -n "$ahead" ]; then
+    while [ ! -e "$results/$1.status" ] && kill -0 "$ahead" 2> /dev/null; do sleep 0.5; done
+  fi
+  if [ -e "$results/$1.status" ]; then
+    [ "$(cat "$results/$1.status")" = 0 ] || {
+      cat "$results/$1.output"
+      return 1
+    }
+  else
+    "prepare_$1"
+  fi
+}
+
+# Six files at a time here too, since most of clang-tidy's time goes into headers. The check that is left out is about
+# what Meson writes for that; tests/tidy has a rule for our own files. Tests are not looked at: GoogleTest's macros are
+# half of the findings.
+prepare_lint() {
+  # A folder of an earlier commit has a file at a time, of which the expression below would find none.
+  grep -qs unity build-lint/compile_commands.json || rm -rf build-lint
+  configure build-lint clang++-19 "${unity[@]}" && grep -q '"src/.*unity' build-lint/compile_commands.json &&
+    run-clang-tidy-19 -quiet -p build-lint -j "$(nproc)" -checks=-bugprone-suspicious-include \
+      "^$PWD/build-lint/(src|tools)/"
 }
 
 run_lint() {
   has_clang clang-tidy-19 lint || return 0
-  if [ -n "$lint_early" ]; then
-    if wait "$lint_early"; then pass; else cat "$results/lint" && fail clang-tidy; fi
-    lint_early=
-    return
-  fi
-  if ! configure build-lint clang++-19; then
-    fail "lint: the set-up"
-    return
-  fi
-  check clang-tidy "${clang_tidy[@]}"
+  check clang-tidy prepared lint
 }
 
-# build_sanitized FOLDER SANITIZERS
-build_sanitized() {
+# configure_sanitized FOLDER SANITIZERS
+configure_sanitized() {
   # -O1: sanitizers are meant to be run at it; without any optimization the properties take minutes.
   # Line tables are all that their reports need of the debug information, a tenth of the build's time.
-  build "$1" clang++-19 "-Db_sanitize=$2" -Db_lundef=false -Doptimization=1 -Ddebug=false -Dcpp_args=-gline-tables-only \
-    "${unity[@]}"
+  configure "$1" clang++-19 "-Db_sanitize=$2" -Db_lundef=false -Doptimization=1 -Ddebug=false \
+    -Dcpp_args=-gline-tables-only "${unity[@]}"
 }
 
-# test_sanitized FOLDER SANITIZERS
+# All of it: this is the second compiler's build too.
+prepare_asan() { configure_sanitized build-asan address,undefined && ninja --quiet -C build-asan; }
+
+# Only the programs of the tests: benchmarks and fault tests do not run under it.
+prepare_tsan() {
+  configure_sanitized build-tsan thread && test_programs build-tsan | xargs ninja --quiet -C build-tsan
+}
+
+# test_programs FOLDER: the executables of unit and property, as Ninja names them.
+test_programs() {
+  meson introspect "$1" --tests | /usr/bin/python3 -c '
+import json, os, sys
+for test in json.load(sys.stdin):
+    if {suite.split(":")[-1] for suite in test["suite"]} & {"unit", "property"}:
+        print(os.path.relpath(test["cmd"][0], sys.argv[1]))' "$(realpath "$1")"
+}
+
+# test_sanitized SUITE
 test_sanitized() {
   has_clang clang++-19 "$1" || return 0
-  if ! build_sanitized "$1" "$2"; then
+  if ! prepared "$1"; then
     fail "$1: the build"
     return
   fi
-  gtest_suite "$1" unit --timeout-multiplier 5
-  gtest_suite "$1" property --timeout-multiplier 5
+  gtest_suite "build-$1" unit --timeout-multiplier 5
+  gtest_suite "build-$1" property --timeout-multiplier 5
 }
 
-run_asan() { test_sanitized build-asan address,undefined; }
+run_asan() { test_sanitized asan; }
 
-run_tsan() { test_sanitized build-tsan thread; }
+run_tsan() { test_sanitized tsan; }
 
 # The build and the demo in another release's root are one check beside the test cases that were counted in it.
 run_release() {
@@ -269,9 +348,11 @@ fi
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:strict_string_checks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
-for suite in "$@"; do
+while [ $# -gt 0 ]; do
+  suite=$1
+  shift
   headline "$suite"
-  if [ "$suite" = mount ] && [[ " $* " == *" lint "* ]]; then begin_lint; fi
+  if [ -z "$ahead" ] && [[ $suite =~ ^(mount|rdma)$ ]]; then prepare_ahead "$@"; fi
   "run_$suite"
 done
 printf '\n'

@@ -75,6 +75,10 @@ trap 'exit 143' TERM
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 
+# One run at a time prepares: the kernel is unpacked once, and KVM is probed by one guest alone.
+mkdir -p "$cache"
+exec {preparing}> "$cache/lock"
+flock --timeout 600 "$preparing" || cannot "another run has been preparing the kernel for ten minutes"
 unpack_kernel
 initramfs "$work/initramfs" "$here/init"
 
@@ -89,6 +93,7 @@ initramfs "$work/initramfs" "$here/init"
 cp "$here/guest.sh" "$work/"
 # shellcheck disable=SC2154  # kernel.sh sets it
 accelerator=$(choose_accelerator "$work")
+exec {preparing}>&-
 
 # boot HOST: one guest, in the foreground; its command's output on standard output.
 boot() {

@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the mount tests, several files at a time.
+
+    side_by_side.py OUT [PYTEST ARGUMENT...]
+
+Each file is a pytest process with a temporary folder, servers, ports and mounts of its own; its report is
+OUT/FILE.xml. Its output is printed when it has ended, so that the files' outputs do not mix. Exit status: 0 if every
+pytest succeeded, else 1.
+
+Most tests wait for the network and for timers, so two files at a time take half as long as one after the other. Files
+in STRENUOUS have many processes that compute: one of them at a time, at a low priority, so that the deadlines of the
+other tests hold. Files in ALONE run last, one after the other.
+"""
+
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+
+STRENUOUS = {"stress_test.py", "write_test.py", "overwrite_test.py", "fio_test.py", "training_test.py"}
+
+ALONE = {
+    "bench_test.py",         # measures, and expects that the kernel's settings stay as they are
+    "request_size_test.py",  # changes a setting of the kernel that every new mount takes
+}
+
+# The longest first, so that no long file begins last.
+LONGEST_FIRST = ("stress_test.py", "write_test.py", "outage_test.py", "passthrough_test.py", "read_test.py",
+                 "behaviour_test.py", "fio_test.py", "overwrite_test.py", "rgw_test.py", "s3_clients_test.py")
+
+LANES = 2
+LOW_PRIORITY = 10  # nice(1)
+FILE_SECONDS = 1800  # for what has no bound of its own; the longest file takes a quarter of it
+
+_printing = threading.Lock()
+_running = set()  # the processes to end if this one is told to end
+
+
+def order(files):
+    rank = {name: place for place, name in enumerate(LONGEST_FIRST)}
+    return sorted(files, key=lambda name: (rank.get(name, len(rank)), name))
+
+
+def lanes_of(files):
+    """The queues of file names to work off at once, and after them the files that run alone.
+
+    The lanes of ordinary files share one queue.
+    """
+    together = order(set(files) - ALONE)
+    strenuous = [name for name in together if name in STRENUOUS]
+    ordinary = [name for name in together if name not in STRENUOUS]
+    return [strenuous, *[ordinary] * LANES], order(set(files) & ALONE)
+
+
+def run_file(name, out, arguments, priority):
+    """Runs one file; returns whether it succeeded."""
+    began, temporary = time.monotonic(), out / name.removesuffix(".py")
+    command = ["nice", "-n", str(priority), "timeout", "--kill-after=60", str(FILE_SECONDS), sys.executable, "-B", "-m",
+               "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={temporary}",
+               f"--junit-xml={out / name}.xml", str(FOLDER / name), *arguments]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    _running.add(process)
+    output, _ = process.communicate()
+    _running.discard(process)
+    with _printing:
+        print(f"-- {name}: {time.monotonic() - began:.0f} s", flush=True)
+        sys.stdout.buffer.write(output)
+        sys.stdout.buffer.flush()
+        if process.returncode != 0:
+            print(f"  FAILED {name}: pytest ended with status {process.returncode}", flush=True)
+    if process.returncode == 0:
+        shutil.rmtree(temporary, ignore_errors=True)  # gigabytes, all files together
+    return process.returncode == 0
+
+
+def work_off(queue, out, arguments, priority, results):
+    while True:
+        try:
+            name = queue.pop(0)  # atomic: lanes may share the queue
+        except IndexError:
+            return
+        results[name] = run_file(name, out, arguments, priority)
+
+
+def told_to_end(*_):
+    sys.exit(1)
+
+
+def main():
+    signal.signal(signal.SIGTERM, told_to_end)
+    out, arguments = Path(sys.argv[1]), sys.argv[2:]
+    out.mkdir(parents=True, exist_ok=True)
+    files = [path.name for path in FOLDER.glob("*_test.py")]
+    together, alone = lanes_of(files)
+    results = {}
+    threads = [threading.Thread(target=work_off, args=(queue, out, arguments, LOW_PRIORITY if lane == 0 else 0, results))
+               for lane, queue in enumerate(together)]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+        work_off(alone, out, arguments, 0, results)
+    finally:
+        for queue in together:
+            queue.clear()
+        for process in list(_running):
+            process.terminate()
+    missing = sorted(set(files) - set(results))
+    if missing:
+        print(f"  FAILED not run: {', '.join(missing)}")
+    return 0 if all(results.values()) and not missing else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
