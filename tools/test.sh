@@ -16,14 +16,15 @@
 #     asan      unit and property under AddressSanitizer and UndefinedBehaviorSanitizer; also the
 #               build by the second compiler, warnings and -Wthread-safety as errors
 #     tsan      unit and property under ThreadSanitizer
+#     coverage  the lines that unit and property run, for each folder of src; fails below its floors
 #
-# Where mount or rdma is asked for before lint, asan or tsan, these are prepared at idle priority meanwhile.
 #   tools/test.sh --release NAME
 #                 the build, warnings as errors, unit and the demo in a clean root of another release, e.g.
 #                 trixie for gcc 14; as root. Before a release of ours: trixie, beside CI with its g++ 12 and clang 19
 #
+# Where mount or rdma comes before lint, asan or tsan, these are prepared at idle priority meanwhile.
 # CI=true makes a skipped test of unit, property, fault, mount or rdma a failure.
-# Build folders, all ignored by git: build, build-asan, build-tsan, and build-lint, which is never built:
+# Build folders, all ignored by git: build, build-asan, build-tsan, build-coverage, and build-lint, which is never built:
 # it has clang-tidy's compile commands.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -43,7 +44,7 @@ finish() {
   [ $failed -eq 0 ] || exit 1
 }
 
-usage() { sed -n '3,27s/^# \{0,1\}//p' "$0" >&2; }
+usage() { sed -n '3,24s/^# \{0,1\}//p' "$0" >&2; }
 
 release=
 if [ "${1:-}" = --release ]; then
@@ -57,7 +58,7 @@ fi
 
 for suite in "$@"; do
   case $suite in
-  tidy | unit | property | fault | mount | rdma | format | lint | asan | tsan) ;;
+  tidy | unit | property | fault | mount | rdma | format | lint | asan | tsan | coverage) ;;
   *)
     usage
     exit 2
@@ -324,6 +325,20 @@ test_sanitized() {
 run_asan() { test_sanitized asan; }
 
 run_tsan() { test_sanitized tsan; }
+
+run_coverage() {
+  # Atomic counters: threads would lose some of each other's.
+  if ! configure build-coverage g++ -Db_coverage=true -Doptimization=0 -Ddebug=false "${unity[@]}" \
+    "-Dcpp_args=$unity_warnings -fprofile-update=atomic" ||
+    ! test_programs build-coverage | xargs ninja --quiet -C build-coverage; then
+    fail "coverage: the build"
+    return
+  fi
+  find build-coverage -name '*.gcda' -delete
+  gtest_suite build-coverage unit --timeout-multiplier 3
+  gtest_suite build-coverage property --timeout-multiplier 3
+  check "coverage: a folder is below its floor" /usr/bin/python3 tools/coverage.py build-coverage
+}
 
 # The build and the demo in another release's root are one check beside the test cases that were counted in it.
 run_release() {
