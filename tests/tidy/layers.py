@@ -59,7 +59,10 @@ def build_order(root):
 
 
 def _order_of(readme):
-    """What a line "Order: wire, http, endpoints" says; "." is the folder's own files, which come last if not named."""
+    """The names of a line "Order: store.h, wire, http": sub-folders, and files of the folder that these may include.
+
+    Other files of the folder come last, or where a "." stands.
+    """
     found = re.search(r"^Order: (.+?)\.?$", text_of(readme), re.MULTILINE)
     if not found:
         return []
@@ -67,25 +70,30 @@ def _order_of(readme):
     return order if "." in order else [*order, "."]
 
 
+def _rank_of(path, folder, rank):
+    """The place of a file in its folder's order."""
+    parts = path.relative_to(folder).parts
+    if len(parts) > 1:
+        return rank.get(parts[0], len(rank))
+    # store.cc comes where store.h does.
+    return rank.get(path.name, rank.get(f"{path.stem}.h", rank["."]))
+
+
 def folder_order(root):
-    """Where the README of a folder of src has a line "Order:", its sub-folders include only those named before them."""
+    """Where the README of a folder of src has a line "Order:", its sub-folders include only what stands before them."""
     violations = []
     for readme in sorted((root / "src").rglob("README.md")):
         folder, order = readme.parent, _order_of(readme)
         if not order or folder == root / "src":
             continue
         rank = {name: place for place, name in enumerate(order)}
-        here = {path.name for path in folder.iterdir() if path.is_dir()}
-        violations += [f"{readme.relative_to(root)} orders {name}, which is not there" for name in rank if name not in here | {"."}]
-        violations += [f"{readme.relative_to(root)} does not order {name}" for name in sorted(here - set(rank))]
-        inside = f"{folder.relative_to(root / 'src')}/"
+        subfolders = {path.name for path in folder.iterdir() if path.is_dir()}
+        violations += [f"{readme.relative_to(root)} orders {name}, which is not there"
+                       for name in rank if name != "." and not (folder / name).exists()]
+        violations += [f"{readme.relative_to(root)} does not order {name}" for name in sorted(subfolders - set(rank))]
         for path in cpp_files(folder):
-            owner = path.relative_to(folder).parts[0] if path.parent != folder else "."
             for included in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text_of(path), re.MULTILINE):
-                if not included.startswith(inside):
-                    continue
-                rest = included.removeprefix(inside)
-                room = rest.split("/")[0] if "/" in rest else "."
-                if rank.get(room, -1) > rank.get(owner, len(rank)):
+                target = root / "src" / included
+                if target.is_relative_to(folder) and _rank_of(target, folder, rank) > _rank_of(path, folder, rank):
                     violations.append(f"{path.relative_to(root)} includes {included}")
     return violations

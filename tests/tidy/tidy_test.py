@@ -72,6 +72,8 @@ RULES = {
         rules.folder_order, {"src/s3/wire/sign.h": '#include "s3/http/loop.h"\n'}),
     "a sub-folder includes no file of its folder, which comes last": (
         rules.folder_order, {"src/s3/http/loop.h": '#include "s3/object_store.h"\n'}),
+    "a file that an order names includes no sub-folder after it": (
+        rules.folder_order, {"src/s3/token.h": '#include "s3/wire/sign.h"\n'}),
     "an order names every sub-folder": (
         rules.folder_order, {"src/s3/extra/x.h": "\n"}),
     "an order names sub-folders that are there": (
@@ -122,9 +124,10 @@ SMALL_TREE = {
     "include/s3rdmafs/base/mutex.h": SPDX + "std::mutex inner_;\n",
     "include/s3rdmafs/base/error.h": SPDX,
     "include/s3rdmafs/s3/uri.h": SPDX + '#include "s3rdmafs/base/error.h"\n',
-    "src/s3/README.md": "# s3\n\nOrder: wire, http\n",
+    "src/s3/README.md": "# s3\n\nOrder: token.h, wire, http\n",
+    "src/s3/token.h": SPDX,
     "src/s3/object_store.h": SPDX + '#include "s3rdmafs/base/error.h"\n#include "s3/http/loop.h"\nclass ObjectStore;\n',
-    "src/s3/wire/sign.h": SPDX,
+    "src/s3/wire/sign.h": SPDX + '#include "s3/token.h"\n',
     "src/s3/http/loop.h": SPDX + '// Signs by wire/sign.h; see open(2), fstat() and src/README.md, "Map".\n'
                                  '#include "s3/wire/sign.h"\n#include <sys/stat.h>\nint x = fstat();\n',
     "src/base/README.md": "", "src/vfs/README.md": "", "tools/target/README.md": "", "tests/mount/README.md": "",
