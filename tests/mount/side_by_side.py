@@ -8,9 +8,9 @@ Each file is a pytest process with a temporary folder, servers, ports and mounts
 OUT/FILE.xml. Its output is printed when it has ended, so that the files' outputs do not mix. Exit status: 0 if every
 pytest succeeded, else 1.
 
-Most tests wait for the network and for timers, so two files at a time take half as long as one after the other. Files
-in STRENUOUS have many processes that compute: one of them at a time, at a low priority, so that the deadlines of the
-other tests hold. Files in ALONE run last, one after the other.
+Most tests wait for the network and for timers, so three files at a time take half as long as one after the other. Files
+in STRENUOUS compute: one of them at a time, so that the deadlines of the other tests hold. Files in ALONE run last, one
+after the other.
 """
 
 import shutil
@@ -23,19 +23,20 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 
-STRENUOUS = {"stress_test.py", "write_test.py", "overwrite_test.py", "fio_test.py", "training_test.py"}
+STRENUOUS = {"write_test.py", "fio_test.py", "training_test.py"}
 
 ALONE = {
+    "stress_test.py",        # sixteen processes that compute all the time; every one must get somewhere in its time
+    "overwrite_test.py",     # counts what eight readers see within seconds
     "bench_test.py",         # measures, and expects that the kernel's settings stay as they are
     "request_size_test.py",  # changes a setting of the kernel that every new mount takes
 }
 
 # The longest first, so that no long file begins last.
-LONGEST_FIRST = ("stress_test.py", "write_test.py", "outage_test.py", "passthrough_test.py", "read_test.py",
-                 "behaviour_test.py", "fio_test.py", "overwrite_test.py", "rgw_test.py", "s3_clients_test.py")
+LONGEST_FIRST = ("write_test.py", "outage_test.py", "passthrough_test.py", "read_test.py",
+                 "behaviour_test.py", "fio_test.py", "s3_clients_test.py", "rgw_test.py")
 
-LANES = 2
-LOW_PRIORITY = 10  # nice(1)
+LANES = 2  # of ordinary files, beside the one of strenuous files
 FILE_SECONDS = 1800  # for what has no bound of its own; the longest file takes a quarter of it
 
 _printing = threading.Lock()
@@ -58,10 +59,10 @@ def lanes_of(files):
     return [strenuous, *[ordinary] * LANES], order(set(files) & ALONE)
 
 
-def run_file(name, out, arguments, priority):
+def run_file(name, out, arguments):
     """Runs one file; returns whether it succeeded."""
     began, temporary = time.monotonic(), out / name.removesuffix(".py")
-    command = ["nice", "-n", str(priority), "timeout", "--kill-after=60", str(FILE_SECONDS), sys.executable, "-B", "-m",
+    command = ["timeout", "--kill-after=60", str(FILE_SECONDS), sys.executable, "-B", "-m",
                "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={temporary}",
                f"--junit-xml={out / name}.xml", str(FOLDER / name), *arguments]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -79,13 +80,13 @@ def run_file(name, out, arguments, priority):
     return process.returncode == 0
 
 
-def work_off(queue, out, arguments, priority, results):
+def work_off(queue, out, arguments, results):
     while True:
         try:
             name = queue.pop(0)  # atomic: lanes may share the queue
         except IndexError:
             return
-        results[name] = run_file(name, out, arguments, priority)
+        results[name] = run_file(name, out, arguments)
 
 
 def told_to_end(*_):
@@ -99,14 +100,13 @@ def main():
     files = [path.name for path in FOLDER.glob("*_test.py")]
     together, alone = lanes_of(files)
     results = {}
-    threads = [threading.Thread(target=work_off, args=(queue, out, arguments, LOW_PRIORITY if lane == 0 else 0, results))
-               for lane, queue in enumerate(together)]
+    threads = [threading.Thread(target=work_off, args=(queue, out, arguments, results)) for queue in together]
     for thread in threads:
         thread.start()
     try:
         for thread in threads:
             thread.join()
-        work_off(alone, out, arguments, 0, results)
+        work_off(alone, out, arguments, results)
     finally:
         for queue in together:
             queue.clear()
