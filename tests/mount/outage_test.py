@@ -6,6 +6,7 @@ import errno
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from harness import content
@@ -176,9 +177,13 @@ def test_after_an_outage_the_mount_can_be_unmounted(place):
 def test_after_an_outage_the_cache_holds_nothing_for_reads_that_failed(place):
     target, mounted = place
     target.kill()
-    for number in range(READERS):
+
+    def error_of_read(number):
         with pytest.raises(OSError) as failed:
             (mounted / f"file{number}").read_bytes()
-        assert failed.value.errno == errno.EIO
+        return failed.value.errno
+
+    with ThreadPoolExecutor(READERS) as readers:  # each waits for the deadline
+        assert list(readers.map(error_of_read, range(READERS))) == [errno.EIO] * READERS
     target.start()
     assert_nothing_held(mounted)
