@@ -21,7 +21,7 @@ using testing::HasSubstr;
 class CacheFolderTest : public testing::Test {
  protected:
   [[nodiscard]] Result<CacheFolder> take() const { return CacheFolder::take(path_, clock_); }
-  [[nodiscard]] Result<CacheFolder> look() const { return CacheFolder::look_at(path_); }
+  [[nodiscard]] Result<CacheFolder> look_at() const { return CacheFolder::look_at(path_); }
 
   fakes::FakeClock clock_;
 
@@ -37,7 +37,7 @@ TEST_F(CacheFolderTest, IsMadeForItsOwnerAlone) {
 }
 
 TEST_F(CacheFolderTest, IsNotMadeByALook) {
-  const auto folder = look();
+  const auto folder = look_at();
   ASSERT_FALSE(folder);
   EXPECT_EQ(folder.error().code, ErrorCode::kNotFound);
   EXPECT_FALSE(std::filesystem::exists(path_));
@@ -62,16 +62,16 @@ TEST_F(CacheFolderTest, IsHeldByOneAtATimeAndTheErrorNamesTheOther) {
 
 TEST_F(CacheFolderTest, ALookDoesNotHinderAMountAndLeavesNothing) {
   ASSERT_EQ(::mkdir(path_.c_str(), 0700), 0);
-  const auto look = look();
+  const auto look = look_at();
   ASSERT_TRUE(look) << look.error().detail;
   EXPECT_TRUE(std::filesystem::is_empty(path_));
   ASSERT_TRUE(take()) << "now with a lock file there";
-  const auto second_look = look();
+  const auto second_look = look_at();
   ASSERT_TRUE(second_look);
   const auto user = take();
   ASSERT_TRUE(user) << user.error().detail;
 
-  const auto busy = look();
+  const auto busy = look_at();
   ASSERT_FALSE(busy) << "the control: a look tells the holder";
   EXPECT_EQ(busy.error().code, ErrorCode::kBusy);
   EXPECT_THAT(busy.error().detail, HasSubstr(std::to_string(::getpid())));
