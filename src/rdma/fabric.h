@@ -14,7 +14,7 @@
 
 namespace s3rdmafs::rdma {
 
-/// What the server may do with a region: never more than one transfer direction needs
+/// The server's rights to a region: never more than one transfer direction needs
 /// (s3rdmafs-protocol(7), LATE TRANSFERS).
 enum class Access {
   kRemoteWrite,  ///< GET: the server writes into it

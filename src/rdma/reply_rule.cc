@@ -59,7 +59,7 @@ bool is_400_without_the_token(std::string_view code) {
   return std::ranges::find(kCodesWithoutTheToken, code) != kCodesWithoutTheToken.end();
 }
 
-/// What every HTTP status of 300 and above says, for GET and PUT alike.
+/// The meaning of every HTTP status of 300 and above, for GET and PUT alike.
 Decision judge_error(const ReplyFacts& facts) {
   if (facts.http_status == 501 || read_reply(facts.reply) == Reply::kDeclined) {
     return {Verdict::kRetryWithoutToken, "declined"};

@@ -7,7 +7,7 @@
 
 namespace s3rdmafs::rdma {
 
-/// What the answer to one request with an x-amz-rdma-token says: facts only, so that the rule needs
+/// The answer to one request with an x-amz-rdma-token: facts only, so that the rule needs
 /// no HTTP library. The answer was complete; a broken exchange never gets here. Borrows its text.
 struct ReplyFacts {
   int http_status = 0;
@@ -23,7 +23,7 @@ struct ReplyFacts {
   bool is_count_optional = false;
 };
 
-/// What to make of it.
+/// The meaning of such an answer.
 enum class Verdict {
   kDoneByRdma,         ///< the window holds (GET) or the server took (PUT) exactly the bytes
   kBodyCarriesData,    ///< GET: the HTTP body is the data, all of it

@@ -7,7 +7,7 @@
 
 namespace s3rdmafs::rdma {
 
-/// What became of the request that carried a token.
+/// How the request that carried a token ended.
 enum class TokenFate {
   kUnsent,           ///< it never left, or surely never arrived
   kUnconnected,      ///< it never left: source_address() could not connect, another address could
@@ -52,7 +52,7 @@ class Token {
   /// any. Where no connection can be made from it, any other is better than none.
   [[nodiscard]] const std::string& source_address() const noexcept { return source_address_; }
 
-  /// Ends the request. What the token held serves the next request, or is destroyed.
+  /// Ends the request. The session that the token held serves the next request, or is destroyed.
   void end(TokenFate fate) {
     if (GiveBack give_back = std::exchange(give_back_, {})) give_back(fate);
   }

@@ -64,7 +64,7 @@ struct PacketMarks {
   bool operator==(const PacketMarks&) const = default;
 };
 
-/// What the mount file says; the defaults mean "choose".
+/// The port that the mount file asks for; the defaults mean "choose".
 struct PortWish {
   std::string device = {};                 ///< empty: any
   std::string address = {};                ///< the port has this IP address; empty: any

@@ -84,7 +84,7 @@ Result<Found> connectx_ports() {
   return found;
 }
 
-/// What ends an error: " (not usable: CAUSE; CAUSE)"; empty where every device is usable.
+/// The end of an error text: " (not usable: CAUSE; CAUSE)"; empty where every device is usable.
 std::string causes(const std::vector<UnusableDevice>& devices) {
   std::string text;
   for (const UnusableDevice& device : devices) text += (text.empty() ? "" : "; ") + device.cause;

@@ -19,13 +19,13 @@ namespace s3rdmafs::rdma::mlx5 {
 /// States. *closed*: no target; nothing is registered here. *up*: tokens are given. *down*: the
 /// port is not active; target and registrations stay, since the port may come back unchanged.
 ///
-/// Threads: thread-safe. What opens and closes it takes its `lifecycle` lock, for as long as the
-/// verbs take; nothing else does.
+/// Threads: thread-safe. Code that opens or closes it takes its `lifecycle` lock, for as long as
+/// the verbs take; nothing else does.
 class Rail {
  public:
   Mutex lifecycle;  ///< lock order 6a: over opening, closing and the device's events
 
-  /// What a token must say of this rail, and where its request should come from.
+  /// The target that a token names, and the address that its request should come from.
   struct Reach {
     DcAddress target;
     /// Of the port; empty where its GID is not an IP address, or where connections from it fail.

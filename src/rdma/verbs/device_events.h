@@ -12,7 +12,7 @@
 
 namespace s3rdmafs::rdma::verbs {
 
-/// What a device reported.
+/// An event that a device reported.
 enum class DeviceEvent {
   kPortMayDiffer,  ///< up, down, or with another address: ask port_state()
   kBroken,         ///< the device failed or is gone, or an object on it failed: open it again

@@ -26,7 +26,7 @@ namespace s3rdmafs::rdma::verbs {
 template <class Device>
 class DeviceRegistration {
  public:
-  /// What comes after a registration that ends.
+  /// The plan for the time after a registration ends.
   enum class Next {
     kNothing,  ///< no other, until want()
     kAnother,  ///< the next make() makes another

@@ -106,7 +106,7 @@ class SessionPool {
     std::unique_ptr<Session> session;
     std::chrono::steady_clock::time_point since;
   };
-  /// What is done after the lock was released.
+  /// Work that is done after the lock was released.
   struct Work {
     std::optional<std::pair<Done<Lease>, Lease>> lent;
     std::vector<std::pair<Done<Lease>, Error>> failures;

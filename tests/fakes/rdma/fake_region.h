@@ -32,12 +32,12 @@ class FakeRegion final : public rdma::MemoryRegion {
     return {};
   }
   void drop_sessions() override {
-    // What is on loan must come back later, to be dropped too.
+    // Tokens that are on loan must come back later, to be dropped too.
     fate_when_dropped_ = last_fate_.load();
     ++session_drops_;
   }
 
-  /// What the tokens from here on say of where their requests come from.
+  /// The source_address() of the tokens from here on.
   void set_source_address(std::string address) { source_address_ = std::move(address); }
   [[nodiscard]] int fences() const { return fences_; }
   [[nodiscard]] int session_drops() const { return session_drops_; }
@@ -45,7 +45,7 @@ class FakeRegion final : public rdma::MemoryRegion {
   [[nodiscard]] std::optional<rdma::TokenFate> fate_when_dropped() const {
     return fate_when_dropped_.load();
   }
-  /// What became of the last request that carried a token; nothing while none has ended.
+  /// How the last request that carried a token ended; nothing while none has.
   [[nodiscard]] std::optional<rdma::TokenFate> last_fate() const { return last_fate_.load(); }
 
  private:

@@ -12,7 +12,7 @@
 
 namespace s3rdmafs::fakes {
 
-/// What a server was told once.
+/// A window that a server was told of.
 struct HandedOut {
   std::string device;
   std::uint32_t rkey = 0;

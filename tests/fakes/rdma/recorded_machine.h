@@ -22,8 +22,8 @@
 
 namespace s3rdmafs::fakes {
 
-/// What the recorded devices are made of: the state that tests control (recording_verbs.cc) and
-/// that the functions of the libraries change (recorded_functions.cc). All of it under `mutex`.
+/// The recorded devices' state. Tests control it (recording_verbs.cc), and the functions of the
+/// libraries change it (recorded_functions.cc). All of it under `mutex`.
 class RecordingVerbs::Machine {
  public:
   struct Device {

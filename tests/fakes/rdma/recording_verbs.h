@@ -29,7 +29,7 @@ struct FakeGid {
   std::uint32_t interface_index = 0;
 };
 
-/// What every RoCE port has at index 0.
+/// The entry that every RoCE port has at index 0.
 inline const FakeGid kLinkLocal{.raw = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
 
 struct FakePort {

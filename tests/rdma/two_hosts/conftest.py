@@ -17,7 +17,7 @@ def host2():
     other.close()
 
 
-# What netem does to each packet.
+# netem's treatment of each packet.
 WIRES = {"good": (), "loses 1 %": ("loss", "1%"), "late": ("delay", "5ms")}
 
 

@@ -42,7 +42,7 @@ class DcTest : public ::testing::Test {
                  [&result](Result<Token> token) { result = std::move(token); });
     return result;
   }
-  /// What the next token says; its request ends with `fate`.
+  /// The next token's fields; its request ends with `fate`.
   static DcToken next(MemoryRegion& region, TokenFate fate = TokenFate::kAnswered) {
     Token token = try_token(region).value();
     token.end(fate);

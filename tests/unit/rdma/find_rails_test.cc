@@ -100,7 +100,7 @@ TEST_F(FindRailsTest, TakesTheGidThatIsConfiguredOnInfiniBandToo) {
   EXPECT_EQ(rails("mlx5_0,mlx5_1", 1), "mlx5_0:1/1 mlx5_1:1/1");
 }
 
-// What every public client sends: the LID and the port's own GID.
+// Every public client sends this: the LID and the port's own GID.
 TEST_F(FindRailsTest, TakesThePortsOwnGidOnInfiniBandUnlessTheLidAloneIsWanted) {
   EXPECT_EQ(rails("mlx5_1"), "mlx5_1:1/0");
   EXPECT_EQ(rails({.ports = "mlx5_0,mlx5_1", .lid_alone_on_infiniband = true}),

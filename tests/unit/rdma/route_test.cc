@@ -68,7 +68,7 @@ bool make_network() {
   return ::ioctl(socket.get(), SIOCADDRT, &route) == 0;
 }
 
-/// What the kernel answers in that network; or kNoNamespace.
+/// The kernel's answer in that network, or kNoNamespace.
 int ask_in_network(unsigned device, const char* source, const char* destination) {
   const pid_t child = ::fork();
   if (child == 0) {
