@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::seconds;
 using Operation = fakes::FakeObjectStore::Operation;
-using Names = std::vector<ListedName>;
+using ListedNames = std::vector<ListedName>;
 
 class DirectorySnapshotTest : public testing::Test {
  protected:
@@ -25,18 +25,18 @@ class DirectorySnapshotTest : public testing::Test {
     return open("");
   }
   // After a first read, a read further on waits for the page that is held.
-  Answer<Names> read_on(DirectorySnapshot& handle) {
+  Answer<ListedNames> read_on(DirectorySnapshot& handle) {
     (void)read(handle, 0);
     store_.hold();
     return read(handle, 3);
   }
-  static Answer<Names> read(DirectorySnapshot& handle, std::uint64_t offset,
-                            std::size_t max = 100) {
-    Answer<Names> answer;
+  static Answer<ListedNames> read(DirectorySnapshot& handle, std::uint64_t offset,
+                                  std::size_t max = 100) {
+    Answer<ListedNames> answer;
     handle.read(offset, max, {}, answer.done());
     return answer;
   }
-  static std::string text(const Answer<Names>& answer) {
+  static std::string text(const Answer<ListedNames>& answer) {
     if (!answer.error().empty()) return std::string(answer.error());
     std::string text;
     for (const ListedName& listed : *answer.get()) text += listed.name + " ";
