@@ -8,7 +8,7 @@ Each file is a pytest process with a temporary folder, servers, ports and mounts
 OUT/FILE.xml. Its output is printed when it has ended, so that the files' outputs do not mix. Exit status: 0 if every
 pytest succeeded, else 1.
 
-Most tests wait for the network and for timers, so three files at a time take half as long as one after the other. Files
+Most tests wait for the network and for timers, so three files at a time take about half as long as one after the other. Files
 in STRENUOUS compute: one of them at a time, so that the deadlines of the other tests hold. Files in ALONE run last, one
 after the other.
 """
@@ -33,8 +33,8 @@ ALONE = {
 }
 
 # The longest first, so that no long file begins last.
-LONGEST_FIRST = ("write_test.py", "outage_test.py", "passthrough_test.py", "read_test.py",
-                 "behaviour_test.py", "fio_test.py", "s3_clients_test.py", "rgw_test.py")
+LONGEST_FIRST = ("write_test.py", "s3_clients_test.py", "endpoints_test.py", "passthrough_test.py", "outage_test.py",
+                 "behaviour_test.py", "rgw_test.py", "read_test.py", "fio_test.py")
 
 LANES = 2  # of ordinary files, beside the one of strenuous files
 FILE_SECONDS = 1800  # for what has no bound of its own; the longest file takes a quarter of it
