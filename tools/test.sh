@@ -233,10 +233,20 @@ prepare_ahead() {
   set +m
 }
 
-# prepared SUITE: prepare_SUITE has succeeded, ahead or now. Prints what it said if it failed.
+# ahead_priority --other|--idle
+ahead_priority() {
+  local process
+  for process in $(pgrep -g "$ahead"); do
+    chrt "$1" --all-tasks --pid 0 "$process" > /dev/null 2>&1 || true  # it may have ended, or we are not root
+  done
+}
+
+# prepared SUITE: prepare_SUITE has succeeded, ahead or now. Prints its output if it failed.
 prepared() {
   if [ -n "$ahead" ]; then
+    ahead_priority --other  # nothing else is left to do until it has ended
     while [ ! -e "$results/$1.status" ] && kill -0 "$ahead" 2> /dev/null; do sleep 0.5; done
+    ahead_priority --idle
   fi
   if [ -e "$results/$1.status" ]; then
     [ "$(cat "$results/$1.status")" = 0 ] || {
