@@ -26,14 +26,8 @@ inline std::string data_bytes(std::size_t count = kWindowBytes) {
 inline fakes::ScriptedAnswer body_answer() { return sent_by_http(data_bytes(), kObjectOffset); }
 inline fakes::ScriptedAnswer rdma_answer() { return sent_by_rdma(kObjectOffset); }
 
-class ObjectReaderTest : public StoreTest {
+class ObjectReaderTest : public OneServerTest {
  protected:
-  ObjectReaderTest() {
-    options_.endpoint.urls = {server_.url()};
-    options_.rdma = {.mode = RdmaMode::kPrefer, .threshold_bytes = 1024};
-    options_.http.event_threads = 2;
-  }
-
   void start_get(Outcome<Got>& outcome, Deadline deadline, rdma::MemoryRegion& region) {
     store().get({.key = "a/b c",
                  .etag = kEtag,
@@ -74,10 +68,8 @@ class ObjectReaderTest : public StoreTest {
     return std::ranges::all_of(region_.bytes().first(kMargin), is_zero) &&
            std::ranges::all_of(region_.bytes().subspan(kMargin + kWindowBytes), is_zero);
   }
-  bool has_token(std::size_t request) { return s3::has_token(server_.seen().at(request)); }
   std::int64_t in_flight() { return metrics_.gauge("s3_operations_in_flight", "").value(); }
 
-  fakes::ScriptedHttpServer server_;
   fakes::FakeRegion region_{kMargin + kWindowBytes + kMargin};
 };
 

@@ -143,6 +143,20 @@ class StoreTest : public ::testing::Test {
   std::optional<HttpObjectStore> store_;
 };
 
+/// The same with one server. RDMA is preferred for 1 KiB and more.
+class OneServerTest : public StoreTest {
+ protected:
+  OneServerTest() {
+    options_.endpoint.urls = {server_.url()};
+    options_.rdma = {.mode = RdmaMode::kPrefer, .threshold_bytes = 1024};
+    options_.http.event_threads = 2;
+  }
+
+  bool has_token(std::size_t request) { return s3::has_token(server_.seen().at(request)); }
+
+  fakes::ScriptedHttpServer server_;
+};
+
 /// The same with two servers of one store, `a_` and `b_`.
 class TwoServersTest : public StoreTest {
  protected:

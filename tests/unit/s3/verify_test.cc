@@ -16,11 +16,10 @@ namespace {
 using namespace std::chrono_literals;
 using fakes::ScriptedAnswer;
 
-class VerifyTest : public StoreTest {
+class VerifyTest : public OneServerTest {
  protected:
   VerifyTest() {
-    options_.endpoint.urls = {server_.url()};
-    options_.rdma = {.threshold_bytes = 1024, .verify = Verify::kAlways};
+    options_.rdma.verify = Verify::kAlways;
     // The bytes that a server wrote by RDMA, which are there before its answer.
     std::ranges::fill(region_.bytes(), std::byte{'r'});
   }
@@ -38,9 +37,7 @@ class VerifyTest : public StoreTest {
     return std::ranges::all_of(region_.bytes(),
                                [&](std::byte b) { return b == static_cast<std::byte>(fill); });
   }
-  bool has_token(std::size_t request) { return s3::has_token(server_.seen().at(request)); }
 
-  fakes::ScriptedHttpServer server_;
   fakes::FakeRegion region_{kWindowBytes};
 };
 

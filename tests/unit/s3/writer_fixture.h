@@ -47,12 +47,9 @@ inline std::string summary(const fakes::SeenRequest& request) {
 }
 
 /// Requests are made one after the other, and each waits for its end.
-class ObjectWriterTest : public StoreTest {
+class ObjectWriterTest : public OneServerTest {
  protected:
   ObjectWriterTest() {
-    options_.endpoint.urls = {server_.url()};
-    options_.rdma = {.mode = RdmaMode::kPrefer, .threshold_bytes = 1024};
-    options_.http.event_threads = 2;
     const auto bytes = region_.bytes();
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);
   }
@@ -104,7 +101,6 @@ class ObjectWriterTest : public StoreTest {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
-  fakes::ScriptedHttpServer server_;
   fakes::FakeRegion region_{kOffset + kWindowBytes + 64};
 };
 
