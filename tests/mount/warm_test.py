@@ -75,7 +75,7 @@ def test_a_missing_path_fails_and_the_others_are_done(site):
     mounted = site.mount(fill(site.target(), a=SMALL), BUCKET, cache=CACHE)
     result = warm(mounted, "d/nothing", "d/a")
     assert result.returncode == 32
-    assert "d/nothing: there is no such file" in result.stderr
+    assert "d/nothing: no such file or directory" in result.stderr
     assert total(mounted.stats(), "cache_object_kept") == 1
     outside = warm(mounted, "/etc/passwd")
     assert outside.returncode == 32
@@ -128,7 +128,7 @@ def test_after_a_restart_nothing_is_warm_and_can_be_again(site):
     mounted.unmount()
     gone = warm(mounted, "d/a")
     assert gone.returncode == 32
-    assert "no s3rdmafs is mounted" in gone.stderr
+    assert "has no s3rdmafs mounted" in gone.stderr
     again = site.mount(target, BUCKET, cache=CACHE)
     assert total(again.stats(), "cache_object_kept") == 0
     assert "fetched 1" in warm(again, "d/a").stdout
