@@ -16,7 +16,7 @@ struct Context;
 enum class Level {
   kPass,
   kNote,      ///< worth knowing; the mount works as asked
-  kDegraded,  ///< a mount works, but over HTTP, slower, or with less than it promises
+  kDegraded,  ///< a mount works, but over HTTP, slower, or with fewer guarantees
   kFail,      ///< a mount fails
   kSkipped,   ///< not checked; `seen` gives the reason
 };

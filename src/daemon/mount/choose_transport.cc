@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // "auto" is /dev/fuse, even where io_uring is available: rings halve the cost of small requests,
-// but copy the bytes of large reads twice, and most mounts serve large reads. See README.md,
-// "Decisions".
+// but copy the bytes of large reads twice, and most mounts serve large reads.
 #include "daemon/mount/choose_transport.h"
 
 #include "fuse/ring.h"
