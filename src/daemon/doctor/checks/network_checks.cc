@@ -14,35 +14,37 @@
 namespace s3rdmafs::daemon::doctor {
 namespace {
 
-/// One finding about all endpoints, each named where there are several. A mount works as long as
-/// one endpoint does, so only a failure of all is a failure.
-template <class Look>
-Finding look_at_each(const Context& context, Look look) {
-  const std::vector<std::string> urls = context.config().endpoint.all_urls();
-  if (urls.size() == 1) return look(urls.front());
-  Finding all;
-  std::size_t failed = 0;
-  for (const std::string& url : urls) {
-    const Finding one = look(url);
-    all.seen += fmt::format("{}{}: {}", all.seen.empty() ? "" : "; ", url, one.seen);
-    if (one.level != Level::kFail) continue;
-    ++failed;
-    all.advice = one.advice;
-  }
-  if (failed > 0) all.level = failed == urls.size() ? Level::kFail : Level::kDegraded;
-  return all;
-}
-
-class NameCheck final : public Check {
+/// Looks at every endpoint and makes one finding, with each endpoint named where there are several.
+/// A mount works as long as one endpoint does, so only a failure of all is a failure.
+class EndpointCheck : public Check {
  public:
-  std::string_view name() const override { return "DNS"; }
-  std::string_view needs() const override { return "mount file"; }
-  Finding run(Context& context) override {
-    return look_at_each(context, [](const std::string& url) { return look(url); });
+  Finding run(Context& context) final {
+    const std::vector<std::string> urls = context.config().endpoint.all_urls();
+    if (urls.size() == 1) return look(context, urls.front());
+    Finding all;
+    std::size_t failed = 0;
+    for (const std::string& url : urls) {
+      const Finding one = look(context, url);
+      all.seen += fmt::format("{}{}: {}", all.seen.empty() ? "" : "; ", url, one.seen);
+      if (one.level != Level::kFail) continue;
+      ++failed;
+      all.advice = one.advice;
+    }
+    if (failed > 0) all.level = failed == urls.size() ? Level::kFail : Level::kDegraded;
+    return all;
   }
 
  private:
-  static Finding look(const std::string& url) {
+  virtual Finding look(Context& context, const std::string& url) = 0;
+};
+
+class NameCheck final : public EndpointCheck {
+ public:
+  std::string_view name() const override { return "DNS"; }
+  std::string_view needs() const override { return "mount file"; }
+
+ private:
+  Finding look(Context& /*context*/, const std::string& url) override {
     const HostPort endpoint = host_port_of(url);
     int error = 0;
     const AddressList list = look_up(endpoint, error);
@@ -59,16 +61,13 @@ class NameCheck final : public Check {
   }
 };
 
-class TcpCheck final : public Check {
+class TcpCheck final : public EndpointCheck {
  public:
   std::string_view name() const override { return "TCP"; }
   std::string_view needs() const override { return "DNS"; }
-  Finding run(Context& context) override {
-    return look_at_each(context, [](const std::string& url) { return look(url); });
-  }
 
  private:
-  static Finding look(const std::string& url) {
+  Finding look(Context& /*context*/, const std::string& url) override {
     const HostPort endpoint = host_port_of(url);
     int error = 0;
     const AddressList list = look_up(endpoint, error);
@@ -87,16 +86,13 @@ class TcpCheck final : public Check {
   }
 };
 
-class HttpCheck final : public Check {
+class HttpCheck final : public EndpointCheck {
  public:
   std::string_view name() const override { return "TLS and HTTP"; }
   std::string_view needs() const override { return "TCP"; }
-  Finding run(Context& context) override {
-    return look_at_each(context, [&context](const std::string& url) { return ask(context, url); });
-  }
 
  private:
-  static Finding ask(Context& context, const std::string& url) {
+  Finding look(Context& context, const std::string& url) override {
     const config::MountConfig& config = context.config();
     s3::HttpEngine engine(
         {.transfer = {.connect_timeout = config.http.connect_timeout,
