@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3rdmafs/base/worker_thread.h"
 
-#include <chrono>
 #include <utility>
 
 #include "s3rdmafs/base/thread_name.h"
 
 namespace s3rdmafs {
 
-WorkerThread::WorkerThread(std::string name, std::function<void()> on_tick)
-    : name_(std::move(name)), on_tick_(std::move(on_tick)) {
+WorkerThread::WorkerThread(std::string name, const Clock& clock, std::function<void()> on_tick)
+    : name_(std::move(name)), clock_(clock), on_tick_(std::move(on_tick)) {
   thread_ = std::jthread([this] { run(); });
 }
 
@@ -34,19 +33,17 @@ void WorkerThread::finish() {
   if (thread_.joinable()) thread_.join();
 }
 
-// Empty where there are none until the deadline, and at the end.
-std::deque<WorkerThread::Job> WorkerThread::wait_for_work(
-    std::chrono::steady_clock::time_point deadline) {
+// Empty where no job comes by the deadline, and at the end.
+std::deque<WorkerThread::Job> WorkerThread::wait_for_work(Deadline deadline) {
   const MutexLock lock(mutex_);
-  while (jobs_.empty() && !finishing_ && wake_.wait_until(mutex_, deadline)) {
+  while (jobs_.empty() && !finishing_ && clock_.wait_until(wake_, mutex_, deadline)) {
   }
   return std::exchange(jobs_, {});
 }
 
 void WorkerThread::run() {
   set_thread_name(name_);
-  constexpr std::chrono::seconds kTick{1};
-  auto next_tick = std::chrono::steady_clock::now() + kTick;
+  Deadline next_tick = clock_.now() + kTick;
   for (;;) {
     std::deque<Job> jobs = wait_for_work(next_tick);
     for (Job& job : jobs) job();
@@ -55,9 +52,9 @@ void WorkerThread::run() {
       ended_ = finishing_ && jobs_.empty();
       if (ended_) return;
     }
-    if (std::chrono::steady_clock::now() < next_tick) continue;
+    if (clock_.now() < next_tick) continue;
     on_tick_();
-    next_tick = std::chrono::steady_clock::now() + kTick;
+    next_tick = clock_.now() + kTick;
   }
 }
 

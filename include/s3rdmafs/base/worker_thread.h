@@ -7,34 +7,40 @@
 #include <string>
 #include <thread>
 
+#include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs {
 
-/// One thread that runs what it is given, in order, for work that blocks where completions and FUSE
-/// workers must not. Thread-safe.
+/// One thread that runs the jobs it is given, in order: for work that blocks where completions and
+/// FUSE workers must not. Thread-safe.
 class WorkerThread {
  public:
   using Job = std::move_only_function<void()>;
 
+  /// How long on_tick waits after its last call, or after the start.
+  static constexpr std::chrono::seconds kTick{1};
+
+  /// Borrows the clock.
   /// @param name     at most 15 characters
-  /// @param on_tick  called on the thread about once a second, between jobs
-  WorkerThread(std::string name, std::function<void()> on_tick);
+  /// @param on_tick  called on the thread about once a kTick of `clock`, between jobs
+  WorkerThread(std::string name, const Clock& clock, std::function<void()> on_tick);
   ~WorkerThread();
 
-  /// False where the thread has ended, or is about to: then the job is gone, and is not run.
+  /// Queues a job; the queue is unbounded. False where the thread has ended: the job is destroyed
+  /// and does not run.
   bool post(Job job) EXCLUDES(mutex_);
 
-  /// Ends the thread when no job is left, those that jobs post included. Bounded by what they do.
-  /// Call once, or leave it to the destructor.
+  /// Ends the thread when no job is left, including those that jobs post. Blocks as long as the
+  /// jobs take. Call it once, or leave it to the destructor.
   void finish() EXCLUDES(mutex_);
 
  private:
   void run();
-  [[nodiscard]] std::deque<Job> wait_for_work(std::chrono::steady_clock::time_point deadline)
-      EXCLUDES(mutex_);
+  [[nodiscard]] std::deque<Job> wait_for_work(Deadline deadline) EXCLUDES(mutex_);
 
   const std::string name_;
+  const Clock& clock_;
   const std::function<void()> on_tick_;
 
   Mutex mutex_;  // leaf

@@ -79,8 +79,8 @@ ObjectCache::ObjectCache(MakeFile make_file, s3::ObjectStore& store, rdma::Fabri
       spares_made_(metrics.counter("cache_object_spare_files_total",
                                    "Files of whole objects made ahead of need")),
       pool_(options.limits),
-      thread_("cache-objects", [this] { fence_late_writes(); }),
-      makers_("cache-files", [] {}) {}
+      thread_("cache-objects", clock, [this] { fence_late_writes(); }),
+      makers_("cache-files", clock, [] {}) {}
 
 ObjectCache::~ObjectCache() { shut_down(); }
 

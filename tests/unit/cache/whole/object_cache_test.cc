@@ -237,6 +237,7 @@ TEST_F(ObjectCacheTest, AfterAPossibleLateWriteTheFileRestsUntilItsRegionIsRenew
   EXPECT_FALSE(open(version)) << "there is no other file in the budget";
   EXPECT_EQ(declined("no_room"), 1U);
   fabric_.let_fences_fail(false);
+  clock_.advance(WorkerThread::kTick);
   EXPECT_TRUE(eventually([&] { return open(version).has_value(); }));
   EXPECT_EQ(fabric_.fences(), 1);
 }
