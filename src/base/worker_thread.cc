@@ -9,7 +9,8 @@ namespace s3rdmafs {
 
 WorkerThread::WorkerThread(std::string name, const Clock& clock, std::function<void()> on_tick)
     : name_(std::move(name)), clock_(clock), on_tick_(std::move(on_tick)) {
-  thread_ = std::jthread([this] { run(); });
+  // The first second begins now, not when the thread has come to run.
+  thread_ = std::jthread([this, first_tick = clock_.now() + kTick] { run(first_tick); });
 }
 
 WorkerThread::~WorkerThread() { finish(); }
@@ -33,6 +34,11 @@ void WorkerThread::finish() {
   if (thread_.joinable()) thread_.join();
 }
 
+bool WorkerThread::is_finishing() const {
+  const MutexLock lock(mutex_);
+  return finishing_;
+}
+
 // Empty where no job comes by the deadline, and at the end.
 std::deque<WorkerThread::Job> WorkerThread::wait_for_work(Deadline deadline) {
   const MutexLock lock(mutex_);
@@ -41,9 +47,8 @@ std::deque<WorkerThread::Job> WorkerThread::wait_for_work(Deadline deadline) {
   return std::exchange(jobs_, {});
 }
 
-void WorkerThread::run() {
+void WorkerThread::run(Deadline next_tick) {
   set_thread_name(name_);
-  Deadline next_tick = clock_.now() + kTick;
   for (;;) {
     std::deque<Job> jobs = wait_for_work(next_tick);
     for (Job& job : jobs) job();

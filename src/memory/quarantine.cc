@@ -1,66 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
+// fence() waits for the server, up to 5 s each, and completions must not wait: hence the thread. A
+// thread that is finishing calls no fence any more, so that a server that does not answer cannot
+// delay the end of the mount by its number of regions.
 #include "memory/quarantine.h"
 
-#include <chrono>
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
-#include "s3rdmafs/base/thread_name.h"
 
 namespace s3rdmafs::memory {
 
-Quarantine::Quarantine(Arena& arena, std::string thread_name,
-                       std::function<void(std::uint32_t)> on_fenced, std::function<void()> on_tick)
-    : arena_(arena),
-      thread_name_(std::move(thread_name)),
-      on_fenced_(std::move(on_fenced)),
-      on_tick_(std::move(on_tick)) {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+void Quarantine::add(rdma::MemoryRegion& region, OnFenced on_fenced) {
+  thread_.post(
+      [this, entry = Entry{&region, std::move(on_fenced)}]() mutable { fence(std::move(entry)); });
 }
 
-Quarantine::~Quarantine() {
-  thread_.request_stop();
-  {
-    const MutexLock lock(mutex_);
-    added_ = true;
+void Quarantine::retry() {
+  for (std::size_t left = unfenced_.size(); left > 0; --left) {
+    Entry entry = std::move(unfenced_.front());
+    unfenced_.pop_front();
+    if (!fence(std::move(entry))) return;
   }
-  wake_.notify_all();
 }
 
-void Quarantine::fence_later(std::uint32_t slab) {
-  {
-    const MutexLock lock(mutex_);
-    waiting_.insert(slab);
-    added_ = true;
+bool Quarantine::fence(Entry entry) {
+  if (thread_.is_finishing()) return false;
+  const auto fenced = entry.region->fence();
+  if (fenced) {
+    entry.on_fenced();
+    return true;
   }
-  wake_.notify_all();
-}
-
-std::set<std::uint32_t> Quarantine::wait_for_work() {
-  constexpr std::chrono::seconds kTick{1};
-  const auto deadline = std::chrono::steady_clock::now() + kTick;
-  const MutexLock lock(mutex_);
-  while (!added_ && wake_.wait_until(mutex_, deadline)) {
-  }
-  added_ = false;
-  return std::exchange(waiting_, {});
-}
-
-void Quarantine::run(const std::stop_token& stop) {
-  set_thread_name(thread_name_);
-  while (!stop.stop_requested()) {
-    for (const std::uint32_t slab : wait_for_work()) {
-      if (auto renewed = arena_.region(slab).fence()) {
-        on_fenced_(slab);
-      } else {
-        spdlog::debug("{}: slab {} stays in quarantine: {}", thread_name_, slab,
-                      renewed.error().detail);
-        const MutexLock lock(mutex_);
-        waiting_.insert(slab);  // without waking: tried again at the next tick
-      }
-    }
-    on_tick_();
-  }
+  spdlog::debug("memory: fence failed: {}; the memory stays out of use", fenced.error().detail);
+  unfenced_.push_back(std::move(entry));
+  return false;
 }
 
 }  // namespace s3rdmafs::memory

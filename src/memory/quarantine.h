@@ -1,48 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
+#include <deque>
 #include <functional>
-#include <set>
-#include <string>
-#include <thread>
 
-#include "memory/arena.h"
-#include "s3rdmafs/base/mutex.h"
+#include "rdma/fabric.h"
+#include "s3rdmafs/base/worker_thread.h"
 
 namespace s3rdmafs::memory {
 
-/// Renews the regions of slabs that a late transfer may still reach (block_cache.cc), one
-/// after the other, on a thread of its own: fence() waits for the server, and completions must not
-/// wait. A slab whose region cannot be renewed now is tried again every second and stays out of
-/// use.
+/// Memory that a server may still touch although its request has ended: a *late transfer*. The
+/// memory must not be used again before a fence has ended the server's rights to it, or the
+/// transfer would change the bytes of somebody else's object.
+///
+/// The owner of the memory keeps it out of use from the moment when the late transfer becomes
+/// possible, waits until the last transfer of its own has ended (a fence breaks those too), and
+/// then hands it to add(). Thread-safe.
 class Quarantine {
  public:
-  /// @param thread_name  at most 15 characters
-  /// @param on_fenced  called on the thread, for each slab that is safe again
-  /// @param on_tick     called on the thread about once a second, whatever happens
-  Quarantine(Arena& arena, std::string thread_name,
-             std::function<void(std::uint32_t slab)> on_fenced, std::function<void()> on_tick);
-  ~Quarantine();
+  using OnFenced = std::move_only_function<void()>;
 
-  /// Takes a slab on which no transfer of ours is under way any more.
-  void fence_later(std::uint32_t slab) EXCLUDES(mutex_);
+  /// Borrows the thread, on which fences block. Its tick must call retry(). The thread must end
+  /// before the Quarantine does; what is not fenced when the thread finishes stays unfenced.
+  explicit Quarantine(WorkerThread& thread) : thread_(thread) {}
+  Quarantine(const Quarantine&) = delete;
+  Quarantine& operator=(const Quarantine&) = delete;
+
+  /// Fences the region soon, and again once a tick until a fence works. Borrows the region until
+  /// then.
+  /// @param on_fenced  called once on the thread: the memory may be used again
+  void add(rdma::MemoryRegion& region, OnFenced on_fenced);
+
+  /// Tries what could not be fenced before, oldest attempt first. On the thread only. The first
+  /// failure ends the round: a server that does not answer would hold up the thread's other work.
+  void retry();
 
  private:
-  void run(const std::stop_token& stop);
-  [[nodiscard]] std::set<std::uint32_t> wait_for_work() EXCLUDES(mutex_);
+  struct Entry {
+    rdma::MemoryRegion* region;
+    OnFenced on_fenced;
+  };
+  /// False where the fence failed and the entry has been queued.
+  bool fence(Entry entry);
 
-  Arena& arena_;
-  const std::string thread_name_;
-  const std::function<void(std::uint32_t)> on_fenced_;
-  const std::function<void()> on_tick_;
-
-  Mutex mutex_;  // leaf
-  CondVar wake_;
-  std::set<std::uint32_t> waiting_ GUARDED_BY(mutex_);
-  bool added_ GUARDED_BY(mutex_) = false;
-
-  std::jthread thread_;  // last: ends before what it uses
+  WorkerThread& thread_;
+  std::deque<Entry> unfenced_;  // the thread's own
 };
 
 }  // namespace s3rdmafs::memory

@@ -44,12 +44,11 @@ BufferPool::BufferPool(memory::Arena& arena, std::size_t chunk_bytes, const Cloc
                         "Part buffers withheld until no server can read them any more.")),
       waiting_gauge_(metrics.gauge("upload_writes_waiting", "Writes that wait for a part buffer.")),
       slabs_(arena.slab_count()),
-      quarantine_(
-          arena, "upload-fence", [this](std::uint32_t slab) { on_fenced(slab); },
-          [this, tick = std::move(on_tick)] {
-            this->on_tick();
-            tick();
-          }) {
+      thread_("upload-fence", clock, [this, tick = std::move(on_tick)] {
+        quarantine_.retry();
+        this->on_tick();
+        tick();
+      }) {
   metrics.gauge("upload_buffers_bytes", "Registered memory for part buffers.")
       .set(static_cast<std::int64_t>(arena.slab_count() * arena.slab_bytes()));
   const MutexLock lock(mutex_);
@@ -124,7 +123,9 @@ void BufferPool::give_back(BufferPlace place, bool rests) {
     renew = slab.quarantined && slab.buffers == 0;
     granted = serve();
   }
-  if (renew) quarantine_.fence_later(place.slab);
+  if (renew) {
+    quarantine_.add(arena_.region(place.slab), [this, slab = place.slab] { on_fenced(slab); });
+  }
   hand_out(std::move(granted));
 }
 

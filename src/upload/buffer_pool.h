@@ -15,6 +15,7 @@
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/base/worker_thread.h"
 #include "s3rdmafs/metrics/registry.h"
 
 namespace s3rdmafs::upload {
@@ -118,7 +119,8 @@ class BufferPool {
   std::deque<Waiter> waiting_ GUARDED_BY(mutex_);
   bool shut_down_ GUARDED_BY(mutex_) = false;
 
-  memory::Quarantine quarantine_;  // last: its thread calls back
+  memory::Quarantine quarantine_{thread_};
+  WorkerThread thread_;  // last: its jobs and ticks use the rest
 };
 
 }  // namespace s3rdmafs::upload

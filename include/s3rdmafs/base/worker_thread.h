@@ -34,16 +34,18 @@ class WorkerThread {
   /// Ends the thread when no job is left, including those that jobs post. Blocks as long as the
   /// jobs take. Call it once, or leave it to the destructor.
   void finish() EXCLUDES(mutex_);
+  /// Whether finish() was called, so that a job can leave out what need not be done any more.
+  [[nodiscard]] bool is_finishing() const EXCLUDES(mutex_);
 
  private:
-  void run();
+  void run(Deadline next_tick);
   [[nodiscard]] std::deque<Job> wait_for_work(Deadline deadline) EXCLUDES(mutex_);
 
   const std::string name_;
   const Clock& clock_;
   const std::function<void()> on_tick_;
 
-  Mutex mutex_;  // leaf
+  mutable Mutex mutex_;  // leaf
   CondVar wake_;
   std::deque<Job> jobs_ GUARDED_BY(mutex_);
   bool finishing_ GUARDED_BY(mutex_) = false;

@@ -108,9 +108,10 @@ BlockCache::BlockCache(memory::Arena& arena, s3::ObjectStore& store, const Clock
       users_(arena.slab_count()),
       pool_(users_),
       index_(pool_, metrics),
-      quarantine_(
-          arena, "cache-fence", [this](std::uint32_t slab) { on_slab_fenced(slab); },
-          [this] { on_tick(); }) {
+      thread_("cache-fence", clock, [this] {
+        quarantine_.retry();
+        on_tick();
+      }) {
   metrics.gauge("cache_size_bytes", "Registered memory")
       .set(static_cast<std::int64_t>(arena.slab_count() * memory::Arena::kSlabBytes));
   const MutexLock lock(mutex_);
@@ -373,7 +374,9 @@ void BlockCache::remove_user(std::uint32_t slab) {
 }
 
 void BlockCache::attend(std::uint32_t slab) {
-  if (pool_.attend(slab) == BlockPool::Reclaim::kToRenew) quarantine_.fence_later(slab);
+  if (pool_.attend(slab) == BlockPool::Reclaim::kToRenew) {
+    quarantine_.add(arena_.region(slab), [this, slab] { on_slab_fenced(slab); });
+  }
   update_slab_gauges();
 }
 

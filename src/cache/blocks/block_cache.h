@@ -17,6 +17,7 @@
 #include "memory/quarantine.h"
 #include "s3/object_store.h"
 #include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/base/worker_thread.h"
 #include "s3rdmafs/metrics/registry.h"
 
 namespace s3rdmafs::cache {
@@ -150,7 +151,8 @@ class BlockCache final : public ReadCache {
   std::vector<std::weak_ptr<PendingRead>> impatient_ GUARDED_BY(mutex_);
   bool is_shut_down_ GUARDED_BY(mutex_) = false;
 
-  memory::Quarantine quarantine_;  // last: its thread calls back
+  memory::Quarantine quarantine_{thread_};
+  WorkerThread thread_;  // last: its jobs and ticks use the rest
 };
 
 }  // namespace s3rdmafs::cache

@@ -79,7 +79,7 @@ ObjectCache::ObjectCache(MakeFile make_file, s3::ObjectStore& store, rdma::Fabri
       spares_made_(metrics.counter("cache_object_spare_files_total",
                                    "Files of whole objects made ahead of need")),
       pool_(options.limits),
-      thread_("cache-objects", clock, [this] { fence_late_writes(); }),
+      thread_("cache-objects", clock, [this] { quarantine_.retry(); }),
       makers_("cache-files", clock, [] {}) {}
 
 ObjectCache::~ObjectCache() { shut_down(); }
@@ -275,9 +275,9 @@ void ObjectCache::finish(const std::shared_ptr<Entry>& entry, ObjectFile& file,
   }
   if (outcome.error().late_write_possible) {
     late_writes_.add();
-    unfenced_.emplace(entry->file_id, &file);
-  } else if (!empty(entry->file_id, file)) {
-    spdlog::error("cache: a file could not be emptied and stays out of use");
+    quarantine_.add(file.region(), [this, id = entry->file_id, &file] { empty(id, file); });
+  } else {
+    empty(entry->file_id, file);
   }
   fail_waiters(entry, outcome.error().error, fetch_failed_);
 }
@@ -313,21 +313,15 @@ void ObjectCache::fail_waiters(const std::shared_ptr<Entry>& entry, const Error&
   for (Keeping& done : keepers) done(std::unexpected(error));
 }
 
-// Its region goes, and its bytes with it; false where it must stay busy for good.
-bool ObjectCache::empty(ObjectPool::FileId id, ObjectFile& file) {
-  if (!file.end_fill(0)) return false;
+// Ends the registration and drops the bytes. Where that fails the file stays busy for good.
+void ObjectCache::empty(ObjectPool::FileId id, ObjectFile& file) {
+  if (const auto emptied = file.end_fill(0); !emptied) {
+    spdlog::error("cache: a file could not be emptied: {}; its memory stays out of use",
+                  emptied.error().detail);
+    return;
+  }
   const MutexLock lock(mutex_);
   pool_.set_empty(id);
-  return true;
-}
-
-// The first that fails ends the round: a server that does not answer would hold up the jobs behind.
-void ObjectCache::fence_late_writes() {
-  while (!unfenced_.empty()) {
-    const auto [id, file] = *unfenced_.begin();
-    if (!file->region().fence() || !empty(id, *file)) return;
-    unfenced_.erase(id);
-  }
 }
 
 void ObjectCache::update_gauges() {

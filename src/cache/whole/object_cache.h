@@ -16,6 +16,7 @@
 #include "cache/whole/object_fetch.h"
 #include "cache/whole/object_file.h"
 #include "cache/whole/object_pool.h"
+#include "memory/quarantine.h"
 #include "s3/object_store.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/unique_fd.h"
@@ -131,8 +132,7 @@ class ObjectCache final : public ResidentObjects {
   void publish(const std::shared_ptr<Entry>& entry) EXCLUDES(mutex_);
   void fail_waiters(const std::shared_ptr<Entry>& entry, const Error& error,
                     metrics::Counter& declined) EXCLUDES(mutex_);
-  void fence_late_writes() EXCLUDES(mutex_);
-  [[nodiscard]] bool empty(ObjectPool::FileId id, ObjectFile& file) EXCLUDES(mutex_);
+  void empty(ObjectPool::FileId id, ObjectFile& file) EXCLUDES(mutex_);
 
   // On either thread.
   void fill(Preparation& preparation) EXCLUDES(mutex_);
@@ -178,9 +178,7 @@ class ObjectCache final : public ResidentObjects {
   /// Who found no room for that: asked again when it is made, or could not be.
   std::vector<WorkerThread::Job> after_spare_ GUARDED_BY(mutex_);
 
-  /// Files that a server may still write to; the thread's own.
-  std::unordered_map<ObjectPool::FileId, ObjectFile*> unfenced_;
-
+  memory::Quarantine quarantine_{thread_};
   // Last: their jobs use the rest.
   WorkerThread thread_;
   WorkerThread makers_;  // makes what nobody waits for, or waits for long: spares and large files

@@ -278,7 +278,8 @@ TEST_F(UploaderTest, RepeatsAnAbortThatFailed) {
   store_.fail_next(Operation::kAbortUpload, 1, ErrorCode::kUnreachable);
   append(text(2 * kPart));
   EXPECT_EQ(finish()->error(), "Unreachable");
-  const auto end = std::chrono::steady_clock::now() + 20s;  // the pool's tick is a second
+  clock_.advance(1s);  // the pool's tick
+  const auto end = std::chrono::steady_clock::now() + 20s;
   while (store_.open_uploads() > 0 && std::chrono::steady_clock::now() < end) {
     std::this_thread::yield();
   }

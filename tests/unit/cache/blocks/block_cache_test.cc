@@ -566,6 +566,7 @@ TEST_F(LateWrite, WithholdsTheSlabUntilItsRegionIsRenewed) {
   EXPECT_EQ(gauge("cache_slabs", R"(state="free")"), 0);
 
   fabric_.let_fences_fail(false);
+  clock_.advance(WorkerThread::kTick);
   EXPECT_TRUE(eventually([&] { return gauge("cache_slabs", R"(state="quarantined")") == 0; }));
   EXPECT_EQ(fabric_.fences(), 1);
   EXPECT_EQ(gauge("cache_slabs", R"(state="free")"), 1);
