@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the block cache fetches before it is asked for.
+#include <random>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "block_cache_fixture.h"
+
+namespace s3rdmafs::cache {
+namespace {
+
+TEST_F(BlockCacheTest, PrefetchesAWholeObjectOnceForWhoeverOpensItNext) {
+  start(/*slabs=*/4, /*read_ahead_max_bytes=*/8 * kMiB);
+  const std::string bytes = pattern(1 * kMiB + 5);
+  const std::string etag = store_.put("k", bytes);
+  for (int i = 0; i < 2; ++i)
+    cache_->prefetch({.key = "k", .etag = etag, .size_bytes = bytes.size()});
+  EXPECT_EQ(gets(), 1U);
+  const auto reader = cache_->open({.key = "k", .etag = etag, .size_bytes = bytes.size()});
+  EXPECT_EQ(read_now(*reader, 100'000, kMiB), bytes.substr(100'000, kMiB));
+  EXPECT_EQ(gets(), 1U);
+  expect_all_let_go();
+}
+
+TEST_F(BlockCacheTest, PrefetchesNothingThatIsTooLargeOrSwitchedOff) {
+  start(/*slabs=*/4);
+  cache_->prefetch({.key = "k", .etag = store_.put("k", "bytes"), .size_bytes = 5});
+  start(/*slabs=*/4, /*read_ahead_max_bytes=*/4 * kMiB);
+  cache_->prefetch(
+      {.key = "l", .etag = store_.put("l", pattern(5 * kMiB)), .size_bytes = 5 * kMiB});
+  EXPECT_EQ(gets(), 0U);
+}
+
+// A guess that proves wrong costs nobody anything.
+TEST_F(BlockCacheTest, ForgetsAPrefetchThatFailed) {
+  start(/*slabs=*/4, /*read_ahead_max_bytes=*/8 * kMiB);
+  cache_->prefetch({.key = "gone", .etag = "\"1\"", .size_bytes = 5});
+  const auto reader = put_and_open("k", "bytes");
+  EXPECT_EQ(read_now(*reader, 0, 5), "bytes");
+  expect_all_let_go();
+}
+
+TEST_F(BlockCacheTest, ReadsAheadOfASequentialReader) {
+  start(/*slabs=*/8, /*read_ahead_max_bytes=*/8 * kMiB);
+  const std::string bytes = pattern(32 * kMiB);
+  const auto reader = put_and_open("k", bytes);
+  for (std::uint64_t at = 0; at < 32 * kMiB; at += 1 * kMiB) {
+    ASSERT_EQ(read_now(*reader, at, kMiB), bytes.substr(at, kMiB));
+  }
+  EXPECT_GT(metrics_.counter("cache_fill_bytes_total", "", R"(cause="read_ahead")").value(),
+            30 * kMiB);
+  EXPECT_GT(metrics_.counter("cache_reads_total", "", R"(result="hit")").value(), 30U);
+  expect_all_let_go();
+}
+
+// Part and depth follow what GETs cost: here they take no time at all, so parts are slabs.
+TEST_F(BlockCacheTest, AsksForASteadyReadersBytesInParts) {
+  start(/*slabs=*/12, /*read_ahead_max_bytes=*/64 * kMiB);
+  const auto reader = put_and_open("k", pattern(128 * kMiB));
+  for (std::uint64_t at = 0; at < 128 * kMiB; at += kMiB) std::ignore = read_now(*reader, at, kMiB);
+  EXPECT_LE(gets(), 128 / 8 + 10U);
+}
+
+TEST_F(BlockCacheTest, AsksForNoMoreThanRandomReadersNeed) {
+  start(/*slabs=*/8, /*read_ahead_max_bytes=*/8 * kMiB);
+  const auto reader = put_and_open("k", pattern(64 * kMiB));
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 300; ++i) {
+    std::ignore = read_now(*reader, random() % (64 * kMiB / 4096) * 4096, 4096);
+  }
+  EXPECT_EQ(metrics_.counter("cache_fill_bytes_total", "", R"(cause="read_ahead")").value(), 0U);
+}
+
+// Format hints, and what they are worth: each is a round trip of an open less.
+
+// Readers of Parquet take 64 KiB or 8 bytes from the end, then the footer whose length these tell.
+TEST_F(BlockCacheTest, BringsAFooterWithTheReadOfItsLength) {
+  const std::string bytes = pattern(16 * kMiB);
+  for (const bool ahead : {true, false}) {
+    start(/*slabs=*/8, /*read_ahead_max_bytes=*/ahead ? 8 * kMiB : 0);
+    const auto reader = put_and_open("k", bytes);
+    store_.forget_calls();
+    std::ignore = read_now(*reader, 16 * kMiB - 8, 8);
+    const std::size_t before = gets();
+    std::ignore = read_now(*reader, 16 * kMiB - 500'000, 500'000 - 8);
+    const std::size_t more = gets() - before;
+    EXPECT_EQ(more == 0, ahead) << more;
+  }
+}
+
+// Safetensors begins with 8 bytes that tell the length of the header behind them; an HDF5 file with
+// its superblock and, as it is written by default, the first objects.
+TEST_F(BlockCacheTest, BringsAHeaderWithTheReadOfItsLength) {
+  const std::string bytes = pattern(16 * kMiB);
+  for (const bool ahead : {true, false}) {
+    start(/*slabs=*/8, /*read_ahead_max_bytes=*/ahead ? 8 * kMiB : 0);
+    const auto reader = put_and_open("k", bytes);
+    store_.forget_calls();
+    std::ignore = read_now(*reader, 0, 8);
+    const std::size_t before = gets();
+    std::ignore = read_now(*reader, 8, 500'000);
+    EXPECT_EQ(gets() == before, ahead);
+  }
+}
+
+}  // namespace
+}  // namespace s3rdmafs::cache
