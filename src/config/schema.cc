@@ -8,6 +8,7 @@
 
 #include "config/file_globs.h"
 #include "config/text_checks.h"
+#include "s3rdmafs/base/transfer_sizes.h"
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::config {
@@ -59,9 +60,6 @@ std::string verify_nothing(const Environment&) { return "off"; }
 
 // (uid_t)-1 means "no change" to chown(2), so no user has it.
 constexpr unsigned kIdMax = std::numeric_limits<unsigned>::max() - 1;
-
-// A slab of the cache: the memory of one region.
-constexpr std::uint64_t kSlabBytes = 8 * kMiB;
 
 // Longer than a day is a typing error for every wait and lifetime in this file.
 constexpr milliseconds kDay = 24h;

@@ -7,13 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "s3rdmafs/base/units.h"
+#include "s3rdmafs/base/transfer_sizes.h"
 
 namespace s3rdmafs::disk {
-
-/// The size with a checksum of its own: the least that is ever asked for (cache/blocks/block.h), so
-/// that a small read is verified without reading more.
-inline constexpr std::uint64_t kUnitBytes = 64 * kKiB;
 
 /// Objects are divided into chunks of this size, the last one shorter: the largest run of bytes
 /// that lies in one piece on the disk. Long enough that a disk is at its best, and half of the

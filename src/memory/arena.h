@@ -12,7 +12,7 @@
 #include "memory/mapped_memory.h"
 #include "memory/memory_file.h"
 #include "rdma/fabric.h"
-#include "s3rdmafs/base/units.h"
+#include "s3rdmafs/base/transfer_sizes.h"
 
 namespace s3rdmafs::memory {
 
@@ -24,10 +24,8 @@ namespace s3rdmafs::memory {
 /// Says nothing about what is in a slab: that is the pools'. Thread-safe after creation.
 class Arena {
  public:
-  /// A region each: the unit of registration, of quarantine and of eviction. Large enough that a
-  /// 100 GiB cache has no more regions than a NIC likes (12,800), small enough that one late write
-  /// withholds little.
-  static constexpr std::size_t kSlabBytes = 8 * kMiB;
+  /// Of the read cache; see there.
+  static constexpr std::size_t kSlabBytes = s3rdmafs::kSlabBytes;
 
   using Lock = MemoryLock;
 

@@ -4,16 +4,12 @@
 #include <bit>
 #include <cstdint>
 
-#include "s3rdmafs/base/units.h"
+#include "s3rdmafs/base/transfer_sizes.h"
 
 namespace s3rdmafs::cache {
 
-/// The least that is ever fetched and the grain of what is known to be there: a random 4 KiB read
-/// costs 64 KiB of transfer.
-inline constexpr std::uint64_t kUnitBytes = 64 * kKiB;
-
-/// Which units of a block: one bit each, unit 0 lowest, 128 at most. (The compilers' own 128-bit
-/// integer; std::bitset cannot find a bit.)
+/// A set of units (kUnitBytes) of a block: one bit each, unit 0 lowest, 128 at most. The compilers'
+/// own 128-bit integer, since std::bitset cannot find a bit.
 using UnitMask = __uint128_t;
 inline constexpr std::uint64_t kUnitsMax = 128;
 
@@ -30,7 +26,7 @@ struct UnitRun {
   std::uint64_t last = 0;
 };
 
-/// The number of zeros below the lowest one; kUnitsMax for an empty mask.
+/// The lowest unit of the mask; kUnitsMax if it is empty.
 [[nodiscard]] constexpr std::uint64_t lowest_unit(UnitMask mask) noexcept {
   const auto low = static_cast<std::uint64_t>(mask);
   if (low != 0) return static_cast<std::uint64_t>(std::countr_zero(low));

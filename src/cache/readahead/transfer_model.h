@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "s3rdmafs/base/mutex.h"
-#include "s3rdmafs/base/units.h"
+#include "s3rdmafs/base/transfer_sizes.h"
 
 namespace s3rdmafs::cache {
 
@@ -32,7 +32,7 @@ class TransferModel {
   /// 100 to 200 us of processor time, as much as copying a MiB.
   static constexpr std::uint64_t kPartBytesMin = 1 * kMiB;
   /// A slab: no GET is longer, since its bytes would lie in two regions.
-  static constexpr std::uint64_t kPartBytesMax = 8 * kMiB;
+  static constexpr std::uint64_t kPartBytesMax = kSlabBytes;
   /// How long a part may be on its way, where round trips do not say more: it holds a connection
   /// that something more urgent may want. At 2 GB/s it makes parts as large as can be.
   static constexpr std::chrono::milliseconds kPartTime{4};
