@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What BlockCache keeps: objects, their blocks, and the reads that wait for them.
+// What BlockCache holds: objects and their blocks.
 //
-// Two locks guard it: BlockCache's, and after it each object's own, which is all that a hit takes.
-// Three kinds of data:
+// Two locks guard it: BlockCache's, and after it each object's own, the only one that a hit takes.
+// There are three kinds of data:
 //   [both]   is changed under both locks, so it may be read under either: what a hit looks up
-//   [object] is read and changed under the object's: what a hit changes
-//   the rest belongs to BlockCache's.
+//   [object] is read and changed under the object's lock: what a hit changes
+//   the rest is guarded by BlockCache's lock.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -29,7 +28,7 @@ static_assert(block_bytes(BlockClass::k8MiB) / kUnitBytes == kUnitsMax);
 
 struct Block;
 
-/// Names a block within its object: the number-th of its class.
+/// Names a block within its object: block `number` of its class.
 struct BlockName {
   BlockClass block_class{};
   std::uint64_t number = 0;
@@ -41,7 +40,7 @@ struct BlockNameHash {
   }
 };
 
-/// Numbers of the blocks of a class that a range lies in: [first, last).
+/// The numbers [first, last) of the blocks of one class that a range touches.
 struct BlockNumbers {
   BlockNumbers(BlockClass block_class, ByteRange range)
       : first(range.begin / block_bytes(block_class)),
@@ -50,12 +49,24 @@ struct BlockNumbers {
   std::uint64_t last;
 };
 
-/// One version of one object: what its blocks and streams hang on. Kept while it has either.
+/// Objects of one block of at most this class are fetched whole by the first read: that takes no
+/// longer than the round trip that a second read would cost.
+inline constexpr BlockClass kWholeUpTo = BlockClass::k512KiB;
+
+/// One version of one object, with its blocks and streams. The index holds it while it has readers
+/// or blocks.
 struct CachedObject {
   explicit CachedObject(ObjectVersion object_version)
       : version(std::move(object_version)),
         block_class(block_class_for(version.size_bytes)),
         streams(version.size_bytes) {}
+
+  /// The class of fragments for a read that is not a step of a stream: two of them hold the read.
+  /// The object's own class where it has no fragments.
+  [[nodiscard]] BlockClass fragment_class(ByteRange range) const {
+    if (block_class <= kWholeUpTo) return block_class;
+    return std::min(block_class_for(range.size()), block_class);
+  }
 
   const ObjectVersion version;
   const BlockClass block_class;         ///< what streams fill; fragments are smaller
@@ -68,30 +79,30 @@ struct CachedObject {
 
 struct PendingRead;
 
-/// A block's memory and what is in it. The index (CachedObject::blocks) holds it, and so does each
-/// pin and fill: a block that was taken out of the index lives until the last of them is done.
+/// A block's memory and its contents. The index (CachedObject::blocks), each pin and each fill hold
+/// it: a block that has left the index lives until its last pin and fill have ended.
 struct Block {
-  /// What is read again later than this was not read twice by one pass over it: processes that go
-  /// through a file together are closer to each other.
+  /// A second read later than this is a second use. Processes that go through a file together are
+  /// closer to each other.
   static constexpr std::chrono::milliseconds kPassTime{1000};
 
   std::shared_ptr<CachedObject> object;
   BlockName name;
   BlockPlace place;
-  UnitMask valid = 0;         ///< [both] bytes are there
+  UnitMask valid = 0;         ///< [both] the bytes are there
   UnitMask filling = 0;       ///< [both] a fill is under way; never overlaps valid
-  UnitMask read = 0;          ///< [object] somebody has read it
-  std::uint64_t read_to = 0;  ///< [object] where the last read of it ended, in the object
+  UnitMask read = 0;          ///< [object] a read has asked for them
+  std::uint64_t read_to = 0;  ///< [object] end of the last read, in the object
   std::chrono::steady_clock::time_point first_read;  ///< [object]
   std::vector<std::shared_ptr<PendingRead>> waiters;
-  Deadline fills_end{};  ///< by when all its fills so far have ended
+  Deadline fills_end{};  ///< all its fills so far have ended by then
 
   [[nodiscard]] std::uint64_t size_bytes() const { return block_bytes(name.block_class); }
   [[nodiscard]] std::uint64_t object_offset() const { return name.number * size_bytes(); }
 
-  /// Somebody reads `range` of the object now. True: it is read a second time, later than and not
-  /// as the next step of the first, which tells data that is used again from data that streams by.
-  /// Under the object's lock.
+  /// Records a read of `range` of the object. True if it is a second use: more than kPassTime after
+  /// the first read and not the next step of the last one. This tells data that is used again from
+  /// data that streams by. Under the object's lock.
   [[nodiscard]] bool note_read(ByteRange range, std::chrono::steady_clock::time_point now) {
     const UnitMask units = units_of(range);
     const bool is_next = range.begin == read_to;
@@ -102,7 +113,7 @@ struct Block {
     return is_again && !is_next && now - first_read >= kPassTime;
   }
 
-  /// Somebody has read each unit of it that the object has. Under the object's lock.
+  /// Whether reads have touched each of its units that the object has. Under the object's lock.
   [[nodiscard]] bool is_read_through() const {
     const std::uint64_t end = std::min(object_offset() + size_bytes(), object->version.size_bytes);
     return (units_of({.begin = object_offset(), .end = end}) & ~read) == 0;
@@ -114,25 +125,6 @@ struct Block {
     const std::uint64_t end = std::min(range.end - object_offset(), size_bytes());
     return unit_mask(begin / kUnitBytes, (end + kUnitBytes - 1) / kUnitBytes);
   }
-};
-
-/// A read that found something missing.
-struct PendingRead {
-  struct Part {
-    std::shared_ptr<Block> block;  ///< pinned
-    UnitMask needed = 0;
-  };
-
-  std::shared_ptr<CachedObject> object;
-  ByteRange range;  ///< not empty, inside the object, over at most two blocks
-  Deadline deadline;
-  Done<PinnedBytes> done;
-  std::array<Part, PinnedBytes::kPiecesMax> parts;
-  std::size_t part_count = 0;
-  bool is_step = false;     ///< of a stream
-  unsigned restarts = 0;    ///< after a late write became possible; bounded by kRestartsMax
-  bool waits = false;       ///< counted in the gauge of waiting reads
-  bool is_settled = false;  ///< its answer is on its way
 };
 
 }  // namespace s3rdmafs::cache

@@ -2,17 +2,20 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <chrono>
-#include <deque>
+#include <cstdint>
 #include <memory>
-#include <vector>
+#include <span>
 
 #include "cache/blocks/block.h"
 #include "cache/blocks/block_index.h"
+#include "cache/blocks/block_metrics.h"
 #include "cache/blocks/block_pool.h"
+#include "cache/blocks/fill_sender.h"
+#include "cache/blocks/pending_read.h"
+#include "cache/blocks/waiting_reads.h"
 #include "cache/read_cache.h"
-#include "cache/readahead/transfer_model.h"
+#include "cache/readahead/read_ahead_budget.h"
 #include "memory/arena.h"
 #include "memory/quarantine.h"
 #include "s3/object_store.h"
@@ -26,8 +29,8 @@ namespace s3rdmafs::cache {
 class BlockCache final : public ReadCache {
  public:
   struct Options {
-    std::uint64_t read_ahead_max_bytes = 0;     ///< per stream; 0 switches read-ahead off
-    std::chrono::milliseconds fill_deadline{};  ///< for fills that nobody waits for yet
+    std::uint64_t read_ahead_max_bytes = 0;     ///< of one stream; 0 switches read-ahead off
+    std::chrono::milliseconds fill_deadline{};  ///< of fills that no read waits for yet
   };
 
   /// Borrows all but the options. Destroy it after its readers and PinnedBytes are gone and the
@@ -39,44 +42,13 @@ class BlockCache final : public ReadCache {
   [[nodiscard]] std::shared_ptr<ObjectReader> open(ObjectVersion version) override;
   void prefetch(ObjectVersion version) override EXCLUDES(mutex_);
 
-  /// Ends reads that wait for memory with kCancelled, and every later one that would. The store has
-  /// been shut down: when this returns no read waits any more.
+  /// Ends reads that wait for memory with kCancelled, and every later one that would wait for it.
+  /// The store has been shut down: when this returns no read waits any more.
   void shut_down() EXCLUDES(mutex_);
 
  private:
   class Reader;
   class BlockPin;
-
-  /// One GET to be sent, once the lock is free.
-  struct Fill {
-    std::shared_ptr<Block> block;
-    UnitRun units;
-    Deadline deadline;
-  };
-  struct FailedRead {
-    std::shared_ptr<PendingRead> read;
-    Error error;
-  };
-  /// What an event leads to, collected under the lock and carried out without it.
-  struct Actions {
-    std::vector<Fill> fills;
-    std::vector<std::shared_ptr<PendingRead>> ready;
-    std::vector<FailedRead> failed;
-  };
-
-  void read(const std::shared_ptr<CachedObject>& object, ByteRange range, Deadline deadline,
-            Done<PinnedBytes> done) EXCLUDES(mutex_);
-  void close(const std::shared_ptr<CachedObject>& object) EXCLUDES(mutex_);
-  void unpin(const std::shared_ptr<Block>& block) EXCLUDES(mutex_);
-  void send(Fill fill);
-  void finish_fill(const Fill& fill, const std::expected<s3::Path, s3::GetFailure>& result)
-      EXCLUDES(mutex_);
-  void on_slab_fenced(std::uint32_t slab) EXCLUDES(mutex_);
-  void on_tick() EXCLUDES(mutex_);
-  void carry_out(Actions actions) EXCLUDES(mutex_);
-  [[nodiscard]] PinnedBytes pinned_bytes_of(const PendingRead& read);
-  /// What of `range` lies in the block, which stays pinned with it.
-  [[nodiscard]] std::span<const std::byte> bytes_in(const Block& block, ByteRange range);
 
   /// What a read finds before anything is asked for.
   struct Lookup {
@@ -85,70 +57,73 @@ class BlockCache final : public ReadCache {
     PinnedBytes bytes;      ///< all of the range, pinned, where it was found
     bool is_step = false;   ///< of a stream
     ByteRanges ahead;       ///< what to fetch besides
-    bool is_again = false;  ///< its slabs should be kept
+    bool is_again = false;  ///< its slabs should be protected
     std::array<std::uint32_t, PinnedBytes::kPiecesMax> slabs{};
   };
+
+  void close(const std::shared_ptr<CachedObject>& object) EXCLUDES(mutex_);
+
+  // Hits (block_cache.cc).
+  void read(const std::shared_ptr<CachedObject>& object, ByteRange range, Deadline deadline,
+            Done<PinnedBytes> done) EXCLUDES(mutex_);
   [[nodiscard]] Lookup look_up(const std::shared_ptr<CachedObject>& object, ByteRange range);
   /// Pins all of the range where it is in blocks of this class, or nothing.
   [[nodiscard]] bool pin_if_there(const CachedObject& object, BlockClass block_class,
                                   ByteRange range, Lookup& lookup) REQUIRES(object.mutex);
-  static void fail_as_shut_down(const std::shared_ptr<PendingRead>& read, Actions& actions);
-  static void complete(const std::shared_ptr<PendingRead>& read, Actions& actions);
-  static void fail_with(const std::shared_ptr<PendingRead>& read, Error error, Actions& actions);
+  /// The bytes of `range` that lie in the block. The block must stay pinned while they are used.
+  [[nodiscard]] std::span<const std::byte> bytes_in(const Block& block, ByteRange range);
+  void unpin(const std::shared_ptr<Block>& block) EXCLUDES(mutex_);
+  /// Of waiting_ the one thing that needs no lock.
+  [[nodiscard]] bool any_starved() const NO_THREAD_SAFETY_ANALYSIS {
+    return waiting_.any_starved();
+  }
   void note_read(Block& block, ByteRange range) REQUIRES(mutex_);
-  [[nodiscard]] bool may_be_kept(std::uint32_t slab) const;
-  /// Under the object's lock.
-  [[nodiscard]] bool has_passed(const Block& block) const;
+  [[nodiscard]] bool may_be_protected(std::uint32_t slab) const;
+  /// Whether the block is a streamed slab (block_pool.h). Under the object's lock.
+  [[nodiscard]] bool is_streamed(const Block& block) const;
 
-  /// Of which blocks the read is to be served.
-  [[nodiscard]] static BlockClass class_for(const PendingRead& read);
-  /// Pins the read's blocks and plans what they lack. False where no memory is to be had now.
+  // Misses (block_cache_misses.cc).
+  /// Gives the read memory and plans what it lacks, or queues it where there is no memory.
+  void start_or_queue(const std::shared_ptr<PendingRead>& read, Actions& actions) REQUIRES(mutex_);
+  /// The same; false where no memory is to be had now, and then the read holds none.
   [[nodiscard]] bool start(const std::shared_ptr<PendingRead>& read, Actions& actions)
       REQUIRES(mutex_);
-  void start_or_queue(const std::shared_ptr<PendingRead>& read, Actions& actions) REQUIRES(mutex_);
-  void retry_starved(Actions& actions) REQUIRES(mutex_);
-  void fail_impatient(Deadline now, Actions& actions) REQUIRES(mutex_);
+  [[nodiscard]] bool pin_blocks(PendingRead& read) REQUIRES(mutex_);
+  void wait_for_fills(const std::shared_ptr<PendingRead>& read, Actions& actions) REQUIRES(mutex_);
   void plan_fills(const std::shared_ptr<Block>& block, UnitMask wanted, Deadline deadline,
                   metrics::Counter& cause, Actions& actions) REQUIRES(mutex_);
   void plan_read_ahead(const std::shared_ptr<CachedObject>& object, ByteRange range,
                        Actions& actions) REQUIRES(mutex_);
-  void settle_waiters(const std::shared_ptr<Block>& block, UnitMask lost,
-                      const s3::GetFailure* failure, Actions& actions) REQUIRES(mutex_);
+  void finish_fill(const Fill& fill, const FillSender::Outcome& outcome) EXCLUDES(mutex_);
+  void settle_waiters(const Fill& fill, const FillSender::Outcome& outcome, Actions& actions)
+      REQUIRES(mutex_);
+  void restart_or_fail(const std::shared_ptr<PendingRead>& read, const s3::GetFailure& failure,
+                       Actions& actions) REQUIRES(mutex_);
+  void retry_starved(Actions& actions) REQUIRES(mutex_);
   void release_parts(PendingRead& read) REQUIRES(mutex_);
+  void on_tick() EXCLUDES(mutex_);
+  void carry_out(Actions actions) EXCLUDES(mutex_);
+  [[nodiscard]] PinnedBytes pinned_bytes_of(const PendingRead& read);
 
+  // Slabs (block_cache_misses.cc).
   void remove_user(std::uint32_t slab) REQUIRES(mutex_);
-  void attend(std::uint32_t slab) REQUIRES(mutex_);
-  [[nodiscard]] std::uint64_t read_ahead_share() const;
-  [[nodiscard]] ReadAhead::Limits read_ahead_limits(const CachedObject& object) const;
+  void reclaim(std::uint32_t slab) REQUIRES(mutex_);
+  void quarantine(std::uint32_t slab) REQUIRES(mutex_);
+  void on_slab_fenced(std::uint32_t slab) EXCLUDES(mutex_);
   void update_slab_gauges() REQUIRES(mutex_);
 
   memory::Arena& arena_;
-  s3::ObjectStore& store_;
   const Clock& clock_;
   const Options options_;
-
-  metrics::Counter& hits_;
-  metrics::Counter& waits_;
-  metrics::Counter& demand_bytes_;
-  metrics::Counter& read_ahead_bytes_;
-  metrics::Counter& quarantines_;
-  metrics::Gauge& pins_;
-  metrics::Gauge& fills_in_flight_;
-  metrics::Gauge& reads_waiting_;
-  metrics::Gauge& slabs_free_;
-  metrics::Gauge& slabs_quarantined_;
-
-  TransferModel transfers_;
-  SlabUsage users_;
-  std::atomic<std::size_t> readers_open_{0};
-  std::atomic<std::size_t> starved_count_{0};  // of starved_, for those who let go of memory
+  BlockMetrics metrics_;
+  FillSender sender_;
+  ReadAheadBudget read_ahead_;
+  SlabUsage usage_;
 
   Mutex mutex_;  // lock order 3a
   BlockPool pool_ GUARDED_BY(mutex_);
   BlockIndex index_ GUARDED_BY(mutex_);
-  std::deque<std::shared_ptr<PendingRead>> starved_ GUARDED_BY(mutex_);
-  /// Those that wait for fills which may take longer than they may.
-  std::vector<std::weak_ptr<PendingRead>> impatient_ GUARDED_BY(mutex_);
+  WaitingReads waiting_ GUARDED_BY(mutex_);
   bool is_shut_down_ GUARDED_BY(mutex_) = false;
 
   memory::Quarantine quarantine_{thread_};

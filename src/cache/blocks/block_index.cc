@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding a victim looks at every slab: 1 us for each GiB of cache, once for each 8 MiB filled.
+// Cost. An eviction looks at every slab: 1 us for each GiB of cache, once for each 8 MiB filled.
 #include "cache/blocks/block_index.h"
 
 #include <utility>

@@ -13,28 +13,29 @@
 
 namespace s3rdmafs::cache {
 
-/// Which objects and blocks there are, and in which slab: what can be found. Thread-bound:
-/// BlockCache's lock guards it. Takes an object's lock to change its blocks.
+/// The objects and blocks that reads can find, and the slab of each block. Thread-bound:
+/// BlockCache's lock guards it. It takes an object's lock to change the object's blocks.
 ///
-/// Objects and blocks own each other while they can be found; what cannot be found any more lives
-/// for as long as pins and fills hold it.
+/// Objects and blocks own each other while they are in the index; afterwards they live as long as
+/// pins and fills hold them.
 class BlockIndex {
  public:
   /// Borrows both.
   BlockIndex(BlockPool& pool, metrics::Registry& metrics);
-  /// Nothing can be found any more.
+  /// Empties the index.
   ~BlockIndex();
   BlockIndex(const BlockIndex&) = delete;
   BlockIndex& operator=(const BlockIndex&) = delete;
 
   [[nodiscard]] std::shared_ptr<CachedObject> find_or_make(ObjectVersion version);
-  /// To be called when the object lost a reader, or was made for none.
+  /// Call it when the object has lost a reader, or was made without one.
   void drop_if_unused(const std::shared_ptr<CachedObject>& object);
 
-  /// The block, in memory that it may cost others. Null where all memory has users.
+  /// The block; where it is new, other blocks may be evicted for its memory. Null where all memory
+  /// has users.
   [[nodiscard]] std::shared_ptr<Block> find_or_make_block(
       const std::shared_ptr<CachedObject>& object, BlockName name);
-  /// Takes a slab's blocks out of the index. Pins and fills keep theirs.
+  /// Takes a slab's blocks out of the index. Pins and fills still hold theirs.
   void forget_blocks_of(std::uint32_t slab);
 
  private:

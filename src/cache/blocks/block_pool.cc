@@ -10,14 +10,14 @@ namespace s3rdmafs::cache {
 
 namespace {
 
-// Of all slabs at most so many are kept: what streams by needs room for its read-ahead.
-constexpr std::size_t kKeptMaxNumerator = 3;
-constexpr std::size_t kKeptMaxDenominator = 4;
-// In sizes of the cache that came in since: an epoch that reads a few times as much as the cache
-// holds still finds in its next turn what was kept in the last.
+// The part of all slabs that may be protected: data that streams by needs room for its read-ahead.
+constexpr std::size_t kProtectedMaxNumerator = 3;
+constexpr std::size_t kProtectedMaxDenominator = 4;
+// In sizes of the cache: an epoch that reads a few times as much as the cache holds still finds
+// what the last epoch protected.
 constexpr std::uint64_t kOldAfterTurns = 4;
-// Of what has passed: as far behind each other may readers be.
-constexpr std::size_t kPassedSparedPart = 2;
+// Streamed slabs up to 1/2 of all slabs are spared: so far may readers be behind each other.
+constexpr std::size_t kStreamedSparedPart = 2;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ BlockClass block_class_for(std::uint64_t object_bytes) noexcept {
   return BlockClass{number};
 }
 
-BlockPool::BlockPool(SlabUsage& users) : users_(users), slabs_(users.slab_count()) {
+BlockPool::BlockPool(SlabUsage& usage) : usage_(usage), slabs_(usage.slab_count()) {
   // Lowest number on top, so that a cache that is never full stays in few slabs.
   for (std::size_t slab = slabs_.size(); slab > 0; --slab) {
     free_.push_back(static_cast<std::uint32_t>(slab - 1));
@@ -41,62 +41,64 @@ std::optional<BlockPlace> BlockPool::take(BlockClass block_class) {
     open = free_.back();
     free_.pop_back();
     slabs_[*open] = Slab{.state = State::kInUse, .block_class = block_class};
-    users_.take(*open);
+    usage_.take(*open);
   }
   Slab& slab = slabs_[*open];
   const BlockPlace place{.slab = *open, .slot = slab.next_slot++};
-  users_.touch(*open);
-  if (slab.next_slot == memory::Arena::kSlabBytes / block_bytes(block_class)) open.reset();
+  usage_.touch(*open);
+  if (slab.next_slot == kSlabBytes / block_bytes(block_class)) open.reset();
   return place;
 }
 
 std::optional<std::uint32_t> BlockPool::victim() const {
   std::optional<std::uint32_t> oldest;
-  std::optional<std::uint32_t> oldest_kept;
-  std::vector<std::uint32_t> passed;
+  std::optional<std::uint32_t> oldest_protected;
+  std::vector<std::uint32_t> streamed;
   for (std::uint32_t number = 0; number < slabs_.size(); ++number) {
-    if (slabs_[number].state != State::kInUse || users_.any(number)) continue;
-    const bool is_one_kept = is_kept(number);
-    auto& candidate = is_one_kept ? oldest_kept : oldest;
-    if (!candidate || users_.last_use(number) < users_.last_use(*candidate)) candidate = number;
-    if (!is_one_kept && users_.has_passed(number)) passed.push_back(number);
+    if (slabs_[number].state != State::kInUse || usage_.any(number)) continue;
+    const bool is_one_protected = is_protected(number);
+    auto& candidate = is_one_protected ? oldest_protected : oldest;
+    if (!candidate || usage_.last_use(number) < usage_.last_use(*candidate)) candidate = number;
+    if (!is_one_protected && usage_.is_streamed(number)) streamed.push_back(number);
   }
-  if (!oldest) return oldest_kept;
-  if (is_old(*oldest)) return oldest;  // nobody came back for it in all that time
-  const auto one = victim_of(std::move(passed));
+  if (!oldest) return oldest_protected;
+  if (is_old(*oldest)) return oldest;  // no reader came back for it in all that time
+  const auto one = victim_of(std::move(streamed));
   return one ? one : oldest;
 }
 
-// By when they came, not by use: readers behind use what the first has long passed.
-std::optional<std::uint32_t> BlockPool::victim_of(std::vector<std::uint32_t> passed) const {
-  const std::size_t spared = slabs_.size() / kPassedSparedPart;
-  if (passed.size() <= spared) return std::nullopt;
-  const auto at = passed.begin() + static_cast<std::ptrdiff_t>(spared);
-  std::ranges::nth_element(passed, at, std::ranges::greater{},
-                           [this](std::uint32_t slab) { return users_.came(slab); });
+// In the order of filling, not of use: readers that follow use what the first has read long ago.
+std::optional<std::uint32_t> BlockPool::victim_of(std::vector<std::uint32_t> streamed) const {
+  const std::size_t spared = slabs_.size() / kStreamedSparedPart;
+  if (streamed.size() <= spared) return std::nullopt;
+  const auto at = streamed.begin() + static_cast<std::ptrdiff_t>(spared);
+  std::ranges::nth_element(streamed, at, std::ranges::greater{},
+                           [this](std::uint32_t slab) { return usage_.fill_sequence(slab); });
   return *at;
 }
 
-void BlockPool::keep(std::uint32_t slab) {
-  if (slabs_.at(slab).state != State::kInUse || users_.is_kept(slab)) return;
-  if (kept_count_ * kKeptMaxDenominator >= slabs_.size() * kKeptMaxNumerator) {
+void BlockPool::protect(std::uint32_t slab) {
+  if (slabs_.at(slab).state != State::kInUse || usage_.is_protected(slab)) return;
+  if (protected_count_ * kProtectedMaxDenominator >= slabs_.size() * kProtectedMaxNumerator) {
     std::optional<std::uint32_t> oldest;
     for (std::uint32_t other = 0; other < slabs_.size(); ++other) {
-      if (!users_.is_kept(other)) continue;
-      if (!oldest || users_.last_use(other) < users_.last_use(*oldest)) oldest = other;
+      if (!usage_.is_protected(other)) continue;
+      if (!oldest || usage_.last_use(other) < usage_.last_use(*oldest)) oldest = other;
     }
     if (!oldest) return;  // a cache of a slab or two
-    users_.mark_kept(*oldest, false);
-    --kept_count_;
+    usage_.set_protected(*oldest, false);
+    --protected_count_;
   }
-  users_.mark_kept(slab, true);
-  ++kept_count_;
+  usage_.set_protected(slab, true);
+  ++protected_count_;
 }
 
-bool BlockPool::is_kept(std::uint32_t slab) const { return users_.is_kept(slab) && !is_old(slab); }
+bool BlockPool::is_protected(std::uint32_t slab) const {
+  return usage_.is_protected(slab) && !is_old(slab);
+}
 
 bool BlockPool::is_old(std::uint32_t slab) const {
-  return users_.taken_since(slab) >= kOldAfterTurns * slabs_.size();
+  return usage_.taken_since(slab) >= kOldAfterTurns * slabs_.size();
 }
 
 void BlockPool::withdraw(std::uint32_t slab, State state) {
@@ -104,38 +106,38 @@ void BlockPool::withdraw(std::uint32_t slab, State state) {
   for (auto& open : open_) {
     if (open == slab) open.reset();
   }
-  users_.withdraw(slab);
+  usage_.withdraw(slab);
 }
 
-// Whoever removes the last user after withdraw() sees that it has to attend; whoever removed it
-// before is seen here.
+// A thread that removes the last user after withdraw() learns from SlabUsage::remove() that it has
+// to reclaim; a thread that removed it before is noticed here.
 void BlockPool::retire(std::uint32_t slab) {
   withdraw(slab, State::kRetired);
-  if (!users_.any(slab)) release(slab);
+  if (!usage_.any(slab)) release(slab);
 }
 
 void BlockPool::release(std::uint32_t slab) {
-  assert(!users_.any(slab) && slabs_.at(slab).state != State::kFree);
+  assert(!usage_.any(slab) && slabs_.at(slab).state != State::kFree);
   if (is_quarantined(slab)) --quarantined_count_;
   for (auto& open : open_) {
     if (open == slab) open.reset();
   }
-  if (users_.is_kept(slab)) --kept_count_;
+  if (usage_.is_protected(slab)) --protected_count_;
   slabs_[slab] = Slab{};
-  users_.reset(slab);
+  usage_.reset(slab);
   free_.push_back(slab);
 }
 
-BlockPool::Reclaim BlockPool::attend(std::uint32_t slab) {
-  if (users_.any(slab)) return Reclaim::kNotYet;
+BlockPool::Reclaim BlockPool::reclaim(std::uint32_t slab) {
+  if (usage_.any(slab)) return Reclaim::kNotYet;
   Slab& one = slabs_.at(slab);
   if (one.state == State::kRetired) {
     release(slab);
     return Reclaim::kFree;
   }
   if (one.state != State::kQuarantined) return Reclaim::kNotYet;
-  one.state = State::kRenewing;
-  return Reclaim::kToRenew;
+  one.state = State::kFencing;
+  return Reclaim::kToFence;
 }
 
 void BlockPool::quarantine(std::uint32_t slab) {
@@ -147,7 +149,7 @@ void BlockPool::quarantine(std::uint32_t slab) {
 
 bool BlockPool::is_quarantined(std::uint32_t slab) const {
   const State state = slabs_.at(slab).state;
-  return state == State::kQuarantined || state == State::kRenewing;
+  return state == State::kQuarantined || state == State::kFencing;
 }
 
 }  // namespace s3rdmafs::cache

@@ -9,12 +9,11 @@
 
 namespace s3rdmafs::cache {
 
-/// Who uses the slabs at this moment: the pins and fills on their blocks, and when the last came.
-/// What a hit changes of the block pool's books, apart so that hits need no lock in common.
-/// Thread-safe.
+/// Per-slab state that hits update, kept separate from BlockPool so that hits share no lock: the
+/// number of users (pins and fills on the slab's blocks) and the time of the last use. Thread-safe.
 ///
-/// A user is only ever added by somebody who can find a block of the slab: under the lock of that
-/// block's object, or BlockCache's. So once its blocks were forgotten a slab gets no more users.
+/// A user is added only by a thread that can find a block of the slab: under the lock of that
+/// block's object, or BlockCache's. So a slab whose blocks have left the index gets no more users.
 class SlabUsage {
  public:
   explicit SlabUsage(std::size_t slab_count) : slabs_(slab_count) {}
@@ -27,8 +26,7 @@ class SlabUsage {
     touch(one);
   }
 
-  /// True: it was the last of a slab that was withdrawn, so the pool has to be told
-  /// (BlockPool::attend).
+  /// True if this was the last user of a withdrawn slab: the caller calls BlockPool::reclaim().
   [[nodiscard]] bool remove(std::uint32_t slab) {
     Slab& one = slabs_.at(slab);
     [[maybe_unused]] const std::uint32_t before = one.count.fetch_sub(1);
@@ -38,54 +36,58 @@ class SlabUsage {
 
   [[nodiscard]] bool any(std::uint32_t slab) const { return slabs_.at(slab).count.load() > 0; }
 
-  /// What the pool knows of a slab and hits ask for. Under BlockCache's lock.
+  // State that BlockPool sets under BlockCache's lock and hits read without it.
   void withdraw(std::uint32_t slab) { slabs_.at(slab).is_withdrawn.store(true); }
-  void mark_kept(std::uint32_t slab, bool is_kept) { slabs_.at(slab).is_kept.store(is_kept); }
-  /// It begins anew.
+  void set_protected(std::uint32_t slab, bool is_protected) {
+    slabs_.at(slab).is_protected.store(is_protected);
+  }
+  /// The slab is free: all of its state except the times of use starts again.
   void reset(std::uint32_t slab) {
     slabs_.at(slab).is_withdrawn.store(false);
-    slabs_.at(slab).is_kept.store(false);
-    slabs_.at(slab).has_passed.store(false);
+    slabs_.at(slab).is_protected.store(false);
+    slabs_.at(slab).is_streamed.store(false);
   }
 
-  [[nodiscard]] bool is_kept(std::uint32_t slab) const { return slabs_.at(slab).is_kept.load(); }
-
-  /// All of it was read, and its object is one that the cache cannot hold. Only by one of its
-  /// users, so not of a slab that began anew since.
-  void mark_passed(std::uint32_t slab) { slabs_.at(slab).has_passed.store(true); }
-  [[nodiscard]] bool has_passed(std::uint32_t slab) const {
-    return slabs_.at(slab).has_passed.load();
+  [[nodiscard]] bool is_protected(std::uint32_t slab) const {
+    return slabs_.at(slab).is_protected.load();
   }
 
-  /// Of a clock that each user and each taken slab brings forward.
+  /// All of the slab was read, and its object is larger than the cache. Only a user of the slab may
+  /// call this, so that it cannot mark the slab's next contents.
+  void mark_streamed(std::uint32_t slab) { slabs_.at(slab).is_streamed.store(true); }
+  [[nodiscard]] bool is_streamed(std::uint32_t slab) const {
+    return slabs_.at(slab).is_streamed.load();
+  }
+
+  /// The number of the last use; each use of any slab takes the next number.
   [[nodiscard]] std::uint64_t last_use(std::uint32_t slab) const {
     return slabs_.at(slab).last_use.load(std::memory_order_relaxed);
   }
-  /// How many slabs were taken since the last use.
+  /// How many slabs were taken since the last use of this one.
   [[nodiscard]] std::uint64_t taken_since(std::uint32_t slab) const {
     return taken_.load() - slabs_.at(slab).last_use_taken.load(std::memory_order_relaxed);
   }
-  /// Something new came in: the slab is taken and used.
+  /// The slab is taken for new contents, which counts as a use.
   void take(std::uint32_t slab) {
-    slabs_.at(slab).came.store(taken_.fetch_add(1), std::memory_order_relaxed);
+    slabs_.at(slab).fill_sequence.store(taken_.fetch_add(1), std::memory_order_relaxed);
     touch(slabs_.at(slab));
   }
-  /// Which of all the slabs taken so far it was when it was taken last.
-  [[nodiscard]] std::uint64_t came(std::uint32_t slab) const {
-    return slabs_.at(slab).came.load(std::memory_order_relaxed);
+  /// The number of the slab's last take(); each take() of any slab takes the next number.
+  [[nodiscard]] std::uint64_t fill_sequence(std::uint32_t slab) const {
+    return slabs_.at(slab).fill_sequence.load(std::memory_order_relaxed);
   }
   void touch(std::uint32_t slab) { touch(slabs_.at(slab)); }
 
  private:
-  // A cache line each: neighbours are used by other readers.
+  // A cache line each: other readers use the neighbours.
   struct alignas(64) Slab {
     std::atomic<std::uint32_t> count{0};
     std::atomic<bool> is_withdrawn{false};
-    std::atomic<bool> is_kept{false};
-    std::atomic<bool> has_passed{false};
+    std::atomic<bool> is_protected{false};
+    std::atomic<bool> is_streamed{false};
     std::atomic<std::uint64_t> last_use{0};
     std::atomic<std::uint64_t> last_use_taken{0};
-    std::atomic<std::uint64_t> came{0};
+    std::atomic<std::uint64_t> fill_sequence{0};
   };
 
   void touch(Slab& slab) {
@@ -96,7 +98,7 @@ class SlabUsage {
 
   std::vector<Slab> slabs_;
   std::atomic<std::uint64_t> uses_{0};
-  std::atomic<std::uint64_t> taken_{0};  // slabs taken so far: how much has come in
+  std::atomic<std::uint64_t> taken_{0};  // slabs taken so far
 };
 
 }  // namespace s3rdmafs::cache

@@ -69,10 +69,10 @@ TEST(BlockPool, FreesARetiredSlabOnceItsLastUserIsGone) {
   pool.retire(slab);
   EXPECT_FALSE(pool.take(BlockClass::k64KiB));
   EXPECT_FALSE(pool.victim()) << "it is chosen already";
-  EXPECT_EQ(pool.attend(slab), BlockPool::Reclaim::kNotYet);
+  EXPECT_EQ(pool.reclaim(slab), BlockPool::Reclaim::kNotYet);
   EXPECT_TRUE(users.remove(slab)) << "who is last is told to see to it";
-  EXPECT_EQ(pool.attend(slab), BlockPool::Reclaim::kFree);
-  EXPECT_EQ(pool.attend(slab), BlockPool::Reclaim::kNotYet) << "once";
+  EXPECT_EQ(pool.reclaim(slab), BlockPool::Reclaim::kFree);
+  EXPECT_EQ(pool.reclaim(slab), BlockPool::Reclaim::kNotYet) << "once";
   EXPECT_TRUE(pool.take(BlockClass::k64KiB));
 }
 
@@ -83,10 +83,10 @@ TEST(BlockPool, HasAQuarantinedSlabRenewedOnceAndWithoutUsers) {
   users.add(slab);
   EXPECT_FALSE(pool.is_quarantined(slab));
   pool.quarantine(slab);
-  EXPECT_EQ(pool.attend(slab), BlockPool::Reclaim::kNotYet);
+  EXPECT_EQ(pool.reclaim(slab), BlockPool::Reclaim::kNotYet);
   EXPECT_TRUE(users.remove(slab));
-  EXPECT_EQ(pool.attend(slab), BlockPool::Reclaim::kToRenew);
-  EXPECT_EQ(pool.attend(slab), BlockPool::Reclaim::kNotYet) << "another who came late";
+  EXPECT_EQ(pool.reclaim(slab), BlockPool::Reclaim::kToFence);
+  EXPECT_EQ(pool.reclaim(slab), BlockPool::Reclaim::kNotYet) << "a thread that asks late";
   EXPECT_TRUE(pool.is_quarantined(slab));
   pool.release(slab);
   EXPECT_EQ(pool.quarantined_count(), 0U);
@@ -97,15 +97,15 @@ TEST(BlockPool, EvictsWhatHasPassedWhereItIsMoreThanHalfTheLatestToComeButThatHa
   BlockPool pool(users);
   std::vector<std::uint32_t> slabs;
   for (int i = 0; i < 4; ++i) slabs.push_back(pool.take(BlockClass::k8MiB)->slab);
-  users.mark_passed(slabs[1]);
-  users.mark_passed(slabs[2]);
+  users.mark_streamed(slabs[1]);
+  users.mark_streamed(slabs[2]);
   EXPECT_EQ(pool.victim(), slabs[0]) << "the control: two of four are no more than half";
-  users.mark_passed(slabs[3]);
+  users.mark_streamed(slabs[3]);
   EXPECT_EQ(pool.victim(), slabs[1]);
-  users.mark_passed(slabs[0]);
+  users.mark_streamed(slabs[0]);
   users.touch(slabs[0]);
   EXPECT_EQ(pool.victim(), slabs[1]) << "a reader behind changes nothing";
-  pool.keep(slabs[1]);
+  pool.protect(slabs[1]);
   EXPECT_EQ(pool.victim(), slabs[0]) << "what was read again stays";
   pool.release(slabs[0]);
   EXPECT_EQ(pool.take(BlockClass::k8MiB)->slab, slabs[0]);
@@ -118,13 +118,13 @@ TEST(BlockPool, EvictsWhatNobodyCameBackForInLongBeforeWhatHasPassed) {
   std::vector<std::uint32_t> slabs;
   for (int i = 0; i < 4; ++i) slabs.push_back(pool.take(BlockClass::k8MiB)->slab);
   // A large object passes by and by through the other three.
-  for (int i = 1; i < 4; ++i) users.mark_passed(slabs.at(i));
+  for (int i = 1; i < 4; ++i) users.mark_streamed(slabs.at(i));
   int turns = 0;
   while (pool.victim() != slabs[0]) {
     ASSERT_LT(++turns, 100);
     const std::uint32_t victim = *pool.victim();
     pool.release(victim);
-    users.mark_passed(pool.take(BlockClass::k8MiB)->slab);
+    users.mark_streamed(pool.take(BlockClass::k8MiB)->slab);
   }
   EXPECT_EQ(turns, 16 - 3) << "four times the cache has come in since";
 }
@@ -154,38 +154,38 @@ class BlockPoolKeepTest : public ::testing::Test {
 
 TEST_F(BlockPoolKeepTest, EvictsWhatWasReadOnceBeforeWhatWasReadAgain) {
   const std::uint32_t hot = take_slab();
-  pool_.keep(hot);
+  pool_.protect(hot);
   const std::uint32_t cold = take_slab();
   stream_by(6);
   EXPECT_EQ(pool_.victim(), cold);
   stream_by(20);
-  EXPECT_TRUE(pool_.is_kept(hot));
+  EXPECT_TRUE(pool_.is_protected(hot));
   EXPECT_NE(pool_.victim(), hot);
 }
 
 TEST_F(BlockPoolKeepTest, LetsGoOfWhatNobodyReadsAnyMore) {
   const std::uint32_t hot = take_slab();
-  pool_.keep(hot);
+  pool_.protect(hot);
   stream_by(4 * 8 + 1);
-  EXPECT_FALSE(pool_.is_kept(hot)) << "four times the cache has come in since";
+  EXPECT_FALSE(pool_.is_protected(hot)) << "four times the cache has come in since";
 }
 
 TEST_F(BlockPoolKeepTest, KeepsThreeQuartersAtMostAndTheLatestOfThem) {
   std::vector<std::uint32_t> hot;
   for (int i = 0; i < 7; ++i) {
     hot.push_back(take_slab());
-    pool_.keep(hot.back());
+    pool_.protect(hot.back());
   }
-  EXPECT_FALSE(pool_.is_kept(hot.front()));
-  EXPECT_TRUE(pool_.is_kept(hot.at(1)));
-  EXPECT_TRUE(pool_.is_kept(hot.back()));
+  EXPECT_FALSE(pool_.is_protected(hot.front()));
+  EXPECT_TRUE(pool_.is_protected(hot.at(1)));
+  EXPECT_TRUE(pool_.is_protected(hot.back()));
 }
 
 TEST_F(BlockPoolKeepTest, GivesAwayEvenWhatItKeepsRatherThanNothing) {
   SlabUsage users(1);
   BlockPool small(users);
   const auto place = small.take(BlockClass::k4MiB);
-  small.keep(place->slab);
+  small.protect(place->slab);
   EXPECT_EQ(small.victim(), place->slab);
 }
 

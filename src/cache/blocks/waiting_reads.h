@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cache/blocks/pending_read.h"
+
+namespace s3rdmafs::cache {
+
+/// Reads whose deadlines nothing else watches:
+///   starved    found no memory; served in the order in which they came
+///   impatient  wait for fills that may end later than their own deadlines
+/// Other reads wait in their blocks (Block::waiters), for fills that end in time.
+/// Thread-bound: BlockCache's lock guards it, except any_starved(), which any thread may call.
+class WaitingReads {
+ public:
+  using Reads = std::vector<std::shared_ptr<PendingRead>>;
+
+  [[nodiscard]] bool any_starved() const noexcept { return starved_count_.load() > 0; }
+
+  void add_starved(const std::shared_ptr<PendingRead>& read);
+  /// Calls `start` for the starved reads in turn until it returns false: the read found no memory.
+  template <class Start>
+  void retry_starved(Start start) {
+    while (!starved_.empty() && start(starved_.front())) starved_.pop_front();
+    starved_count_.store(starved_.size());
+  }
+  /// Removes and returns all starved reads.
+  [[nodiscard]] Reads take_starved();
+  /// Removes and returns the starved reads whose deadlines have passed.
+  [[nodiscard]] Reads take_late_starved(Deadline now);
+
+  void add_impatient(const std::shared_ptr<PendingRead>& read) { impatient_.push_back(read); }
+  /// Removes and returns the impatient reads whose deadlines have passed; forgets settled ones. A
+  /// read without memory is not among them: it is starved again.
+  [[nodiscard]] Reads take_late_impatient(Deadline now);
+
+ private:
+  std::deque<std::shared_ptr<PendingRead>> starved_;
+  std::atomic<std::size_t> starved_count_{0};
+  std::vector<std::weak_ptr<PendingRead>> impatient_;
+};
+
+}  // namespace s3rdmafs::cache
