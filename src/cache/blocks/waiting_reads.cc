@@ -8,6 +8,12 @@ void WaitingReads::add_starved(const std::shared_ptr<PendingRead>& read) {
   starved_count_.store(starved_.size());
 }
 
+void WaitingReads::retry_starved(
+    const std::function<bool(const std::shared_ptr<PendingRead>&)>& start) {
+  while (!starved_.empty() && start(starved_.front())) starved_.pop_front();
+  starved_count_.store(starved_.size());
+}
+
 WaitingReads::Reads WaitingReads::take_starved() { return take_late_starved(Deadline::max()); }
 
 WaitingReads::Reads WaitingReads::take_late_starved(Deadline now) {

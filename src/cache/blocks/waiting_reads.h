@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -25,11 +26,7 @@ class WaitingReads {
 
   void add_starved(const std::shared_ptr<PendingRead>& read);
   /// Calls `start` for the starved reads in turn until it returns false: the read found no memory.
-  template <class Start>
-  void retry_starved(Start start) {
-    while (!starved_.empty() && start(starved_.front())) starved_.pop_front();
-    starved_count_.store(starved_.size());
-  }
+  void retry_starved(const std::function<bool(const std::shared_ptr<PendingRead>&)>& start);
   /// Removes and returns all starved reads.
   [[nodiscard]] Reads take_starved();
   /// Removes and returns the starved reads whose deadlines have passed.
