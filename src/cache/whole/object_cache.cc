@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole objects, for opens that the kernel then serves alone.
 //
-// Life of an entry. open() finds none: it takes room in the pool, which may name files to drop, and
-// hands both to the cache's thread, since closing, making and registering a file block. The thread
-// sends the GETs; when the last has ended, it ends the registration, cuts the file to the object's
-// size and answers whoever waits. From then on the entry is resident: it is pinned while anybody
-// has it (Handle), and the first to go when it was not used for longest.
+// Life of an entry. If open() finds none, it takes room in the pool, which may name files to drop.
+// It hands both to the cache's thread, since closing, making and registering a file block. The
+// thread sends the GETs. When the last has ended, it ends the registration, cuts the file to the
+// object's size and answers the requests that wait. From then on the entry is resident: it has a
+// user while it is open (Handle) or pinned, and without users it is evicted, the least recently
+// used one first.
 //
 // The budget is hard. The pool counts a file from the moment it is promised to the moment it is
-// given up; the thread closes files before it makes those that take their place, in the order in
+// given up. The thread closes files before it makes those that take their place, in the order in
 // which the pool promised them. So no more memory is taken than the pool counts.
 //
-// Files that programs still have. A program may have mapped a file that we were told is closed.
-// Such a file is not evicted: its memory would stay taken, uncounted, and cutting or filling it
-// would show zeros or another object's bytes. It is found by the lease probe (object_file.cc).
+// Files that programs still have. A program may have mapped a file that the kernel has reported as
+// closed. Such a file is not evicted: its memory would stay taken, uncounted, and cutting or
+// filling it would show zeros or another object's bytes. The lease probe finds it (object_file.cc).
 //
-// Kept objects (object_cache_keep.cc) are those that were asked for ahead of time: any size, never
-// evicted. Spare files (object_cache_spares.cc) are made ahead of the opens that need them. Both
-// may take long to clear, which a thread of its own does.
+// Pinned objects are fetched ahead of time; they have any size and are never evicted. Large files
+// take long to clear, which the second thread does, as it does for spare files (spare_files.cc).
 //
-// Late writes. Where a fetch ended with one possible, the object was never seen by anybody, and
-// the file stays busy until its region has been renewed, which is tried once a second.
+// Late writes. If a fetch ends with one possible, no reader has seen the object, and the file stays
+// busy in quarantine until its region has been fenced.
 #include "cache/whole/object_cache.h"
 
 #include <algorithm>
@@ -31,28 +31,23 @@
 namespace s3rdmafs::cache {
 namespace {
 
-constexpr std::string_view kDeclined = "passthrough_declined_total";
-constexpr std::string_view kDeclinedHelp = "Opens that were not passed through, by reason";
-constexpr std::string_view kOpens = "cache_object_opens_total";
-constexpr std::string_view kOpensHelp = "Opens of whole objects by what they found";
-
-// The plain way of opening must still be able to answer in time after a fetch that led to nothing.
+// After a fetch that failed, the plain way of opening must still be able to answer in time.
 Deadline fetch_deadline(Deadline now, Deadline deadline) { return now + (deadline - now) / 2; }
 
 }  // namespace
 
-/// Pins an entry for as long as somebody has it open.
+/// A user of the entry, for as long as it is open.
 class ObjectCache::Handle final : public ResidentObject {
  public:
-  Handle(ObjectCache& cache, std::shared_ptr<Entry> entry, int fd)
+  Handle(ObjectCache& cache, Entry entry, int fd)
       : cache_(cache), entry_(std::move(entry)), fd_(fd) {}
-  ~Handle() override { cache_.unpin(entry_); }
+  ~Handle() override { cache_.release(entry_); }
 
   [[nodiscard]] int fd() const noexcept override { return fd_; }
 
  private:
   ObjectCache& cache_;
-  const std::shared_ptr<Entry> entry_;
+  const Entry entry_;
   const int fd_;
 };
 
@@ -63,22 +58,11 @@ ObjectCache::ObjectCache(MakeFile make_file, s3::ObjectStore& store, rdma::Fabri
       fabric_(fabric),
       clock_(clock),
       options_(options),
-      hits_(metrics.counter(kOpens, kOpensHelp, R"(result="resident")")),
-      fetches_(metrics.counter(kOpens, kOpensHelp, R"(result="fetch")")),
-      no_room_(metrics.counter(kDeclined, kDeclinedHelp, R"(reason="no_room")")),
-      fetch_failed_(metrics.counter(kDeclined, kDeclinedHelp, R"(reason="fetch_failed")")),
-      no_file_(metrics.counter(kDeclined, kDeclinedHelp, R"(reason="no_file")")),
-      being_fetched_(metrics.counter(kDeclined, kDeclinedHelp, R"(reason="being_fetched")")),
-      late_writes_(metrics.counter("cache_object_quarantines_total",
-                                   "Object files withheld because a late write was possible")),
-      bytes_(metrics.gauge("cache_object_bytes", "Memory of whole objects")),
-      files_(metrics.gauge("cache_object_files", "Files of whole objects")),
-      kept_bytes_(metrics.gauge("cache_object_kept_bytes",
-                                "Bytes of objects that were made resident to stay")),
-      kept_objects_(metrics.gauge("cache_object_kept", "Objects that were made resident to stay")),
-      spares_made_(metrics.counter("cache_object_spare_files_total",
-                                   "Files of whole objects made ahead of need")),
-      pool_(options.limits),
+      table_(options.limits, metrics),
+      spares_(
+          table_, makers_,
+          [this](std::uint64_t capacity_bytes) { return this->make_file(capacity_bytes); },
+          options.spare_bytes_max),
       thread_("cache-objects", clock, [this] { quarantine_.retry(); }),
       makers_("cache-files", clock, [] {}) {}
 
@@ -86,136 +70,164 @@ ObjectCache::~ObjectCache() { shut_down(); }
 
 void ObjectCache::shut_down() {
   {
-    const MutexLock lock(mutex_);
-    is_shut_down_ = true;
+    const MutexLock lock(table_.mutex);
+    table_.is_shut_down = true;
   }
-  // In this order: what this one begins, that one finishes. What that one would give to this one
-  // from now on, it does itself.
+  // In this order: the second thread posts jobs to the first until it ends, and does them itself
+  // where the first has ended.
   makers_.finish();
   thread_.finish();
 }
 
 void ObjectCache::open(ObjectVersion version, Deadline deadline, Opened done) {
+  Outcome outcome = decide_open(version, deadline, done);
+  if (auto* const resident = std::get_if<Resident>(&outcome)) {
+    done(std::make_shared<Handle>(*this, std::move(resident->entry), resident->fd));
+  } else if (auto* const declined = std::get_if<Declined>(&outcome)) {
+    done(std::unexpected(std::move(declined->error)));
+  } else if (auto* const fetch = std::get_if<std::shared_ptr<Fetch>>(&outcome)) {
+    table_.metrics.fetches.add();
+    spares_.want(file_bytes((*fetch)->work.entry->version.size_bytes));
+    start(std::move(*fetch));
+  }
+}
+
+ObjectCache::Outcome ObjectCache::decide_open(ObjectVersion& version, Deadline deadline,
+                                              Opened& done) {
   const bool is_for_open = version.size_bytes >= options_.object_bytes_min &&
                            version.size_bytes <= options_.object_bytes_max;
-  std::shared_ptr<Entry> resident;
-  Error no{ErrorCode::kNoMemory, "no room for a file of its own"};
-  int fd = -1;
-  std::shared_ptr<Preparation> preparation;
-  {
-    const MutexLock lock(mutex_);
-    if (const auto found = entries_.find(index_key(version)); found != entries_.end()) {
-      Entry& entry = *found->second;
-      if (entry.is_resident) {
-        hits_.add();
-        if (entry.users++ == 0) pool_.set_busy(entry.file_id);
-        resident = found->second;
-        fd = slots_.at(entry.file_id).file->fd();
-      } else if (entry.is_for_open) {
-        hits_.add();
-        entry.waiters.push_back(std::move(done));
-        return;
-      } else {  // by who may wait longer than an open
-        being_fetched_.add();
-        no = {ErrorCode::kBusy, "the object is still being made resident"};
-      }
-    } else if (!is_for_open) {
-      no = {ErrorCode::kUnsupported, "the object's size is not for a file of its own"};
-    } else if (is_shut_down_) {
-      no = {ErrorCode::kCancelled, "the mount ends"};
-    } else if (auto room = take_room(version)) {
-      preparation =
-          begin(*room, std::move(version),
-                {.part_deadline = [end = fetch_deadline(clock_.now(), deadline)] { return end; }});
-      preparation->entry->is_for_open = true;
-      preparation->entry->waiters.push_back(std::exchange(done, nullptr));
-    } else if (may_fit_after_spare(version)) {
-      after_spare_.push_back(
-          [this, version = std::move(version), deadline, done = std::move(done)]() mutable {
-            if (clock_.now() >= deadline) {
-              no_room_.add();
-              return done(fail(ErrorCode::kTimedOut, "no room for a file of its own in time"));
-            }
-            open(std::move(version), deadline, std::move(done));
-          });
-      return;
-    } else {
-      no_room_.add();
-    }
+  const MutexLock lock(table_.mutex);
+  if (const Entry entry = table_.find(version)) return join(entry, done);
+  if (!is_for_open) {
+    return Declined{{ErrorCode::kUnsupported, "the object's size is not for a file of its own"}};
   }
-  if (resident) return done(std::make_shared<Handle>(*this, std::move(resident), fd));
-  if (!preparation) return done(std::unexpected(std::move(no)));
-  fetches_.add();
-  want_spares(file_bytes(preparation->entry->version.size_bytes));
-  start(std::move(preparation));
+  if (table_.is_shut_down) return Declined{{ErrorCode::kCancelled, "the mount ends"}};
+  if (auto work = table_.add(version)) {
+    work->entry->is_for_open = true;
+    work->entry->waiters.push_back(std::exchange(done, nullptr));
+    const Deadline end = fetch_deadline(clock_.now(), deadline);
+    return fetch_of(std::move(*work), {.part_deadline = [end] { return end; }});
+  }
+  if (!table_.may_fit_after_spare(version)) {
+    table_.metrics.no_room.add();
+    return Declined{{ErrorCode::kNoMemory, "no room for a file of its own"}};
+  }
+  table_.after_spare.emplace_back(
+      [this, version = std::move(version), deadline, done = std::move(done)]() mutable {
+        if (clock_.now() >= deadline) {
+          table_.metrics.no_room.add();
+          return done(fail(ErrorCode::kTimedOut, "no room for a file of its own in time"));
+        }
+        open(std::move(version), deadline, std::move(done));
+      });
+  return Waiting{};
 }
 
-void ObjectCache::start(std::shared_ptr<Preparation> preparation) {
-  thread_.post([this, preparation = std::move(preparation)] { prepare(preparation); });
+// An open of an object that has a file already.
+ObjectCache::Outcome ObjectCache::join(const Entry& entry, Opened& done) {
+  if (entry->is_resident) {
+    table_.metrics.hits.add();
+    table_.add_user(*entry);
+    return Resident{.entry = entry, .fd = table_.fd_of(*entry)};
+  }
+  if (entry->is_for_open) {
+    table_.metrics.hits.add();
+    entry->waiters.push_back(std::move(done));
+    return Waiting{};
+  }
+  table_.metrics.being_fetched.add();  // for a pin, which may take longer than an open may wait
+  return Declined{{ErrorCode::kBusy, "the object is still being made resident"}};
 }
 
-std::optional<ObjectPool::Room> ObjectCache::take_room(const ObjectVersion& version) {
-  return pool_.take(file_bytes(version.size_bytes), [this](ObjectPool::FileId id) REQUIRES(mutex_) {
-    return slots_.at(id).file->is_held_elsewhere();
+void ObjectCache::pin(ObjectVersion version, PinTerms terms, Done<Pinned> done) {
+  if (version.size_bytes == 0) {
+    return done(fail(ErrorCode::kUnsupported, "an empty object has no bytes to be resident"));
+  }
+  Outcome outcome = decide_pin(version, terms, done);
+  if (std::holds_alternative<Resident>(outcome)) {
+    done(Pinned::kWasResident);
+  } else if (auto* const declined = std::get_if<Declined>(&outcome)) {
+    done(std::unexpected(std::move(declined->error)));
+  } else if (auto* const fetch = std::get_if<std::shared_ptr<Fetch>>(&outcome)) {
+    start(std::move(*fetch));
+  }
+}
+
+ObjectCache::Outcome ObjectCache::decide_pin(ObjectVersion& version, PinTerms& terms,
+                                             Done<Pinned>& done) {
+  const MutexLock lock(table_.mutex);
+  table_.unpin_other_versions(version);
+  if (const Entry entry = table_.find(version)) {
+    if (!entry->is_resident) {
+      entry->pinners.push_back(std::move(done));
+      return Waiting{};
+    }
+    table_.pin(entry);
+    return Resident{.entry = entry};
+  }
+  if (table_.is_shut_down) return Declined{{ErrorCode::kCancelled, "the mount ends"}};
+  if (auto work = table_.add(version)) {
+    work->entry->pinners.push_back(std::exchange(done, nullptr));
+    return fetch_of(
+        std::move(*work),
+        {.part_deadline = [this, after = terms.part_timeout] { return clock_.now() + after; },
+         .on_part = std::move(terms.on_part)});
+  }
+  if (!table_.may_fit_after_spare(version)) {
+    return Declined{table_.no_room_for(version.size_bytes)};
+  }
+  table_.after_spare.emplace_back([this, version = std::move(version), terms = std::move(terms),
+                                   done = std::move(done)]() mutable {
+    pin(std::move(version), std::move(terms), std::move(done));
   });
+  return Waiting{};
 }
 
-std::shared_ptr<ObjectCache::Preparation> ObjectCache::begin(const ObjectPool::Room& room,
-                                                             ObjectVersion version,
-                                                             FetchTerms terms) {
-  auto made = std::make_shared<Preparation>();
-  made->terms = std::move(terms);
-  made->dropped_bytes = room.dropped_bytes;
-  for (const ObjectPool::FileId id : room.dropped) made->dropped.push_back(forget(id));
-  Slot slot;
-  if (room.reused) slot.file = forget(room.file);
-  made->file = slot.file.get();
-  made->entry = std::make_shared<Entry>();
-  made->entry->version = std::move(version);
-  made->entry->file_id = room.file;
-  slot.entry = made->entry;
-  entries_.emplace(index_key(made->entry->version), made->entry);
-  slots_.emplace(room.file, std::move(slot));
-  update_gauges();
-  return made;
+ObjectCache::Amount ObjectCache::unpin(const std::function<bool(std::string_view key)>& covers) {
+  const MutexLock lock(table_.mutex);
+  return table_.unpin(covers);
 }
 
-std::unique_ptr<ObjectFile> ObjectCache::forget(ObjectPool::FileId id) {
-  auto node = slots_.extract(id);
-  if (node.mapped().entry) entries_.erase(index_key(node.mapped().entry->version));
-  return std::move(node.mapped().file);
+std::shared_ptr<ObjectCache::Fetch> ObjectCache::fetch_of(ObjectTable::NewEntry work,
+                                                          FetchTerms terms) const {
+  return std::make_shared<Fetch>(Fetch{.work = std::move(work), .terms = std::move(terms)});
 }
 
-void ObjectCache::unpin(const std::shared_ptr<Entry>& entry) {
-  const MutexLock lock(mutex_);
-  if (--entry->users == 0) pool_.set_idle(entry->file_id);
+void ObjectCache::start(std::shared_ptr<Fetch> fetch) {
+  thread_.post([this, fetch = std::move(fetch)] { prepare(fetch); });
+}
+
+void ObjectCache::release(const Entry& entry) {
+  const MutexLock lock(table_.mutex);
+  table_.remove_user(*entry);
 }
 
 // The thread
 
-void ObjectCache::prepare(const std::shared_ptr<Preparation>& preparation) {
-  const auto file = file_for(*preparation);
-  if (!file) return give_up(preparation->entry, file.error());
-  preparation->file = *file;
-  // Those who open other objects do not wait until a large file is cleared.
-  const bool is_large = preparation->entry->version.size_bytes > options_.object_bytes_max;
-  if (is_large && makers_.post([this, preparation] { fill(*preparation); })) return;
-  fill(*preparation);
+void ObjectCache::prepare(const std::shared_ptr<Fetch>& fetch) {
+  const Entry& entry = fetch->work.entry;
+  const auto file = file_for(*fetch);
+  if (!file) return give_up(entry, file.error());
+  fetch->work.file = *file;
+  // Opens of other objects do not wait while a large file is cleared.
+  const bool is_large = entry->version.size_bytes > options_.object_bytes_max;
+  if (is_large && makers_.post([this, fetch] { fill(*fetch); })) return;
+  fill(*fetch);
 }
 
-Result<ObjectFile*> ObjectCache::file_for(Preparation& preparation) {
-  if (!preparation.dropped.empty()) {
-    preparation.dropped.clear();
-    const MutexLock lock(mutex_);
-    pool_.set_closed(preparation.dropped_bytes);
+Result<ObjectFile*> ObjectCache::file_for(Fetch& fetch) {
+  ObjectTable::NewEntry& work = fetch.work;
+  if (!work.dropped.empty()) {
+    work.dropped.clear();
+    const MutexLock lock(table_.mutex);
+    table_.set_closed(work.dropped_bytes);
   }
-  if (preparation.file != nullptr) return preparation.file;
-  const Entry& entry = *preparation.entry;
-  auto made = make_file(file_bytes(entry.version.size_bytes));
+  if (work.file != nullptr) return work.file;
+  auto made = make_file(file_bytes(work.entry->version.size_bytes));
   if (!made) return std::unexpected(made.error());
   ObjectFile* const file = made->get();
-  const MutexLock lock(mutex_);
-  slots_.at(entry.file_id).file = std::move(*made);
+  const MutexLock lock(table_.mutex);
+  table_.set_file(work.entry->file_id, std::move(*made));
   return file;
 }
 
@@ -225,14 +237,14 @@ Result<std::unique_ptr<ObjectFile>> ObjectCache::make_file(std::uint64_t capacit
   return ObjectFile::create(std::move(*empty), capacity_bytes);
 }
 
-void ObjectCache::fill(Preparation& preparation) {
-  const std::shared_ptr<Entry>& entry = preparation.entry;
-  ObjectFile* const file = preparation.file;
+void ObjectCache::fill(Fetch& fetch) {
+  const Entry& entry = fetch.work.entry;
+  ObjectFile* const file = fetch.work.file;
   if (auto begun = file->begin_fill(fabric_, options_.lock); !begun) {
     thread_.post([this, entry, error = begun.error()] { give_up(entry, error); });
     return;
   }
-  fetch_object(store_, entry->version, file->region(), std::move(preparation.terms),
+  fetch_object(store_, entry->version, file->region(), std::move(fetch.terms),
                [this, entry, file](std::expected<void, s3::GetFailure> outcome) {
                  thread_.post([this, entry, file, outcome = std::move(outcome)]() mutable {
                    finish(entry, *file, std::move(outcome));
@@ -240,24 +252,23 @@ void ObjectCache::fill(Preparation& preparation) {
                });
 }
 
-// Closed before its room is given to others.
-void ObjectCache::give_up(const std::shared_ptr<Entry>& entry, const Error& error) {
+// The file is closed before its room is given to others.
+void ObjectCache::give_up(const Entry& entry, const Error& error) {
   spdlog::debug("cache: no file for '{}': {}", entry->version.key, error.detail);
   std::unique_ptr<ObjectFile> unusable;
   {
-    const MutexLock lock(mutex_);
-    unusable = forget(entry->file_id);
+    const MutexLock lock(table_.mutex);
+    unusable = table_.forget(entry->file_id);
   }
   unusable.reset();
   {
-    const MutexLock lock(mutex_);
-    pool_.remove(entry->file_id);
-    update_gauges();
+    const MutexLock lock(table_.mutex);
+    table_.remove(entry->file_id);
   }
-  fail_waiters(entry, error, no_file_);
+  fail_waiters(entry, error, table_.metrics.no_file);
 }
 
-void ObjectCache::finish(const std::shared_ptr<Entry>& entry, ObjectFile& file,
+void ObjectCache::finish(const Entry& entry, ObjectFile& file,
                          std::expected<void, s3::GetFailure> outcome) {
   if (outcome) {
     if (auto cut = file.end_fill(entry->version.size_bytes); !cut) {
@@ -266,51 +277,49 @@ void ObjectCache::finish(const std::shared_ptr<Entry>& entry, ObjectFile& file,
   }
   if (outcome) return publish(entry);
 
-  spdlog::debug("cache: '{}' was not fetched whole: {}", entry->version.key,
+  spdlog::debug("cache: fetch of '{}' failed: {}; the file is free for others", entry->version.key,
                 outcome.error().error.detail);
   {
-    const MutexLock lock(mutex_);
-    entries_.erase(index_key(entry->version));
-    slots_.at(entry->file_id).entry = nullptr;
+    const MutexLock lock(table_.mutex);
+    table_.forget_entry(*entry);
   }
   if (outcome.error().late_write_possible) {
-    late_writes_.add();
+    table_.metrics.late_writes.add();
     quarantine_.add(file.region(), [this, id = entry->file_id, &file] { empty(id, file); });
   } else {
     empty(entry->file_id, file);
   }
-  fail_waiters(entry, outcome.error().error, fetch_failed_);
+  fail_waiters(entry, outcome.error().error, table_.metrics.fetch_failed);
 }
 
-void ObjectCache::publish(const std::shared_ptr<Entry>& entry) {
+void ObjectCache::publish(const Entry& entry) {
   std::vector<Opened> waiters;
-  std::vector<Keeping> keepers;
+  std::vector<Done<Pinned>> pinners;
   int fd = -1;
   {
-    const MutexLock lock(mutex_);
+    const MutexLock lock(table_.mutex);
     entry->is_resident = true;
     waiters = std::exchange(entry->waiters, {});
-    keepers = std::exchange(entry->keepers, {});
+    pinners = std::exchange(entry->pinners, {});
     entry->users = waiters.size();
-    fd = slots_.at(entry->file_id).file->fd();
-    if (!keepers.empty()) mark_kept(entry);
+    fd = table_.fd_of(*entry);
+    if (!pinners.empty()) table_.pin(entry);
   }
   for (Opened& done : waiters) done(std::make_shared<Handle>(*this, entry, fd));
-  for (Keeping& done : keepers) done(Kept::kFetched);
+  for (Done<Pinned>& done : pinners) done(Pinned::kFetched);
 }
 
-void ObjectCache::fail_waiters(const std::shared_ptr<Entry>& entry, const Error& error,
-                               metrics::Counter& declined) {
+void ObjectCache::fail_waiters(const Entry& entry, const Error& error, metrics::Counter& declined) {
   std::vector<Opened> waiters;
-  std::vector<Keeping> keepers;
+  std::vector<Done<Pinned>> pinners;
   {
-    const MutexLock lock(mutex_);
+    const MutexLock lock(table_.mutex);
     waiters = std::exchange(entry->waiters, {});
-    keepers = std::exchange(entry->keepers, {});
+    pinners = std::exchange(entry->pinners, {});
   }
   if (!waiters.empty()) declined.add();
   for (Opened& done : waiters) done(std::unexpected(error));
-  for (Keeping& done : keepers) done(std::unexpected(error));
+  for (Done<Pinned>& done : pinners) done(std::unexpected(error));
 }
 
 // Ends the registration and drops the bytes. Where that fails the file stays busy for good.
@@ -320,13 +329,8 @@ void ObjectCache::empty(ObjectPool::FileId id, ObjectFile& file) {
                   emptied.error().detail);
     return;
   }
-  const MutexLock lock(mutex_);
-  pool_.set_empty(id);
-}
-
-void ObjectCache::update_gauges() {
-  bytes_.set(static_cast<std::int64_t>(pool_.bytes()));
-  files_.set(static_cast<std::int64_t>(pool_.files()));
+  const MutexLock lock(table_.mutex);
+  table_.set_empty(id);
 }
 
 }  // namespace s3rdmafs::cache

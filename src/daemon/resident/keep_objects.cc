@@ -35,19 +35,19 @@ class Run : public std::enable_shared_from_this<Run> {
       ++under_way_;
     }
     const auto came = std::make_shared<std::atomic<std::uint64_t>>(0);
-    cache_.keep({.key = object.key, .etag = object.etag, .size_bytes = object.size_bytes},
-                {.part_timeout = part_timeout_,
-                 .on_part =
-                     [self = shared_from_this(), came](std::uint64_t bytes) {
-                       *came += bytes;
-                       self->bytes_under_way_ += bytes;
-                       return !self->is_cancelled_;
-                     }},
-                [self = shared_from_this(), key = object.key, size = object.size_bytes,
-                 came](const Result<cache::ObjectCache::Kept>& kept) {
-                  self->bytes_under_way_ -= *came;
-                  self->end(key, size, kept);
-                });
+    cache_.pin({.key = object.key, .etag = object.etag, .size_bytes = object.size_bytes},
+               {.part_timeout = part_timeout_,
+                .on_part =
+                    [self = shared_from_this(), came](std::uint64_t bytes) {
+                      *came += bytes;
+                      self->bytes_under_way_ += bytes;
+                      return !self->is_cancelled_;
+                    }},
+               [self = shared_from_this(), key = object.key, size = object.size_bytes,
+                came](const Result<cache::ObjectCache::Pinned>& kept) {
+                 self->bytes_under_way_ -= *came;
+                 self->end(key, size, kept);
+               });
   }
 
   void cancel() {
@@ -79,7 +79,7 @@ class Run : public std::enable_shared_from_this<Run> {
 
  private:
   void end(const std::string& key, std::uint64_t size_bytes,
-           const Result<cache::ObjectCache::Kept>& kept) {
+           const Result<cache::ObjectCache::Pinned>& kept) {
     {
       const MutexLock lock(mutex_);
       --under_way_;
@@ -89,13 +89,13 @@ class Run : public std::enable_shared_from_this<Run> {
   }
 
   void count(const std::string& key, std::uint64_t size_bytes,
-             const Result<cache::ObjectCache::Kept>& kept) REQUIRES(mutex_) {
+             const Result<cache::ObjectCache::Pinned>& kept) REQUIRES(mutex_) {
     const auto add = [size_bytes](KeepProgress& to) {
       ++to.objects;
       to.bytes += size_bytes;
     };
     if (kept) {
-      const bool was_there = *kept == cache::ObjectCache::Kept::kWasThere;
+      const bool was_there = *kept == cache::ObjectCache::Pinned::kWasResident;
       add(was_there ? outcome_.were_there : outcome_.fetched);
       return;
     }

@@ -86,7 +86,7 @@ bool ResidentKeeper::keep_all(const std::stop_token& stop) {
     }
   }
   if (is_complete) {  // then keys that were not found are gone
-    cache_.let_go([&](std::string_view key) {
+    cache_.unpin([&](std::string_view key) {
       const std::string name(key);
       return keys_.contains(name) && !keys.contains(name);
     });

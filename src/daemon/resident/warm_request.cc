@@ -75,7 +75,7 @@ void release(const Bucket& bucket, cache::ObjectCache& cache, Paths paths,
              ControlRequest& request) {
   std::vector<config::PathGlob> globs;
   for (const std::string& path : paths) globs.push_back(config::PathGlob::anchored(path));
-  const auto amount = cache.let_go([&](std::string_view key) {
+  const auto amount = cache.unpin([&](std::string_view key) {
     key.remove_prefix(std::min(key.size(), bucket.prefix.size()));
     return std::ranges::any_of(globs,
                                [key](const config::PathGlob& glob) { return glob.covers(key); });
