@@ -15,7 +15,7 @@ Result<MappedMemory> MappedMemory::map(int fd, std::size_t size_bytes) {
   const std::size_t reserved_bytes = size_bytes + kHugePageBytes;
   void* const reserved =
       ::mmap(nullptr, reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (reserved == MAP_FAILED) return fail_errno("reserving addresses for the cache", errno);
+  if (reserved == MAP_FAILED) return fail_errno("reserving addresses for registered memory", errno);
   const auto address = reinterpret_cast<std::uintptr_t>(reserved);
   const std::size_t before_bytes = round_up(address, kHugePageBytes) - address;
   std::byte* const aligned = static_cast<std::byte*>(reserved) + before_bytes;
@@ -23,7 +23,7 @@ Result<MappedMemory> MappedMemory::map(int fd, std::size_t size_bytes) {
   if (memory == MAP_FAILED) {
     const int saved_errno = errno;
     ::munmap(reserved, reserved_bytes);
-    return fail_errno("mapping the cache", saved_errno);
+    return fail_errno("mapping registered memory", saved_errno);
   }
   if (before_bytes > 0) ::munmap(reserved, before_bytes);
   ::munmap(aligned + size_bytes, kHugePageBytes - before_bytes);
@@ -45,7 +45,7 @@ Result<void> MappedMemory::populate(std::string_view size_key) const {
                                 format_size(bytes_.size()) + " left: " + std::strerror(errno),
                             "lower " + std::string(size_key));
   }
-  // Before Linux 5.14: one write a page does the same.
+  // Before Linux 5.14: a write to each page does the same.
   constexpr std::size_t kSmallPageBytes = 4 * kKiB;
   for (std::size_t at = 0; at < bytes_.size(); at += kSmallPageBytes) {
     *static_cast<volatile std::byte*>(&bytes_[at]) = std::byte{0};

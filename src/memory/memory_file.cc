@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tmpfs of our own rather than memfd_create: memfd gets huge pages only where the administrator
-// switched them on for all of shmem (default: never), a mount option does it for this one alone.
+// Why a private tmpfs and not a memfd: a memfd gets huge pages only if the administrator has
+// switched them on for all of shmem (default: never); a mount option does it for this tmpfs alone.
 #include "memory/memory_file.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ Result<HugeTmpfs> HugeTmpfs::mount(std::uint64_t size_bytes) {
       ::fsconfig(context.get(), FSCONFIG_SET_STRING, "size", size.c_str(), 0) != 0) {
     return fail_errno("tmpfs with huge=always", errno);
   }
-  // Linux 6.4. Where it is refused, registered memory is locked or pinned anyway.
+  // Needs Linux 6.4. Older kernels refuse it, but registered memory is locked or pinned anyway.
   ::fsconfig(context.get(), FSCONFIG_SET_FLAG, "noswap", nullptr, 0);
   if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
     return fail_errno("creating a tmpfs", errno);
@@ -36,8 +36,8 @@ Result<HugeTmpfs> HugeTmpfs::mount(std::uint64_t size_bytes) {
 Result<UniqueFd> HugeTmpfs::make_file() const {
   UniqueFd file(::openat(root_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!file) return fail_errno("O_TMPFILE on tmpfs", errno);
-  // Linux 6.6. Programs read passed-through files in 4 KiB at 1 us each, of which 5 % were for a
-  // time of access that nobody sees.
+  // Needs Linux 6.6. Programs read passed-through files in 4 KiB at 1 us each, of which the time of
+  // access took 5 %. No program can see that time.
   int flags = FS_NOATIME_FL;
   ::ioctl(file.get(), FS_IOC_SETFLAGS, &flags);
   return file;
@@ -60,11 +60,11 @@ Result<MemoryFile> make_memory_file(std::uint64_t size_bytes) {
     memory.huge_pages = true;
   } else {
     memory.note = file.error().detail;
-    memory.fd.reset(::memfd_create("s3rdmafs-cache", MFD_CLOEXEC));
+    memory.fd.reset(::memfd_create("s3rdmafs-memory", MFD_CLOEXEC));
     if (!memory.fd) return fail_errno("memfd_create", errno);
   }
   if (::ftruncate(memory.fd.get(), static_cast<off_t>(size_bytes)) != 0) {
-    return fail_errno("sizing the cache", errno);
+    return fail_errno("sizing a file of registered memory", errno);
   }
   return memory;
 }
