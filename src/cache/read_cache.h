@@ -13,31 +13,30 @@
 
 namespace s3rdmafs::cache {
 
-/// One version of one object: what bytes are named by. Two with equal key, ETag and generation have
-/// equal bytes.
+/// One version of one object. Two versions with equal key, ETag and generation have equal bytes.
 struct ObjectVersion {
   std::string key;
   std::string etag;  ///< with quotes, as the server sent it; never empty
   std::uint64_t size_bytes = 0;
-  std::uint64_t generation = 0;  ///< not 0 where the ETag had named another version before
+  std::uint64_t generation = 0;  ///< not 0 if the ETag has named another version before
 };
 
-/// The same for equal versions only: a NUL cannot be part of a key.
+/// A text that is equal for equal versions only: a key cannot contain a NUL.
 [[nodiscard]] inline std::string index_key(const ObjectVersion& version) {
   std::string text = version.key + '\0' + version.etag;
   if (version.generation != 0) text += '\0' + std::to_string(version.generation);
   return text;
 }
 
-/// Bytes of an object, held in the cache's registered memory and pinned there until this is
-/// destroyed: a FUSE reply goes straight out of them. Movable; any thread may destroy it.
+/// Bytes of an object in the cache's registered memory, pinned until this is destroyed: a FUSE
+/// reply is sent straight from them. Movable; any thread may destroy it.
 class PinnedBytes {
  public:
   /// A read touches at most this many separate runs of memory: a FUSE request of up to 4 MiB
-  /// crosses one border of 4 MiB blocks. Longer reads are the caller's to split.
+  /// crosses at most one border of two blocks. The caller splits longer reads.
   static constexpr std::size_t kPiecesMax = 2;
 
-  /// What keeps the memory still; destroyed with the PinnedBytes.
+  /// Keeps one piece of memory from changing until it is destroyed.
   class Pin {
    public:
     virtual ~Pin() = default;
@@ -50,7 +49,7 @@ class PinnedBytes {
     ++count_;
   }
 
-  /// In order of offset; empty at or past the end of the object.
+  /// In the order of offsets; none at or past the end of the object.
   [[nodiscard]] std::span<const std::span<const std::byte>> pieces() const {
     return std::span(pieces_).first(count_);
   }
@@ -66,8 +65,8 @@ class PinnedBytes {
   std::size_t count_ = 0;
 };
 
-/// Reads one version of one object through the cache. Its streams (read-ahead state) belong to the
-/// object, not to a file handle, since many processes share one file. Thread-safe.
+/// Reads one version of one object through the cache. The streams (read-ahead state) belong to the
+/// object, not to a file handle, since many processes share a file. Thread-safe.
 class ObjectReader {
  public:
   virtual ~ObjectReader() = default;
@@ -75,22 +74,23 @@ class ObjectReader {
   /// The bytes of [offset, offset + length), clipped to the object's end.
   /// @param length  1..4 MiB
   /// Errors: kStale (the version is gone), kTimedOut, kUnreachable, kAccessDenied, kCorrupt,
-  ///         kCancelled, and what else ObjectStore::get has.
-  /// `done` runs on the caller's thread on a hit, on a thread of s3/ after a fill.
+  ///         kCancelled, and the other errors of ObjectStore::get.
+  /// `done` runs once: on the caller's thread on a hit, on the store's after a fill, on another
+  /// reader's or the cache's where the read waited for memory.
   virtual void read(std::uint64_t offset_bytes, std::size_t length, Deadline deadline,
                     Done<PinnedBytes> done) = 0;
 };
 
-/// Where file bytes come from. The real one is BlockCache; tests/fakes has a fake. Thread-safe.
+/// The source of file bytes. BlockCache implements it; tests/fakes has a fake. Thread-safe.
 class ReadCache {
  public:
   virtual ~ReadCache() = default;
 
-  /// Cheap: no network. The reader must be gone before the cache.
+  /// Cheap: it does not use the network. The reader must be destroyed before the cache.
   [[nodiscard]] virtual std::shared_ptr<ObjectReader> open(ObjectVersion version) = 0;
 
-  /// Fetches the whole version, if there is room for it that nobody needs more. A guess: nobody
-  /// waits for it or hears of it.
+  /// Fetches the whole version as read-ahead, if the memory for that allows it. A guess: nothing
+  /// waits for it, and errors are ignored.
   virtual void prefetch(ObjectVersion version) = 0;
 };
 

@@ -9,9 +9,9 @@
 
 namespace s3rdmafs::cache {
 
-/// One version of one object, every byte of it in a file of the cache. The bytes stay what they are
-/// while this lives, and for as long after as the kernel holds the file open or mapped. Any thread
-/// may use and destroy it.
+/// One version of one object with every byte in a file of the cache. The bytes do not change while
+/// this lives, nor later while the kernel holds the file open or mapped. Any thread may use and
+/// destroy it.
 class ResidentObject {
  public:
   ResidentObject() = default;
@@ -19,19 +19,21 @@ class ResidentObject {
   ResidentObject& operator=(const ResidentObject&) = delete;
   virtual ~ResidentObject() = default;
 
-  /// A regular file exactly as long as the object. Borrowed; nobody writes to it.
+  /// A regular file exactly as long as the object. Borrowed, and only for reading.
   [[nodiscard]] virtual int fd() const noexcept = 0;
 };
 
-/// Objects in memory as a whole. The real one is ObjectCache; tests have fakes. Thread-safe.
+/// Objects in memory as a whole. ObjectCache implements it; tests/fakes has a fake. Thread-safe.
 class ResidentObjects {
  public:
   virtual ~ResidentObjects() = default;
 
-  /// Gives the object once all of it is there: at once where it is already. What it gives must be
-  /// gone before the cache is.
-  /// Errors: kUnsupported (too small or too large), kNoMemory (no room now), kStale (the version is
-  /// gone), and what else ObjectStore::get has. Each but kStale means: read it by pieces.
+  /// Answers with the object when all of it is resident, at once where it is already. The answer
+  /// must be destroyed before the cache.
+  /// Errors: kUnsupported (too small or too large), kNoMemory and kTimedOut (no room now, or not in
+  /// time), kBusy (a pin is fetching it), kCancelled (the mount ends), kStale (the version is
+  /// gone), and the other errors of ObjectStore::get. After each but kStale the object can be read
+  /// by pieces. `done` runs once, on the caller's thread or one of the cache's.
   virtual void open(ObjectVersion version, Deadline deadline,
                     Done<std::shared_ptr<const ResidentObject>> done) = 0;
 };

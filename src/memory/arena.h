@@ -18,29 +18,30 @@ namespace s3rdmafs::memory {
 
 /// The registered memory of a mount: one fixed run of huge pages, populated and registered at
 /// start, cut into slabs that are a memory region each. Nothing is registered later, so no read and
-/// no write pays for it. For reads the same pages are the target of the fabric and the source of
-/// FUSE replies; a second arena, with the other right, holds what is being written (upload/).
+/// no write pays for it. The read cache's arena is the target of the fabric and the source of FUSE
+/// replies; a second arena, with the other right, holds the data that is being written (upload/).
 ///
-/// Says nothing about what is in a slab: that is the pools'. Thread-safe after creation.
+/// The arena does not know the contents of a slab: BlockPool and BufferPool do. Thread-safe after
+/// creation.
 class Arena {
  public:
-  /// Of the read cache; see there.
+  /// Of the read cache (s3rdmafs/base/transfer_sizes.h).
   static constexpr std::size_t kSlabBytes = s3rdmafs::kSlabBytes;
 
   using Lock = MemoryLock;
 
-  /// What the memory is for.
+  /// The purpose of the memory.
   struct Use {
     rdma::Access access = rdma::Access::kRemoteWrite;
     std::size_t slab_bytes = kSlabBytes;       ///< a multiple of a small page
     std::string_view size_key = "cache.size";  ///< what errors tell the user to lower
-    /// Of which the arena takes a part at once and others the rest later; 0: it takes all.
+    /// The whole budget, if others take a part of it later; 0: the arena takes all of it.
     std::uint64_t budget_bytes = 0;
   };
 
-  /// @param size_bytes  a multiple of use.slab_bytes, at least one
-  /// Errors: kNoMemory (not that much memory; locked-memory limit, with what to raise), kSystem,
-  /// and the fabric's.
+  /// @param size_bytes  a multiple of use.slab_bytes, at least one slab
+  /// Errors: kNoMemory (not enough memory, or a locked-memory limit that is too low: the text names
+  /// the setting to change), kSystem, and the fabric's.
   [[nodiscard]] static Result<std::unique_ptr<Arena>> create(std::uint64_t size_bytes, Lock lock,
                                                              rdma::Fabric& fabric,
                                                              const Use& use = for_reads());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why ask: taking more pages than there are does not fail. The kernel's out-of-memory killer ends
-// processes until they are there, and pages of shared memory are not freed by its killing.
+// Why ask first: taking more pages than the machine has does not fail. The kernel's out-of-memory
+// killer ends processes until there are enough, and killing does not free pages of shared memory.
 #include "memory/available_memory.h"
 
 #include <algorithm>
@@ -37,8 +37,8 @@ std::optional<std::uint64_t> number_in(const std::filesystem::path& file) {
   return std::nullopt;  // not there, or "max"
 }
 
-// How a version of control groups says what one may take and takes, in files and in words of
-// memory.stat.
+// The files and the words of memory.stat in which a version of control groups tells the limit and
+// the use of a group.
 struct Version {
   std::string_view limit, used, active_file, inactive_file;
 };
@@ -46,7 +46,8 @@ constexpr Version kVersion1 = {"memory.limit_in_bytes", "memory.usage_in_bytes",
                                "total_active_file", "total_inactive_file"};
 constexpr Version kVersion2 = {"memory.max", "memory.current", "active_file", "inactive_file"};
 
-// What one control group leaves; what it holds of files on disks is given up when memory is short.
+// What one control group leaves. Its pages of files on disks count as free: the kernel drops them
+// when memory is short.
 std::uint64_t left_by_group(const Version& version, const std::filesystem::path& group) {
   const auto limit = number_in(group / version.limit);
   if (!limit) return kUnknown;
@@ -59,7 +60,7 @@ std::uint64_t left_by_group(const Version& version, const std::filesystem::path&
 }
 
 // A group is bound by its own limit and by those of all above it. In a container its path may be
-// the host's, of which only the mount of the groups is to be seen: that has the container's limit.
+// the host's, and only the mount of the groups is visible: that has the container's limit.
 std::uint64_t left_by_groups(const Version& version, const std::filesystem::path& mount,
                              std::filesystem::path group) {
   std::uint64_t left = kUnknown;
@@ -69,8 +70,8 @@ std::uint64_t left_by_groups(const Version& version, const std::filesystem::path
   }
 }
 
-// The path of this process's group below the mount of its groups: "0::/PATH" says it of version 2,
-// "NUMBER:...,CONTROLLER,...:/PATH" of version 1.
+// The path of this process's group below the mount of its groups: the line "0::/PATH" for version
+// 2, "NUMBER:...,CONTROLLER,...:/PATH" for version 1.
 std::string group_of_this_process(const std::filesystem::path& root, std::string_view controller) {
   const std::string wanted = "," + std::string(controller) + ",";
   std::ifstream lines(root / "proc/self/cgroup");

@@ -11,18 +11,18 @@
 
 namespace s3rdmafs::memory {
 
-/// What a memory region is cut into wherever the kernel allows.
+/// The page size that memory files get wherever the kernel allows it.
 inline constexpr std::size_t kHugePageBytes = 2 * kMiB;
 
 /// Whether pages must stay in memory.
 enum class MemoryLock {
-  kRequire,  ///< fail where the locked-memory limit does not allow it
+  kRequire,  ///< fail if the locked-memory limit does not allow it
   kTry,      ///< lock if possible
   kOff,
 };
 
-/// A file mapped shared, readable and writable, at an address that is a multiple of a huge page,
-/// without which the kernel would map it in small ones. Not copyable; unmaps when it goes.
+/// A file mapped shared, readable and writable. The address is a multiple of a huge page: otherwise
+/// the kernel would map the file in small pages. Movable, not copyable; the destructor unmaps.
 class MappedMemory {
  public:
   /// @param size_bytes  a multiple of a small page
@@ -34,11 +34,12 @@ class MappedMemory {
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
 
-  /// Takes every page now: memory that runs out later would kill the mount, not fail it.
-  /// @param size_key  what the error tells the user to lower
+  /// Takes every page now: if memory ran out later the kernel would kill the mount.
+  /// @param size_key  the setting that the error tells the user to lower
   /// Errors: kNoMemory.
   [[nodiscard]] Result<void> populate(std::string_view size_key) const;
-  /// @param budget_bytes  what the error says that the limit has to allow
+  /// Locks the pages in memory, as `lock` asks.
+  /// @param budget_bytes  the size that the error says the limit must allow
   /// Errors: kNoMemory, with the limit to raise.
   [[nodiscard]] Result<void> lock(MemoryLock lock, std::uint64_t budget_bytes,
                                   std::string_view size_key) const;

@@ -10,7 +10,7 @@
 
 namespace s3rdmafs::memory {
 
-/// A detached tmpfs of our own whose files have 2 MiB pages. It lives as long as a file of it.
+/// A private, detached tmpfs whose files have 2 MiB pages. It lives as long as one of its files.
 class HugeTmpfs {
  public:
   /// Holds at most `size_bytes`. Needs CAP_SYS_ADMIN. Errors: kSystem.
@@ -27,15 +27,15 @@ class HugeTmpfs {
 struct MemoryFile {
   UniqueFd fd;
   bool huge_pages = false;  ///< from a private tmpfs with huge=always
-  std::string note;         ///< why not, where not
+  std::string note;         ///< the reason where it has none
 };
 
 /// A file of `size_bytes` on a detached tmpfs of its own with 2 MiB pages, which needs
-/// CAP_SYS_ADMIN; elsewhere a memfd, whose pages are the kernel's to choose. Pages are not yet
-/// there.
+/// CAP_SYS_ADMIN; without that right a memfd, whose page size the kernel chooses. It has no pages
+/// yet.
 ///
-/// Huge pages make direct reads about 1.5 times as fast and filling the memory 14 times as cheap
-/// (measured; see docs in src/README.md, "Decisions"). Errors: kNoMemory, kSystem.
+/// Huge pages make direct reads about 1.5 times as fast and filling the memory 14 times as cheap.
+/// Errors: kSystem.
 [[nodiscard]] Result<MemoryFile> make_memory_file(std::uint64_t size_bytes);
 
 }  // namespace s3rdmafs::memory

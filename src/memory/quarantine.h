@@ -11,7 +11,7 @@ namespace s3rdmafs::memory {
 
 /// Memory that a server may still touch although its request has ended: a *late transfer*. The
 /// memory must not be used again before a fence has ended the server's rights to it, or the
-/// transfer would change the bytes of somebody else's object.
+/// transfer would change, or read, the bytes of another object.
 ///
 /// The owner of the memory keeps it out of use from the moment when the late transfer becomes
 /// possible, waits until the last transfer of its own has ended (a fence breaks those too), and

@@ -9,7 +9,7 @@
 namespace s3rdmafs::fakes {
 namespace {
 
-/// The region a read's bytes lie in, kept for as long as they are pinned.
+/// The region of a read's bytes, which lives while they are pinned.
 struct OwnedRegion final : cache::PinnedBytes::Pin {
   explicit OwnedRegion(std::size_t size_bytes) : region(size_bytes) {}
   FakeRegion region;

@@ -12,7 +12,7 @@
 
 namespace s3rdmafs::fakes {
 
-/// A cache that keeps nothing: each read is one get of the store below, which may hold or fail it.
+/// A cache that holds no bytes: each read is one GET of the store, which may hold or fail it.
 /// Thread-safe.
 class FakeReadCache final : public cache::ReadCache {
  public:
@@ -23,14 +23,14 @@ class FakeReadCache final : public cache::ReadCache {
 
   /// Keys of the versions that prefetch() was called for.
   [[nodiscard]] std::vector<std::string> prefetched() const;
-  /// Readers that live now.
+  /// The number of readers that exist now.
   [[nodiscard]] int readers() const { return *readers_; }
   /// Calls of open() so far.
   [[nodiscard]] int opens() const { return opens_; }
 
  private:
   s3::ObjectStore& store_;
-  // Shared, so that a reader a test forgot about does not write into a cache that is gone.
+  // Shared, so that a reader that outlives the cache does not write into freed memory.
   std::shared_ptr<std::atomic<int>> readers_ = std::make_shared<std::atomic<int>>(0);
   std::atomic<int> opens_{0};
   mutable Mutex mutex_;

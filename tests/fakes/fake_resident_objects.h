@@ -9,7 +9,7 @@
 
 namespace s3rdmafs::fakes {
 
-/// An object that is only a number where its descriptor would be.
+/// An object with a number in the place of its descriptor.
 class FakeResidentObject final : public cache::ResidentObject {
  public:
   explicit FakeResidentObject(int fd) : fd_(fd) {}
@@ -19,7 +19,7 @@ class FakeResidentObject final : public cache::ResidentObject {
   const int fd_;
 };
 
-/// Opens wait until the test answers them, in order. Thread-bound.
+/// Opens wait until the test answers them, in their order. Thread-bound.
 class FakeResidentObjects final : public cache::ResidentObjects {
  public:
   using Object = std::shared_ptr<const cache::ResidentObject>;

@@ -7,7 +7,7 @@
 
 namespace s3rdmafs::cache {
 
-/// A stretch of an object, [begin, end) in bytes. Empty where begin == end.
+/// A range of an object, [begin, end) in bytes. Empty where begin >= end.
 struct ByteRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -16,13 +16,13 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
-/// A few ranges, without an allocation: a plan is made for every read, hits included.
+/// A few ranges without an allocation: every read makes a plan, hits too.
 class ByteRanges {
  public:
-  /// The rest of a slice, eight slices ahead, and an object's tail.
+  /// Room for the rest of a slice, eight slices ahead, and an object's tail.
   static constexpr std::size_t kMax = 10;
 
-  /// Leaves out what is empty or finds no room, joins what touches the one before.
+  /// Joins a range that touches the last one. Ignores an empty range, and any range when full.
   void add(ByteRange range) noexcept {
     if (range.empty()) return;
     if (count_ > 0) {

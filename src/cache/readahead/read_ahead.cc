@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// What proves a stream, and what a mistake costs. A random read of 4 KiB must cost one unit of 64
+// KiB, so a second read somewhere near proves nothing: it has to follow as closely as the reads are
+// long, and so does a third one if both are smaller than a unit (those cost nothing more). From
+// then on the window is as long as the bytes that the stream has read, up to the pace's window, and
+// longer only if the stream stalls. So a mistake costs about as much as was read correctly before
+// it.
 //
-// What is believed, and what a mistake costs. A random read of 4 KiB must cost one unit of 64 KiB,
-// so a second read somewhere near proves nothing: it has to follow as closely as the reads are
-// long, and a third one has to where both are smaller than a unit (they cost nothing more). From
-// then on its window is as long as what it has read, up to the pace's, and longer only where it
-// stalls: a mistake costs about as much as what was right before it.
-//
-// Cost. A read looks at each stream once (some 30 ns); only one that asks adds up the unread bytes.
+// Cost. A read looks at each stream once (some 30 ns). Only a read that asks for more adds up the
+// unread bytes.
 #include "cache/readahead/read_ahead.h"
 
 #include <algorithm>
@@ -44,8 +45,8 @@ bool ReadAhead::expects(ByteRange range) const {
   return stream.reads > 1 || range.begin > stream.begin;
 }
 
-// The nearest. A reader that goes back a little is still in its run; one that is behind the run's
-// beginning goes another way.
+// The nearest stream. A reader that goes back a little is still in its run; a read before the run's
+// beginning is not.
 std::optional<std::size_t> ReadAhead::find(ByteRange range) const {
   std::optional<std::size_t> nearest;
   std::uint64_t nearest_distance = kSlackMaxBytes + 1;
@@ -97,8 +98,8 @@ void ReadAhead::advance(Stream& stream, const Read& read) {
   if (read.range.begin > stream.begin && read.range.end > stream.next) ++stream.reads;
   stream.next = std::max(stream.next, read.range.end);
   stream.asked_to = std::max(stream.asked_to, stream.next);
-  // Memory ran out or took back what was fetched, or the rest of a slice was never asked for. Its
-  // first read does not tell that: the rest has only just been asked for.
+  // There was no memory, or fetched bytes were evicted, or the rest of a slice was never asked for.
+  // The first read of a slice does not show that: the rest has only just been asked for.
   const bool is_lost = read.found == Found::kMissing && (stream.reads > 1 || stream.stop_at == 0);
   if (is_lost) stream.asked_to = stream.next;
   if (is_lost || stream.next > stream.stop_at) stream.stop_at = 0;
@@ -123,8 +124,8 @@ void ReadAhead::size_window(Stream& stream, const Read& read, const Limits& limi
 void ReadAhead::ask_ahead(Stream& stream, const Read& read, const Limits& limits,
                           ByteRanges& ranges) {
   if (stream.window_bytes == 0 || stream.stop_at != 0) return;
-  // Whole parts; of half of the window at most, so that the reader has the other half while one
-  // comes.
+  // Whole parts, each at most half of the window, so that the reader has the other half while one
+  // is fetched.
   const auto end_of_parts = [&](std::uint64_t window) {
     const std::uint64_t part = std::min(limits.pace.part_bytes, std::bit_floor(window / 2));
     const std::uint64_t end = stream.next + window;

@@ -14,28 +14,29 @@
 
 namespace s3rdmafs::cache {
 
-/// Decides what to fetch before it is asked for. One per object, shared by all its readers: a
-/// *stream* is a reader that goes forward through a band of offsets, and the bands of many
-/// processes, threads and shared descriptors are told apart by offset alone.
+/// Decides what to fetch before it is asked for. One per object, shared by all its readers. A
+/// *stream* is a reader that goes forward through a run of offsets; streams of many processes,
+/// threads and shared descriptors are told apart by their offsets alone.
 ///
-/// A reader is given nothing until it has shown that it goes on; then a first window, which doubles
-/// when the reader has to wait, and grows with what was read to what the pace of the transfers
-/// makes of use. What is asked for are whole parts, aligned, so that each is one request. A reader
-/// that begins anew at equal distances is followed from slice to slice (stride.h). A read at offset
-/// 0 is how files are read, and is believed at once; so is, for as much as most had, a run in an
-/// object where runs are long; the first read at an object's end gets the whole tail, where Parquet
-/// and ZIP (npz, PyTorch) keep their index.
+/// A reader gets no read-ahead until it has shown that it goes on. Then it gets a first window,
+/// which doubles when the reader has to wait, and grows with the bytes that were read up to the
+/// window that the pace of the transfers calls for. Requests are for whole, aligned parts, so that
+/// each part is one request. A reader that starts again at equal distances is followed from slice
+/// to slice (stride.h). A read at offset 0 counts as the start of a stream at once, since that is
+/// how files are read. The first read at an object's end fetches the whole tail, where Parquet and
+/// ZIP (npz, PyTorch) have their index.
 ///
-/// Pure policy: no memory, no network. Thread-bound: BlockCache's lock guards it.
+/// Pure policy: it uses no memory and no network. Thread-bound: the object's lock guards it
+/// (blocks/block.h).
 class ReadAhead {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// What a read finds of its bytes.
+  /// What a read finds.
   enum class Found : std::uint8_t {
     kAll,
-    kOnTheirWay,  ///< it waits for a fill that others, or read-ahead, asked for
-    kMissing,     ///< it had to ask for some itself
+    kOnTheirWay,  ///< it waits for fills that other reads, or read-ahead, have asked for
+    kMissing,     ///< it has to ask for some of its bytes itself
   };
   struct Read {
     ByteRange range;  ///< not empty, inside the object
@@ -45,44 +46,45 @@ class ReadAhead {
   /// What memory allows at this moment.
   struct Limits {
     std::uint64_t window_max_bytes = 0;  ///< of one stream; 0 switches read-ahead off
-    /// Of all streams of the object together. Where it is used up each may still have
-    /// pace.first_bytes: a reader without any read-ahead is slower than its share of the memory.
+    /// Of all streams of the object together. If it is used up each stream may still have
+    /// pace.first_bytes: a reader without any read-ahead would be slower than that memory is worth.
     std::uint64_t budget_bytes = 0;
     Pace pace;
   };
 
-  /// Readers told apart in one object, and the ended runs that a stride is seen in; the least
-  /// recently active gives way. 16 covers a node's loader processes.
+  /// The streams of one object, active ones and the ended runs that show a stride; a new one takes
+  /// the place of the least recently active one. 32 is twice the loader processes of a node.
   static constexpr std::size_t kStreamsMax = 32;
-  /// How far from where it is expected a read may be, at most: kernels send the parts of one read
-  /// out of order, and readers skip small gaps. Never further than the run is long, so that
+  /// The largest distance of a read from where it is expected: kernels send the parts of one read
+  /// out of order, and readers skip small gaps. Never more than the length of the run, so that
   /// scattered reads are not taken for steps.
   static constexpr std::uint64_t kSlackMaxBytes = 1 * kMiB;
-  /// A reader that has stopped for so long begins anew: what was fetched for it may be gone.
+  /// A reader that has stopped for so long starts again: the bytes that were fetched for it may
+  /// have been evicted.
   static constexpr std::chrono::seconds kIdleAfter{2};
-  /// An object's last bytes, of which the first read brings them all. Indexes of some thousand
+  /// The tail of an object: the first read in it fetches all of it. Indexes of some thousand
   /// entries fit, and a wrong guess costs as much as one at offset 0.
   static constexpr std::uint64_t kTailBytes = 1 * kMiB;
-  /// A read that ends so near the object's end reads its tail: readers of Parquet ask for the last
-  /// 8 bytes to 64 KiB.
+  /// A read that ends so near the object's end is a read of the tail: readers of Parquet ask for
+  /// the last 8 bytes to 64 KiB.
   static constexpr std::uint64_t kTailReadBytes = 64 * kKiB;
 
   explicit ReadAhead(std::uint64_t object_bytes) : object_bytes_(object_bytes) {}
 
-  /// Tells of one read; returns what to fetch now, beyond the read itself.
+  /// Records one read, and returns what to fetch now besides the read itself.
   [[nodiscard]] ByteRanges on_read(const Read& read, const Limits& limits);
 
-  /// Whether a read of this would be a step of a stream. Ask before telling of it.
+  /// Whether a read of this range would be a step of a stream. Ask before on_read().
   [[nodiscard]] bool expects(ByteRange range) const;
 
  private:
   struct Stream {
     std::uint64_t begin = 0;         // of the run
     std::uint64_t next = 0;          // where the reader is expected
-    std::uint64_t asked_to = 0;      // end of what was asked for
+    std::uint64_t asked_to = 0;      // end of the bytes that were asked for
     std::uint64_t stop_at = 0;       // end of the slice, which is not read past; 0: no slice
     std::uint64_t window_bytes = 0;  // 0: not known to go on
-    unsigned reads = 1;              // that brought it forward
+    unsigned reads = 1;              // that moved `next` forward
     Time last_read;
     std::uint64_t last_use = 0;  // of uses_; 0: unused
   };
@@ -93,7 +95,7 @@ class ReadAhead {
   void advance(Stream& stream, const Read& read);
   static void size_window(Stream& stream, const Read& read, const Limits& limits);
   void ask_ahead(Stream& stream, const Read& read, const Limits& limits, ByteRanges& ranges);
-  /// What a stream may have ahead of it.
+  /// The bytes that a stream may have ahead of it.
   [[nodiscard]] std::uint64_t budget_left(const Stream& stream, Time now,
                                           const Limits& limits) const;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// How a pattern is found. A new run follows runs of one length that begin one, two and three steps
+// before it. Three steps, because two equal distances do occur among thirty random reads. The
+// beginning and the end of a slice may be off by a quarter of its length: the kernel's read-around
+// of a mapping moves both.
 //
-// How a pattern is seen. A new run has runs of one length one, two and three steps behind it. Three
-// steps, because among thirty random reads two equal distances do occur. Where a slice begins and
-// ends may be off by a quarter of its length: the kernel's read-around of a mapping moves both.
-//
-// Cost. Looking for a pattern compares each run with each (a microsecond), but only for a read that
-// waits for the network; following one is a division.
+// Cost. The search for a pattern compares each run with each other (a microsecond), but only for a
+// read that waits for the network. To follow a pattern takes a division.
 #include "cache/readahead/stride.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::int64_t tolerance_of(std::uint64_t length_bytes) {
 
 bool are_alike(std::uint64_t a, std::uint64_t b) { return std::max(a, b) <= 2 * std::min(a, b); }
 
-/// The longest run that begins at `at`, give or take the tolerance of its length; 0: there is none.
+// The length of the longest run that begins at `at`, within the tolerance of its length; 0: none.
 std::uint64_t length_of_run_at(std::span<const ByteRange> runs, std::int64_t at) {
   std::uint64_t longest = 0;
   for (const ByteRange& run : runs) {
@@ -43,10 +43,10 @@ Stride::Plan Stride::on_run(std::uint64_t begin, std::span<const ByteRange> runs
   } else {
     measure(begin, runs);
   }
-  // A reader that is behind the others finds what was asked for them.
+  // A reader behind the others finds the slices that were asked for them.
   const std::int64_t at = steps_from_anchor(begin);
   if (at > 0) {
-    anchor_ = begin;  // anew with each step: a step that is a little off must not add up
+    anchor_ = begin;  // with each step, so that a small error of the step does not add up
     asked_ = std::max<std::int64_t>(asked_ - at, 0);
   }
   const bool touching = static_cast<std::uint64_t>(std::abs(step_bytes_)) <= length_bytes_;
@@ -78,7 +78,8 @@ bool Stride::detect(std::uint64_t begin, std::span<const ByteRange> runs) {
     const std::uint64_t three = length_of_run_at(runs, here - kStepsSeen * step);
     if (two == 0 || three == 0 || !are_alike(two, three)) continue;
     const std::uint64_t length = std::max({one.size(), two, three});
-    // The last run may still be read by somebody else; what is longer than the others is no slice.
+    // Another reader may still be in the last run. A run that is longer than the others is not a
+    // slice.
     if (one.size() > 2 * two || std::abs(step) < static_cast<std::int64_t>(two)) continue;
     best = step;
     best_length = std::min(length, static_cast<std::uint64_t>(std::abs(step)));
@@ -92,7 +93,7 @@ bool Stride::detect(std::uint64_t begin, std::span<const ByteRange> runs) {
   return true;
 }
 
-// The latest slices may still be read, so the longest of the last ones counts.
+// Readers may still be in the latest slices, so the longest of the last ones counts.
 void Stride::measure(std::uint64_t begin, std::span<const ByteRange> runs) {
   std::uint64_t longest = 0;
   for (std::int64_t steps = 1; steps <= kStepsSeen; ++steps) {
@@ -103,7 +104,7 @@ void Stride::measure(std::uint64_t begin, std::span<const ByteRange> runs) {
   length_bytes_ = std::min(longest, static_cast<std::uint64_t>(std::abs(step_bytes_)));
 }
 
-// Rounded: to which slice it is nearest.
+// Rounded to the nearest slice.
 std::int64_t Stride::steps_from_anchor(std::uint64_t begin) const {
   const std::int64_t step = std::abs(step_bytes_);
   const std::int64_t off = static_cast<std::int64_t>(begin) - static_cast<std::int64_t>(anchor_);
@@ -111,7 +112,7 @@ std::int64_t Stride::steps_from_anchor(std::uint64_t begin) const {
   return step_bytes_ > 0 ? steps : -steps;
 }
 
-// Only near the anchor: where slices touch, every aligned offset of the object is on the lattice.
+// Only near the anchor: where slices touch, every aligned offset of the object is a slice's.
 bool Stride::is_expected(std::uint64_t begin) const {
   const std::int64_t at = steps_from_anchor(begin);
   const std::int64_t expected = static_cast<std::int64_t>(anchor_) + at * step_bytes_;

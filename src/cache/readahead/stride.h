@@ -8,28 +8,28 @@
 
 namespace s3rdmafs::cache {
 
-/// Follows readers that take slices at equal distances: a column of a table, one process' share of
-/// every tensor, and, where the distance is a slice backwards, a file read from its end. One per
-/// object: slices of several readers that lie on the same lattice are one pattern.
+/// Follows readers that read slices at equal distances: a column of a table, one process's share of
+/// every tensor, or, where the distance is one slice backwards, a file that is read from its end.
+/// One per object: slices of several readers at the same distances are one pattern.
 ///
-/// Pure policy: no memory, no clock, no network. Thread-bound, as ReadAhead is.
+/// Pure policy: it uses no memory, no clock and no network. Thread-bound, as ReadAhead is.
 class Stride {
  public:
-  /// So many slices are asked for ahead of a reader at most, and less where the window is full.
+  /// The most slices that are asked for ahead of a reader; fewer if the window is full.
   static constexpr std::int64_t kAheadMax = 8;
-  /// The same where slices touch each other and make one request.
+  /// The same for slices that touch each other and make one request.
   static constexpr std::int64_t kTouchingAheadMax = 64;
 
-  /// What the beginning of a run at `begin` shows.
+  /// What to expect of a new run.
   struct Plan {
     ByteRange slice;  ///< what this run will read; empty: no pattern
-    ByteRanges next;  ///< what others will; may reach past the object's end
+    ByteRanges next;  ///< what later runs will read; may reach past the object's end
   };
 
-  /// A read at `begin` continued none of `runs`, which are the runs so far in any order; those of
-  /// length 0 are none.
-  /// @param stalled       whether it had to wait
-  /// @param window_bytes  how much may be asked for ahead
+  /// A read at `begin` has continued none of `runs`.
+  /// @param runs          the runs so far, in any order; those of length 0 are ignored
+  /// @param stalled       whether the read has to wait
+  /// @param window_bytes  the most bytes to ask for ahead
   [[nodiscard]] Plan on_run(std::uint64_t begin, std::span<const ByteRange> runs, bool stalled,
                             std::uint64_t window_bytes);
 
@@ -41,9 +41,9 @@ class Stride {
 
   std::int64_t step_bytes_ = 0;  // from slice to slice; 0: no pattern
   std::uint64_t length_bytes_ = 0;
-  std::uint64_t anchor_ = 0;  // where the furthest slice that a reader came to begins
-  std::int64_t asked_ = 0;    // slices from the anchor on that were asked for
-  std::int64_t ahead_ = 1;    // slices that should be; doubles when the reader stalls
+  std::uint64_t anchor_ = 0;  // begin of the furthest slice that a reader has reached
+  std::int64_t asked_ = 0;    // slices after the anchor that were asked for
+  std::int64_t ahead_ = 1;    // slices to ask for; doubles when the reader stalls
 };
 
 }  // namespace s3rdmafs::cache

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Why extremes and not means. A GET that waited behind others says how busy we were, not what the
-// network can do; sizing by it would let a long queue ask for a longer one. The shortest time and
-// the best rate are those of transfers that were not in each other's way (as congestion control by
-// bottleneck bandwidth and round trip does it).
+// Why extremes and not means. A GET that waited after others shows how busy the mount was, not what
+// the network can do; with means a long queue would ask for a longer one. The shortest time and the
+// best rate belong to transfers that did not hinder each other, as in congestion control by
+// bottleneck bandwidth and round trip (BBR).
 #include "cache/readahead/transfer_model.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fixed number of chains, each of which sends its next part when the last has come. A chain that
-// meets a failure ends, and the others end with their present part.
+// A fixed number of chains, each of which sends its next part when the last one has arrived. A
+// chain ends at its first failure, and the others end with their present part.
 #include "cache/whole/object_fetch.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace s3rdmafs::cache {
 namespace {
 
-// Long enough that a request costs next to nothing beside its bytes, short enough that an object of
-// 32 MiB travels on four connections (and rails) at once.
+// Long enough that a request costs next to nothing beside its bytes; short enough that an object of
+// 32 MiB uses four connections (and rails) at once.
 constexpr std::uint64_t kPartBytes = 8 * kMiB;
 // 32 MiB under way cover 25 GB/s at more than a millisecond; several objects are opened at once.
 constexpr std::uint64_t kParallelParts = 4;
@@ -42,20 +42,21 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     if (const auto part = next_part()) {
       const std::uint64_t offset = *part * kPartBytes;
       const std::uint64_t length = std::min(kPartBytes, version_.size_bytes - offset);
-      store_.get({.key = version_.key,
-                  .etag = version_.etag,
-                  .offset_bytes = offset,
-                  .window = {.region = &region_, .offset = offset, .length = length}},
-                 terms_.part_deadline(),
-                 [self = shared_from_this(),
-                  length](const std::expected<s3::Path, s3::GetFailure>& result) {
-                   if (!result) {
-                     self->note(result.error());
-                   } else if (self->terms_.on_part && !self->terms_.on_part(length)) {
-                     self->note({.error = {ErrorCode::kCancelled, "nobody waits for it any more"}});
-                   }
-                   self->send_next();
-                 });
+      store_.get(
+          {.key = version_.key,
+           .etag = version_.etag,
+           .offset_bytes = offset,
+           .window = {.region = &region_, .offset = offset, .length = length}},
+          terms_.part_deadline(),
+          [self = shared_from_this(),
+           length](const std::expected<s3::Path, s3::GetFailure>& result) {
+            if (!result) {
+              self->note(result.error());
+            } else if (self->terms_.on_part && !self->terms_.on_part(length)) {
+              self->note({.error = {ErrorCode::kCancelled, "the caller waits for it no longer"}});
+            }
+            self->send_next();
+          });
       return;
     }
     end_chain();

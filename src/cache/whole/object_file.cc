@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lease probe. A write lease is granted only to the sole holder of a file (fcntl(2),
-// F_SETLEASE), and a mapping holds it as an open descriptor does. Our own descriptor and mapping,
-// and a server's mapping of the descriptor we handed it, are one open file: they do not count.
-// What a program has through passthrough is another one. Needs the file to be ours (its owner's
-// user, or CAP_LEASE), and does not work on a memfd, which always says no.
+// The lease probe. The kernel grants a write lease only to the sole holder of a file (fcntl(2),
+// F_SETLEASE), and a mapping holds a file as an open descriptor does. Our own descriptor and
+// mapping, and a server's mapping of the descriptor that it was sent, are one open file: they do
+// not count. A program's descriptor through passthrough is another one. The probe needs the file's
+// owner or CAP_LEASE, and does not work on a memfd, which always refuses the lease.
 #include "cache/whole/object_file.h"
 
 #include <fcntl.h>
@@ -30,8 +30,8 @@ Result<std::unique_ptr<ObjectFile>> ObjectFile::create(UniqueFd file,
 }
 
 Result<void> ObjectFile::take_pages() {
-  // These pages are taken while programs run, not at mount: better one file less than the kernel
-  // looking for somebody to kill.
+  // These pages are taken while programs run, not at mount: one file less is better than a process
+  // that the kernel kills for memory.
   if (const std::uint64_t missing = capacity_bytes() - held_bytes(); missing > 0) {
     if (memory::available_memory_bytes() < missing) {
       return fail_with_advice(
@@ -46,7 +46,7 @@ Result<void> ObjectFile::take_pages() {
   return memory_.populate(kSizeKey);
 }
 
-// What the file has of its pages: a cut gives back those behind the end.
+// The bytes of the pages that the file has: a cut gives back those after the end.
 std::uint64_t ObjectFile::held_bytes() const {
   constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks, whatever the page (stat(2))
   struct stat status{};

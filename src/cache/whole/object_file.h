@@ -12,16 +12,16 @@
 
 namespace s3rdmafs::cache {
 
-/// A file without a name in huge pages that holds one object whole, so that the kernel can read it
-/// for a program (FUSE passthrough). It goes round: begin_fill() -> transfers -> end_fill() ->
-/// handed out -> is_held_elsewhere() is false -> begin_fill().
+/// A file in huge pages, without a name, that holds one whole object, so that the kernel can read
+/// it for a program (FUSE passthrough). Its cycle: begin_fill() -> transfers -> end_fill() -> given
+/// to opens -> is_held_elsewhere() is false -> begin_fill().
 ///
-/// Registered only while it is being filled: once a program may see the bytes, no server can reach
-/// them any more, and no fabric that comes back has to register a file that ends within its region.
-/// Thread-bound, but for fd() and is_held_elsewhere(), which any thread may call.
+/// It is registered only while it is being filled: no server can reach bytes that a program may
+/// see, and a fabric that comes back does not have to register a file that ends within its region.
+/// Thread-bound, except fd() and is_held_elsewhere(), which any thread may call.
 class ObjectFile {
  public:
-  /// Of `capacity_bytes`, a multiple of a huge page; its pages are taken later.
+  /// A file of `capacity_bytes`, a multiple of a huge page; its pages are taken later.
   /// @param file  empty, on a tmpfs
   /// Errors: kSystem.
   [[nodiscard]] static Result<std::unique_ptr<ObjectFile>> create(UniqueFd file,
@@ -29,27 +29,28 @@ class ObjectFile {
   ObjectFile(const ObjectFile&) = delete;
   ObjectFile& operator=(const ObjectFile&) = delete;
 
-  /// Takes the pages that it lacks, and clears them, which blocks for 50 ms a GB and more. For
-  /// files that are made ahead of need; begin_fill() does it where nobody did.
+  /// Takes and clears the pages that the file lacks, which blocks for 50 ms a GB and more.
+  /// begin_fill() does it too, if this was not called before.
   /// Errors: kNoMemory, kSystem.
   [[nodiscard]] Result<void> take_pages();
 
-  /// Makes all of it writable by a server. Blocks for a registration. Nobody else may hold it.
+  /// Makes all of it writable by a server. Blocks for a registration. No program may hold the file.
   /// Errors: kNoMemory, kSystem, and the fabric's.
   [[nodiscard]] Result<void> begin_fill(rdma::Fabric& fabric, memory::MemoryLock lock);
   /// Between begin_fill() and end_fill().
   [[nodiscard]] rdma::MemoryRegion& region() const { return *region_; }
-  /// No transfer is under way and none can come late: ends the server's right to the memory, which
-  /// blocks like fence(), and makes the file exactly as long as the object: beyond the end readers
-  /// would see zeros, before it the end. Errors: kSystem.
+  /// Ends the server's right to the memory, which blocks as fence() does, and makes the file
+  /// exactly as long as the object: readers of a longer file would see zeros at its end, readers of
+  /// a shorter one would miss bytes. No transfer is under way, and none can come late. Errors:
+  /// kSystem.
   [[nodiscard]] Result<void> end_fill(std::uint64_t size_bytes);
 
   [[nodiscard]] int fd() const noexcept { return file_.get(); }
   [[nodiscard]] std::uint64_t capacity_bytes() const noexcept { return memory_.bytes().size(); }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return memory_.bytes(); }
 
-  /// Whether a program still has the file open or mapped through the kernel. RELEASE does not tell:
-  /// a mapping outlives it. Any doubt counts as yes.
+  /// Whether a program still has the file open or mapped through the kernel. RELEASE does not tell,
+  /// since a mapping outlives it. True where the kernel does not say.
   [[nodiscard]] bool is_held_elsewhere() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file fits an object only if both have the same number of huge pages: a larger one would hold
-// memory that nobody uses.
+// A file fits an object only if both have the same number of huge pages: a larger file would hold
+// memory that is not used.
 #include "cache/whole/object_pool.h"
 
 #include <utility>
@@ -14,7 +14,7 @@ std::optional<ObjectPool::Room> ObjectPool::take(std::uint64_t capacity_bytes,
     return Room{.file = *empty, .reused = true};
   }
   Room room;
-  // A held file is in use: it goes to the end, and the walk ends where the first of them is.
+  // A held file is in use: it moves to the end, where the walk stops before it comes to it again.
   std::size_t left = order_.size();
   for (auto at = order_.begin();
        left > 0 && !has_room(capacity_bytes, room.dropped_bytes, room.dropped.size()); --left) {
@@ -27,7 +27,7 @@ std::optional<ObjectPool::Room> ObjectPool::take(std::uint64_t capacity_bytes,
     if (files_.at(*candidate).capacity_bytes == capacity_bytes) {
       const FileId file = *candidate;
       set_busy(file);
-      return Room{.file = file, .reused = true};  // and nothing has to go
+      return Room{.file = file, .reused = true};  // and no file has to go
     }
     room.dropped_bytes += files_.at(*candidate).capacity_bytes;
     room.dropped.push_back(*candidate);

@@ -11,13 +11,12 @@
 
 namespace s3rdmafs::cache {
 
-/// Which object files there are, how many bytes they take together, and which go when another needs
-/// room. Pure bookkeeping over numbers; no file is touched. Thread-bound: ObjectCache's lock guards
-/// it.
+/// Decides which object files exist, and which are evicted when another needs room. Pure
+/// bookkeeping over numbers; it touches no file. Thread-bound: ObjectTable's lock guards it.
 ///
-/// A file is busy (being made or filled, open, kept, or not yet fenced), or idle (holds an object
-/// that nobody has open; least recently used goes first), or empty (goes before all idle ones, and
-/// is the first choice for an object that fits).
+/// A file is *busy* (being made or filled, open, pinned, or not yet fenced), or *idle* (holds an
+/// object that is not open; the least recently used one is evicted first), or *empty* (evicted
+/// before all idle ones, and the first choice for an object that fits).
 class ObjectPool {
  public:
   using FileId = std::uint64_t;
@@ -27,8 +26,8 @@ class ObjectPool {
     std::size_t files_max = 0;  ///< a descriptor each
   };
 
-  /// What a new object gets: `file`, a number of its own unless `reused`, and what has to be closed
-  /// before it is made. Of the dropped and the reused the caller forgets the objects.
+  /// The room of a new object: `file`, a new number unless `reused`, and the files to close before
+  /// it is made. The caller forgets the objects of the dropped and the reused files.
   struct Room {
     FileId file = 0;
     bool reused = false;
@@ -38,23 +37,23 @@ class ObjectPool {
 
   explicit ObjectPool(Limits limits) : limits_(limits) {}
 
-  /// A busy file of exactly this capacity. Nothing, and nothing changed, where that would take
-  /// files that are busy or held.
+  /// A busy file of exactly this capacity. Nothing, and no change, if that would take files that
+  /// are busy or held.
   /// @param is_held  whether a program has the file although it is idle; such a file stays, since
-  ///                 closing it would free nothing
+  ///                 closing it would free no memory
   [[nodiscard]] std::optional<Room> take(std::uint64_t capacity_bytes,
                                          const std::function<bool(FileId)>& is_held);
 
-  /// A busy file of exactly this capacity, to be made ahead of need: only where nothing has to go
-  /// for it, and nothing that went is still to be closed.
+  /// A busy file of exactly this capacity that is made ahead of need: only if no file has to go for
+  /// it, and no dropped file is still to be closed.
   [[nodiscard]] std::optional<FileId> reserve(std::uint64_t capacity_bytes);
-  /// What take() said to drop is closed.
+  /// The caller has closed what take() told it to drop.
   void set_closed(std::uint64_t bytes) { closing_bytes_ -= bytes; }
 
   void set_busy(FileId file);
   void set_idle(FileId file);   ///< as the most recently used
   void set_empty(FileId file);  ///< the next to go
-  /// It was closed, or could not be made.
+  /// The file was closed, or could not be made.
   void remove(FileId file);
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
@@ -81,7 +80,7 @@ class ObjectPool {
   std::uint64_t closing_bytes_ = 0;  // dropped, and not yet closed; not in bytes_
   FileId last_ = 0;
   std::unordered_map<FileId, File> files_;
-  std::list<FileId> order_;  // who goes first stands first: the empty ones
+  std::list<FileId> order_;  // in the order of eviction: the empty ones first
 };
 
 }  // namespace s3rdmafs::cache

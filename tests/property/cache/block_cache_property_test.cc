@@ -147,7 +147,7 @@ class CheckedCache {
   }
 
   // A GET whose answer is lost leaves the server with the right to write into its window. Called by
-  // the thread that renews as well.
+  // the thread that fences as well.
   std::optional<s3::GetFailure> maybe_lose(const FakeObjectStore::Call& call) {
     if (call.operation != FakeObjectStore::Operation::kGet) return std::nullopt;
     const MutexLock lock(mutex_);
@@ -162,7 +162,7 @@ class CheckedCache {
     for (const rdma::Window& window : late_) std::ranges::fill(window.bytes(), std::byte{0xEE});
   }
 
-  // All regions are renewed: the server's rights end, and unless the bug is planted it knows that.
+  // All regions are fenced: the server's rights end, and unless the bug is planted it knows that.
   void fence() {
     held_.clear();
     fabric_.hold_fences(false);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A read of the block cache ends at its own deadline, whoever asked for the bytes that it waits
-// for.
+// A read of the block cache ends at its own deadline, even if it waits for another read's fill.
 #include <chrono>
 #include <future>
 #include <memory>
@@ -58,7 +57,7 @@ class ReadDeadline : public testing::Test {
   std::shared_ptr<ObjectReader> reader_;
 };
 
-TEST_F(ReadDeadline, CountsAlsoForWhoWaitsForBytesThatAnotherAskedFor) {
+TEST_F(ReadDeadline, CountsAlsoForAReadThatWaitsForAnotherReadsFill) {
   store_.hold();
   Answer patient = read(seconds(60));
   Answer impatient = read(seconds(5));

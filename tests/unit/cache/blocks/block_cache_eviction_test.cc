@@ -27,7 +27,7 @@ TEST_F(BlockCacheTest, EvictsTheLeastRecentlyReadWhenFull) {
 }
 
 // A training set that is read every epoch, and a checkpoint in shards that passes by once.
-TEST_F(BlockCacheTest, KeepsWhatIsReadEveryEpochWhileMoreThanTheCacheHoldsStreamsBy) {
+TEST_F(BlockCacheTest, ProtectsDataOfEveryEpochWhileMoreThanTheCacheHoldsStreamsBy) {
   start(/*slabs=*/4);
   const auto epoch = put_and_open("set", pattern(8 * kMiB));
   EXPECT_EQ(gets_of_reading(*epoch, 8 * kMiB), 8U);
@@ -52,7 +52,7 @@ TEST_F(BlockCacheTest, AnObjectLargerThanTheCacheMakesRoomForItself) {
   EXPECT_EQ(gets_of_reading(*other, 8 * kMiB), 8U);
 }
 
-TEST_F(BlockCacheTest, OfAnObjectLargerThanTheCacheReadersFindWhatIsHalfACacheBehind) {
+TEST_F(BlockCacheTest, ReadersHalfACacheBehindFindWhatTheFirstReadOfAnObjectLargerThanTheCache) {
   const std::string bytes(96 * kMiB, 'x');
   const ObjectVersion version{
       .key = "large", .etag = store_.put("large", bytes), .size_bytes = bytes.size()};
@@ -75,7 +75,7 @@ TEST_F(BlockCacheTest, OfAnObjectLargerThanTheCacheReadersFindWhatIsHalfACacheBe
   for (const std::size_t slabs : {8, 9, 10}) {
     for (const int step_ms : {1, 500}) {
       const std::chrono::milliseconds step(step_ms);
-      // The slab that each of them is in is neither passed nor to be evicted.
+      // The slab that each of them is in is neither streamed nor to be evicted.
       const std::uint64_t half = (slabs / 2 - 1) * memory::Arena::kSlabBytes;
       EXPECT_EQ(gets_of_those_behind(slabs, {half}, step), 0U) << slabs << " " << step_ms;
       EXPECT_EQ(gets_of_those_behind(slabs, {kMiB, half / 2, half}, step), 0U)
@@ -86,7 +86,7 @@ TEST_F(BlockCacheTest, OfAnObjectLargerThanTheCacheReadersFindWhatIsHalfACacheBe
   }
 }
 
-TEST_F(BlockCacheTest, DoesNotTakeOnePassInSmallStepsOrByManyAtOnceForUseAgain) {
+TEST_F(BlockCacheTest, DoesNotTakeOnePassInSmallStepsOrByManyReadersForASecondUse) {
   start(/*slabs=*/4);
   const auto passing = put_and_open("passing", pattern(8 * kMiB));
   for (std::uint64_t at = 0; at < 8 * kMiB; at += 16 * kKiB) {

@@ -101,7 +101,7 @@ class BlockCacheTest : public testing::Test {
     return metrics_.gauge(name, "", labels).value();
   }
 
-  void expect_all_let_go() {
+  void expect_all_released() {
     EXPECT_EQ(gauge("cache_pins"), 0);
     EXPECT_EQ(gauge("cache_fills_in_flight"), 0);
     EXPECT_EQ(gauge("cache_reads_waiting"), 0);

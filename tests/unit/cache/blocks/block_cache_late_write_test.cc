@@ -11,7 +11,7 @@
 namespace s3rdmafs::cache {
 namespace {
 
-// The rule of s3rdmafs-protocol(7). The late write is played by the test: it writes into the window
+// The rule of s3rdmafs-protocol(7). The test plays the late write: it writes into the window
 // of a GET that timed out, as a server might.
 class LateWrite : public BlockCacheTest {
  protected:
@@ -51,7 +51,7 @@ TEST_F(LateWrite, WouldShowInMemoryThatIsInUse) {
   EXPECT_NE(read_now(*reader, 0, 100'000), pattern(100'000));
 }
 
-TEST_F(LateWrite, WithholdsTheSlabUntilItsRegionIsRenewed) {
+TEST_F(LateWrite, WithholdsTheSlabUntilItsRegionIsFenced) {
   start(/*slabs=*/2);
   fabric_.let_fences_fail(true);
   const auto reader = put_and_open("k", pattern(1000));
@@ -65,7 +65,7 @@ TEST_F(LateWrite, WithholdsTheSlabUntilItsRegionIsRenewed) {
       fakes::eventually([&] { return gauge("cache_slabs", R"(state="quarantined")") == 0; }));
   EXPECT_EQ(fabric_.fences(), 1);
   EXPECT_EQ(gauge("cache_slabs", R"(state="free")"), 1);
-  expect_all_let_go();
+  expect_all_released();
 }
 
 TEST_F(LateWrite, FailsTheReadWhenItHappensAgainAndAgain) {
@@ -74,10 +74,10 @@ TEST_F(LateWrite, FailsTheReadWhenItHappensAgainAndAgain) {
   store_.fail_next(FakeObjectStore::Operation::kGet, 100, ErrorCode::kTimedOut, true);
   EXPECT_EQ(read_now(*reader, 0, 100), "<TimedOut>");
   EXPECT_EQ(gets(), 3U) << "one read, two restarts";
-  expect_all_let_go();
+  expect_all_released();
 }
 
-TEST_F(BlockCacheTest, DoesNotStartOverWhatWasCancelledAlthoughItMayBeWrittenLate) {
+TEST_F(BlockCacheTest, DoesNotRestartACancelledReadAlthoughALateWriteIsPossible) {
   start(/*slabs=*/4);
   const auto reader = put_and_open("k", pattern(100));
   store_.fail_if([](const FakeObjectStore::Call& call) -> std::optional<s3::GetFailure> {

@@ -10,7 +10,7 @@
 namespace s3rdmafs::cache {
 namespace {
 
-TEST_F(BlockCacheTest, PrefetchesAWholeObjectOnceForWhoeverOpensItNext) {
+TEST_F(BlockCacheTest, PrefetchesAWholeObjectOnceForTheNextOpen) {
   start(/*slabs=*/4, /*read_ahead_max_bytes=*/8 * kMiB);
   const std::string bytes = pattern(1 * kMiB + 5);
   const std::string etag = store_.put("k", bytes);
@@ -20,10 +20,10 @@ TEST_F(BlockCacheTest, PrefetchesAWholeObjectOnceForWhoeverOpensItNext) {
   const auto reader = cache_->open({.key = "k", .etag = etag, .size_bytes = bytes.size()});
   EXPECT_EQ(read_now(*reader, 100'000, kMiB), bytes.substr(100'000, kMiB));
   EXPECT_EQ(gets(), 1U);
-  expect_all_let_go();
+  expect_all_released();
 }
 
-TEST_F(BlockCacheTest, PrefetchesNothingThatIsTooLargeOrSwitchedOff) {
+TEST_F(BlockCacheTest, DoesNotPrefetchLargeObjectsOrWhenSwitchedOff) {
   start(/*slabs=*/4);
   cache_->prefetch({.key = "k", .etag = store_.put("k", "bytes"), .size_bytes = 5});
   start(/*slabs=*/4, /*read_ahead_max_bytes=*/4 * kMiB);
@@ -32,13 +32,13 @@ TEST_F(BlockCacheTest, PrefetchesNothingThatIsTooLargeOrSwitchedOff) {
   EXPECT_EQ(gets(), 0U);
 }
 
-// A guess that proves wrong costs nobody anything.
+// A guess that proves wrong costs no reader anything.
 TEST_F(BlockCacheTest, ForgetsAPrefetchThatFailed) {
   start(/*slabs=*/4, /*read_ahead_max_bytes=*/8 * kMiB);
   cache_->prefetch({.key = "gone", .etag = "\"1\"", .size_bytes = 5});
   const auto reader = put_and_open("k", "bytes");
   EXPECT_EQ(read_now(*reader, 0, 5), "bytes");
-  expect_all_let_go();
+  expect_all_released();
 }
 
 TEST_F(BlockCacheTest, ReadsAheadOfASequentialReader) {
@@ -51,7 +51,7 @@ TEST_F(BlockCacheTest, ReadsAheadOfASequentialReader) {
   EXPECT_GT(metrics_.counter("cache_fill_bytes_total", "", R"(cause="read_ahead")").value(),
             30 * kMiB);
   EXPECT_GT(metrics_.counter("cache_reads_total", "", R"(result="hit")").value(), 30U);
-  expect_all_let_go();
+  expect_all_released();
 }
 
 // Part and depth follow what GETs cost: here they take no time at all, so parts are slabs.

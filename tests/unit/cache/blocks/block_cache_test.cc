@@ -20,7 +20,7 @@ TEST_F(BlockCacheTest, ReadsWhatTheObjectHoldsAtAnyOffset) {
        {std::uint64_t{0}, 64 * kKiB - 3, 4 * kMiB - 100, 8 * kMiB - 1, 9 * kMiB}) {
     EXPECT_EQ(read_now(*reader, offset, 100'000), bytes.substr(offset, 100'000)) << offset;
   }
-  expect_all_let_go();
+  expect_all_released();
 }
 
 TEST_F(BlockCacheTest, AnswersReadsPastTheEndWithNothing) {
@@ -50,7 +50,7 @@ TEST_F(BlockCacheTest, FetchesNoMoreThan64KiBForASmallReadInALargeObject) {
   EXPECT_EQ(store_.calls()[0].window.length, 64 * kKiB);
 }
 
-TEST_F(BlockCacheTest, FillsOnceHoweverManyReadersWait) {
+TEST_F(BlockCacheTest, FillsABlockOnceHoweverManyReadersWait) {
   start(1);
   const std::string bytes = pattern(100'000);
   const auto reader = put_and_open("k", bytes);
@@ -65,20 +65,20 @@ TEST_F(BlockCacheTest, FillsOnceHoweverManyReadersWait) {
     EXPECT_EQ(text_of(**outcome), bytes.substr(10, 20));
     outcome.reset();
   }
-  expect_all_let_go();
+  expect_all_released();
 }
 
-TEST_F(BlockCacheTest, TellsEveryWaitingReaderOfAFailureAndTriesAfreshLater) {
+TEST_F(BlockCacheTest, TellsEveryWaitingReaderOfAFailureAndTriesAgainLater) {
   start(1);
   const auto reader = put_and_open("k", pattern(1000));
   store_.fail_next(FakeObjectStore::Operation::kGet, 1, ErrorCode::kTimedOut);
   EXPECT_EQ(read_now(*reader, 0, 10), "<TimedOut>");
   EXPECT_EQ(read_now(*reader, 0, 10), pattern(1000).substr(0, 10));
-  expect_all_let_go();
+  expect_all_released();
 }
 
-// As a file's handle is: closed while its read waits, and kept by nothing but that read.
-TEST_F(BlockCacheTest, LetsGoOfTheReaderWhenItsReadFailsThoughAnotherBlockIsStillOnItsWay) {
+// As a file's handle is: closed while its read waits, so that only the read holds it.
+TEST_F(BlockCacheTest, ReleasesTheReaderWhenItsReadFailsThoughAnotherBlockIsStillOnItsWay) {
   start(/*slabs=*/2);
   auto reader = put_and_open("k", pattern(20 * kMiB));
   const std::weak_ptr<ObjectReader> watched = reader;
@@ -97,7 +97,7 @@ TEST_F(BlockCacheTest, LetsGoOfTheReaderWhenItsReadFailsThoughAnotherBlockIsStil
   // Were it not gone now, the other block's end would close it under the cache's lock: a deadlock.
   EXPECT_TRUE(watched.expired());
   ASSERT_TRUE(store_.fail_held(0, {.error = {ErrorCode::kStale, "replaced"}}));
-  expect_all_let_go();
+  expect_all_released();
 }
 
 TEST_F(BlockCacheTest, KeepsVersionsOfOneKeyApart) {
@@ -106,7 +106,8 @@ TEST_F(BlockCacheTest, KeepsVersionsOfOneKeyApart) {
   EXPECT_EQ(read_now(*before, 0, 3), "aaa");
   const auto after = put_and_open("k", std::string(100, 'b'));
   EXPECT_EQ(read_now(*after, 0, 3), "bbb");
-  EXPECT_EQ(read_now(*before, 0, 3), "aaa") << "what is cached of a version stays that version";
+  EXPECT_EQ(read_now(*before, 0, 3), "aaa")
+      << "cached bytes of a version stay those of that version";
 }
 
 TEST_F(BlockCacheTest, SaysStaleWhereAReplacedVersionIsNotCached) {
@@ -117,7 +118,7 @@ TEST_F(BlockCacheTest, SaysStaleWhereAReplacedVersionIsNotCached) {
 }
 
 // 4 KiB here and there must not each take the memory of a stream's block.
-TEST_F(BlockCacheTest, KeepsManySmallReadsHereAndThereInOneSlab) {
+TEST_F(BlockCacheTest, PutsManySmallScatteredReadsIntoOneSlab) {
   constexpr std::uint64_t kStep = 3 * kMiB;  // further apart than a stream's slack
   constexpr std::uint64_t kPlaces = 30;
   const std::string bytes = pattern(kPlaces * kStep);
@@ -181,7 +182,7 @@ TEST_F(BlockCacheTest, EndsReadsThatWaitForMemoryWhenItIsShutDown) {
   cache_->shut_down();
   ASSERT_TRUE(waits && !*waits);
   EXPECT_EQ(waits->error().code, ErrorCode::kCancelled);
-  EXPECT_EQ(read_now(*other, 0, 100), "<Cancelled>") << "nobody would answer later";
+  EXPECT_EQ(read_now(*other, 0, 100), "<Cancelled>") << "no later event would answer it";
 }
 
 TEST_F(BlockCacheTest, NeverTakesMemoryFromAReplyUnderWay) {
@@ -216,7 +217,7 @@ TEST_F(BlockCacheTest, EndsReadsThatFindNoMemoryAtTheirDeadline) {
   EXPECT_TRUE(fakes::eventually([&] { return code == ErrorCode::kTimedOut; }));
 }
 
-TEST_F(BlockCacheTest, GivesBackEverythingWhenTheStoreShutsDown) {
+TEST_F(BlockCacheTest, ReleasesEverythingWhenTheStoreShutsDown) {
   start(2);
   const auto reader = put_and_open("k", pattern(8 * kMiB));
   store_.hold();
@@ -226,7 +227,7 @@ TEST_F(BlockCacheTest, GivesBackEverythingWhenTheStoreShutsDown) {
   store_.shut_down();
   ASSERT_TRUE(outcome);
   EXPECT_FALSE(*outcome);
-  expect_all_let_go();
+  expect_all_released();
 }
 
 }  // namespace

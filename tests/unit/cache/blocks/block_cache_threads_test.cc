@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hits of one object, hits of others, misses and eviction at once. What it is for is
-// ThreadSanitizer's build; the bytes are checked in every build.
+// Hits of one object, hits of others, misses and eviction at once. The test is for
+// ThreadSanitizer's build; it checks the bytes in every build.
 #include <atomic>
 #include <cstring>
 #include <deque>
@@ -86,7 +86,7 @@ TEST(BlockCacheThreads, SeeTheRightBytesWhileOthersEvictThem) {
         done = true;
         done.notify_one();
       });
-      // Starved reads are answered by whoever lets go, this thread's own pins included.
+      // The thread that releases memory answers starved reads, and releases this one's own pins.
       if (!done) held.clear();
       done.wait(false);
       ++answered;

@@ -48,7 +48,7 @@ TEST(BlockPool, GivesReleasedSlabsToAnyClass) {
   EXPECT_TRUE(pool.take(BlockClass::k4MiB));
 }
 
-TEST(BlockPool, LetsAQuarantinedSlabRestUntilItsRelease) {
+TEST(BlockPool, DoesNotUseAQuarantinedSlabBeforeItsRelease) {
   SlabUsage users(1);
   BlockPool pool(users);
   const auto place = pool.take(BlockClass::k64KiB);
@@ -70,13 +70,13 @@ TEST(BlockPool, FreesARetiredSlabOnceItsLastUserIsGone) {
   EXPECT_FALSE(pool.take(BlockClass::k64KiB));
   EXPECT_FALSE(pool.victim()) << "it is chosen already";
   EXPECT_EQ(pool.reclaim(slab), BlockPool::Reclaim::kNotYet);
-  EXPECT_TRUE(users.remove(slab)) << "who is last is told to see to it";
+  EXPECT_TRUE(users.remove(slab)) << "the last user is told to reclaim";
   EXPECT_EQ(pool.reclaim(slab), BlockPool::Reclaim::kFree);
   EXPECT_EQ(pool.reclaim(slab), BlockPool::Reclaim::kNotYet) << "once";
   EXPECT_TRUE(pool.take(BlockClass::k64KiB));
 }
 
-TEST(BlockPool, HasAQuarantinedSlabRenewedOnceAndWithoutUsers) {
+TEST(BlockPool, HasAQuarantinedSlabFencedOnceAndWithoutUsers) {
   SlabUsage users(1);
   BlockPool pool(users);
   const auto slab = pool.take(BlockClass::k64KiB)->slab;
@@ -92,7 +92,7 @@ TEST(BlockPool, HasAQuarantinedSlabRenewedOnceAndWithoutUsers) {
   EXPECT_EQ(pool.quarantined_count(), 0U);
 }
 
-TEST(BlockPool, EvictsWhatHasPassedWhereItIsMoreThanHalfTheLatestToComeButThatHalf) {
+TEST(BlockPool, EvictsTheLatestStreamedSlabsOutsideTheSparedHalf) {
   SlabUsage users(4);
   BlockPool pool(users);
   std::vector<std::uint32_t> slabs;
@@ -109,10 +109,10 @@ TEST(BlockPool, EvictsWhatHasPassedWhereItIsMoreThanHalfTheLatestToComeButThatHa
   EXPECT_EQ(pool.victim(), slabs[0]) << "what was read again stays";
   pool.release(slabs[0]);
   EXPECT_EQ(pool.take(BlockClass::k8MiB)->slab, slabs[0]);
-  EXPECT_EQ(pool.victim(), slabs[2]) << "a slab begins anew: two are left, and this is the oldest";
+  EXPECT_EQ(pool.victim(), slabs[2]) << "a slab starts again: two are left, and this is the oldest";
 }
 
-TEST(BlockPool, EvictsWhatNobodyCameBackForInLongBeforeWhatHasPassed) {
+TEST(BlockPool, EvictsASlabUnusedForLongBeforeStreamedSlabs) {
   SlabUsage users(4);
   BlockPool pool(users);
   std::vector<std::uint32_t> slabs;
@@ -129,9 +129,9 @@ TEST(BlockPool, EvictsWhatNobodyCameBackForInLongBeforeWhatHasPassed) {
   EXPECT_EQ(turns, 16 - 3) << "four times the cache has come in since";
 }
 
-// --- What is read again outlives what streams by ---
+// --- Data that is read again outlives data that streams by ---
 
-class BlockPoolKeepTest : public ::testing::Test {
+class BlockPoolProtectTest : public ::testing::Test {
  protected:
   /// Takes a slab, by evicting where it must.
   std::uint32_t take_slab() {
@@ -152,7 +152,7 @@ class BlockPoolKeepTest : public ::testing::Test {
   BlockPool pool_{users_};
 };
 
-TEST_F(BlockPoolKeepTest, EvictsWhatWasReadOnceBeforeWhatWasReadAgain) {
+TEST_F(BlockPoolProtectTest, EvictsSlabsReadOnceBeforeSlabsReadAgain) {
   const std::uint32_t hot = take_slab();
   pool_.protect(hot);
   const std::uint32_t cold = take_slab();
@@ -163,14 +163,14 @@ TEST_F(BlockPoolKeepTest, EvictsWhatWasReadOnceBeforeWhatWasReadAgain) {
   EXPECT_NE(pool_.victim(), hot);
 }
 
-TEST_F(BlockPoolKeepTest, LetsGoOfWhatNobodyReadsAnyMore) {
+TEST_F(BlockPoolProtectTest, EndsTheProtectionOfSlabsThatAreNoLongerRead) {
   const std::uint32_t hot = take_slab();
   pool_.protect(hot);
   stream_by(4 * 8 + 1);
   EXPECT_FALSE(pool_.is_protected(hot)) << "four times the cache has come in since";
 }
 
-TEST_F(BlockPoolKeepTest, KeepsThreeQuartersAtMostAndTheLatestOfThem) {
+TEST_F(BlockPoolProtectTest, ProtectsAtMostThreeQuartersAndTheLatestOfThem) {
   std::vector<std::uint32_t> hot;
   for (int i = 0; i < 7; ++i) {
     hot.push_back(take_slab());
@@ -181,7 +181,7 @@ TEST_F(BlockPoolKeepTest, KeepsThreeQuartersAtMostAndTheLatestOfThem) {
   EXPECT_TRUE(pool_.is_protected(hot.back()));
 }
 
-TEST_F(BlockPoolKeepTest, GivesAwayEvenWhatItKeepsRatherThanNothing) {
+TEST_F(BlockPoolProtectTest, EvictsAProtectedSlabRatherThanNone) {
   SlabUsage users(1);
   BlockPool small(users);
   const auto place = small.take(BlockClass::k4MiB);

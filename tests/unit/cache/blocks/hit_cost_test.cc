@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a read of bytes that are there costs. Reads that hit are most of what a mount does.
+// The cost of a hit. Most reads of a mount are hits.
 #include <optional>
 #include <string>
 
@@ -20,7 +20,7 @@ class HitCost : public testing::Test {
 
   void TearDown() override { store_.shut_down(); }
 
-  // Of one read, until its bytes are given and let go.
+  // Of one read, until its bytes are given and released.
   std::size_t allocations_of(std::uint64_t offset, std::size_t length) {
     const std::size_t before = fakes::allocations_of_this_thread();
     reader_->read(offset, length, Deadline::max(),

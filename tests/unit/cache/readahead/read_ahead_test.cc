@@ -130,7 +130,7 @@ TEST_F(ReadAheadTest, AsksForThePartsThatThePaceNames) {
   }
 }
 
-TEST_F(ReadAheadTest, BeginsAnewAfterAPause) {
+TEST_F(ReadAheadTest, StartsAgainAfterAPause) {
   std::ignore = read_through(0, 64 * kMiB, kMiB);
   since_ += ReadAhead::kIdleAfter;
   const ByteRanges asked = read(64 * kMiB, kMiB);
@@ -144,7 +144,7 @@ TEST_F(ReadAheadTest, GoesOnAsBeforeAfterAShorterPause) {
   EXPECT_GE(sum(read_through(64 * kMiB, 80 * kMiB, kMiB)), 16 * kMiB);
 }
 
-TEST_F(ReadAheadTest, AsksAgainForWhatWasLost) {
+TEST_F(ReadAheadTest, AsksAgainForLostBytes) {
   std::ignore = read_through(0, 64 * kMiB, kMiB);
   const ByteRanges asked = read(64 * kMiB, kMiB, Found::kMissing);
   ASSERT_EQ(asked.size(), 1U);
@@ -171,7 +171,7 @@ TEST_F(ReadAheadTest, TellsInterleavedReadersApart) {
   }
 }
 
-TEST_F(ReadAheadTest, SharesItsBudgetButLeavesNobodyWithoutARoundTrip) {
+TEST_F(ReadAheadTest, SharesItsBudgetButLeavesEachStreamARoundTrip) {
   limits_.budget_bytes = 32 * kMiB;
   for (std::uint64_t reader = 0; reader < 16; ++reader) {
     const std::uint64_t from = reader * 64 * kMiB + 64 * kKiB;

@@ -54,7 +54,7 @@ TEST(TransferModel, IsNotMisledByTransfersThatWaitedForOthers) {
   EXPECT_EQ(model.pace().window_bytes, before.window_bytes);
 }
 
-TEST(TransferModel, ForgetsWhatIsNoLongerSo) {
+TEST(TransferModel, ForgetsOldMeasurements) {
   TransferModel model;
   model.on_done(1 * kMiB, microseconds(400), kStart);
   model.on_done(1 * kMiB, milliseconds(10), kStart + TransferModel::kMemory);

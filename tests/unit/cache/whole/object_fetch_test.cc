@@ -63,7 +63,7 @@ TEST_F(ObjectFetchTest, AFewPartsTravelAtOnceAndTheNextFollowsEach) {
   EXPECT_EQ(gets(), 7U);
 }
 
-TEST_F(ObjectFetchTest, AFailureIsToldWhenNothingIsUnderWayAnyMore) {
+TEST_F(ObjectFetchTest, AFailureIsReportedWhenNoRequestIsUnderWay) {
   store_.hold();
   fetch();
   store_.fail_held(0, {.error = {ErrorCode::kServerError, "no"}});

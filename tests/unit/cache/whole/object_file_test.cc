@@ -55,12 +55,12 @@ TEST_F(ObjectFileTest, ALaterAndLongerObjectFindsAllItsMemory) {
   EXPECT_EQ(fabric_.registrations(), 2);
 }
 
-TEST_F(ObjectFileTest, NobodyElseHoldsAFileThatWasOnlyFilled) {
+TEST_F(ObjectFileTest, AFileThatWasOnlyFilledIsNotHeldElsewhere) {
   fill('a', kCapacity);
   EXPECT_FALSE(file_->is_held_elsewhere());
 }
 
-TEST_F(ObjectFileTest, WhoeverOpenedItHoldsIt) {
+TEST_F(ObjectFileTest, AnotherOpenHoldsTheFile) {
   fill('a', kCapacity);
   UniqueFd reader = fakes::open_again(file_->fd());
   ASSERT_TRUE(reader);
@@ -80,7 +80,7 @@ TEST_F(ObjectFileTest, AMappingHoldsItAfterItsDescriptorIsClosed) {
   EXPECT_FALSE(file_->is_held_elsewhere());
 }
 
-// As a server over shm has it.
+// A server over shm has such a mapping.
 TEST_F(ObjectFileTest, AMappingOfOurOwnDescriptorDoesNotHoldIt) {
   fill('a', kCapacity);
   void* const memory = ::mmap(nullptr, kCapacity, PROT_READ, MAP_SHARED, file_->fd(), 0);

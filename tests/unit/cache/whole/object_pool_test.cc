@@ -71,7 +71,7 @@ TEST_F(ObjectPoolTest, NothingGoesForAReservation) {
   EXPECT_EQ(pool_.bytes(), 10U);
 }
 
-TEST_F(ObjectPoolTest, AReservationWaitsForWhatIsStillToBeClosed) {
+TEST_F(ObjectPoolTest, AReservationWaitsForFilesThatAreStillToBeClosed) {
   take_idle(8);
   ASSERT_TRUE(take(5));  // drops the 8
   EXPECT_FALSE(pool_.reserve(3)) << "5 of new and 8 of old are still there";
@@ -120,7 +120,7 @@ TEST_F(ObjectPoolTest, FilesAreBoundedAsBytesAre) {
   EXPECT_EQ(pool_.files(), 4U);
 }
 
-TEST_F(ObjectPoolTest, WhatIsLargerThanTheBudgetFindsNoRoomAndEvictsNothing) {
+TEST_F(ObjectPoolTest, ACapacityAboveTheBudgetFindsNoRoomAndEvictsNothing) {
   take_idle(4);
   EXPECT_FALSE(take(11));
   EXPECT_EQ(pool_.bytes(), 4U);
