@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <thread>
-#include <vector>
 
 #include "fuse/lowlevel.h"
 #include "fuse/ops/ops.h"
@@ -45,6 +45,44 @@ unsigned worker_count(unsigned wanted) {
   return std::clamp(std::thread::hardware_concurrency(), 2U, 16U);
 }
 
+// A comma would end the option's value; libfuse takes "\," for one.
+std::string escaped(const std::string& value) {
+  std::string text;
+  for (const char c : value) {
+    if (c == ',' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text;
+}
+
+std::string options_for_libfuse(const MountContext& context, const Session::Options& options) {
+  std::string list = context.file_system.is_writable() ? "rw" : "ro";
+  list += ",default_permissions,subtype=s3rdma,fsname=" + escaped(options.source);
+  if (options.over_ring) list += fmt::format(",io_uring,io_uring_q_depth={}", ring_depth());
+  if (options.allow_other) list += ",allow_other";
+  if (!options.kernel_options.empty()) list += "," + options.kernel_options;
+  return list;
+}
+
+fuse_session* new_session(MountContext& context, const std::string& mount_options) {
+  std::array<std::string, 3> words = {"s3rdmafs", "-o", mount_options};
+  std::array<char*, 3> pointers = {words[0].data(), words[1].data(), words[2].data()};
+  fuse_args args = FUSE_ARGS_INIT(static_cast<int>(pointers.size()), pointers.data());
+  const fuse_lowlevel_ops operations = ops::table();
+  fuse_session* const session = fuse_session_new(&args, &operations, sizeof(operations), &context);
+  fuse_opt_free_args(&args);
+  return session;
+}
+
+Result<void> attach(fuse_session& session, const std::string& mount_point) {
+  if (fuse_session_mount(&session, mount_point.c_str()) == 0) return {};
+  // For users other than root fusermount3 mounts; it prints its reason, and errno does not say.
+  return fail(ErrorCode::kSystem,
+              "mounting on " + mount_point + " failed: " +
+                  (::geteuid() == 0 ? std::strerror(errno)
+                                    : "fusermount3 says why above, or is not installed"));
+}
+
 }  // namespace
 
 void Session::Destroy::operator()(fuse_session* session) const {
@@ -55,39 +93,15 @@ void Session::Destroy::operator()(fuse_session* session) const {
 
 Result<std::unique_ptr<Session>> Session::mount(MountContext& context, const Options& options) {
   fuse_set_log_func(log_for_libfuse);
-
-  // A comma would end the option's value; libfuse takes "\," for one.
-  std::string source;
-  for (const char c : options.source)
-    source += (c == ',' || c == '\\') ? std::string("\\") + c : std::string(1, c);
-  std::string mount_options = context.file_system.is_writable() ? "rw" : "ro";
-  mount_options += ",default_permissions,subtype=s3rdma,fsname=" + source;
-  context.over_ring = options.over_ring;
-  if (options.over_ring) {
-    mount_options += fmt::format(",io_uring,io_uring_q_depth={}", ring_depth());
-  }
-  if (options.allow_other) mount_options += ",allow_other";
-  if (!options.kernel_options.empty()) mount_options += "," + options.kernel_options;
-
-  std::vector<std::string> words = {"s3rdmafs", "-o", mount_options};
-  std::vector<char*> pointers;
-  pointers.reserve(words.size());
-  for (std::string& word : words) pointers.push_back(word.data());
-  fuse_args args = FUSE_ARGS_INIT(static_cast<int>(pointers.size()), pointers.data());
-  const fuse_lowlevel_ops operations = ops::table();
-  std::unique_ptr<fuse_session, Destroy> session(
-      fuse_session_new(&args, &operations, sizeof(operations), &context));
-  fuse_opt_free_args(&args);
+  const std::string mount_options = options_for_libfuse(context, options);
+  std::unique_ptr<fuse_session, Destroy> session(new_session(context, mount_options));
   if (!session) {
     return fail(ErrorCode::kInvalidArgument, "libfuse refuses the mount options " + mount_options);
   }
+  context.over_ring = options.over_ring;
   context.session = session.get();
-  if (fuse_session_mount(session.get(), options.mount_point.c_str()) != 0) {
-    // For others than root fusermount3 does it; its reason is what it printed, not our errno.
-    return fail(ErrorCode::kSystem,
-                "mounting on " + options.mount_point + " failed: " +
-                    (::geteuid() == 0 ? std::strerror(errno)
-                                      : "fusermount3 says why above, or is not installed"));
+  if (auto attached = attach(*session, options.mount_point); !attached) {
+    return std::unexpected(attached.error());
   }
   if (fuse_set_signal_handlers(session.get()) != 0) {
     return fail(ErrorCode::kSystem, "installing signal handlers failed");

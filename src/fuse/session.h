@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,24 +11,26 @@ struct fuse_session;
 
 namespace s3rdmafs::fuse {
 
-/// One mounted libfuse session.
+/// One libfuse session: a mount and the threads that serve its requests.
 ///
 /// Life: mount(), serve() until the mount ends, then shut the object store down so that every
-/// request has had its answer, then destroy this. Replies need the session's descriptor: nothing
-/// may hold one when it is destroyed.
+/// request gets its reply, then destroy this. Replies need the session's descriptor: no request may
+/// be under way when it is destroyed.
 class Session {
  public:
   struct Options {
     std::string source;       ///< what `mount` and `df` show in the first column
-    std::string mount_point;  ///< absolute
+    std::string mount_point;  ///< absolute, or /dev/fd/N of an open FUSE device
     bool allow_other = false;
-    std::string
-        kernel_options;      ///< further ones for mount(2), comma separated, e.g. "nosuid,nodev"
+    /// Further options for mount(2), comma separated, e.g. "nosuid,nodev".
+    std::string kernel_options = {};
     unsigned threads = 0;    ///< workers; 0: chosen from the processors
-    bool over_ring = false;  ///< requests come over io_uring; find_ring_hindrance() found none
+    bool over_ring = false;  ///< requests come over io_uring; find_ring_hindrance() found nothing
   };
 
-  /// Errors: kSystem or kAccessDenied (no /dev/fuse, no right to mount), with what to do.
+  /// Sets the context's `session` and `over_ring`; the context must outlive the session.
+  /// Errors: kInvalidArgument (libfuse refuses an option), kSystem (no right to mount, or the
+  /// signal handlers could not be installed), with the cause.
   [[nodiscard]] static Result<std::unique_ptr<Session>> mount(MountContext& context,
                                                               const Options& options);
   ~Session();
