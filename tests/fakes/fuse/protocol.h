@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The FUSE protocol, and what it has gained since the kernel headers of Debian 12 (7.38).
+#pragma once
+
+#include <linux/fuse.h>
+#include <sys/ioctl.h>
+
+#include <cstdint>
+
+#ifndef FOPEN_PASSTHROUGH
+#define FOPEN_PASSTHROUGH (1 << 7)
+#endif
+#ifndef FUSE_DIRECT_IO_ALLOW_MMAP
+#define FUSE_DIRECT_IO_ALLOW_MMAP (1ULL << 36)
+#endif
+#ifndef FUSE_PASSTHROUGH
+#define FUSE_PASSTHROUGH (1ULL << 37)
+#endif
+
+namespace s3rdmafs::fakes {
+
+/// struct fuse_backing_map of Linux 6.9.
+struct BackingMap {
+  std::int32_t fd;
+  std::uint32_t flags;
+  std::uint64_t padding;
+};
+inline constexpr unsigned long kBackingOpenIoctl = _IOW(FUSE_DEV_IOC_MAGIC, 1, BackingMap);
+inline constexpr unsigned long kBackingCloseIoctl = _IOW(FUSE_DEV_IOC_MAGIC, 2, std::uint32_t);
+
+}  // namespace s3rdmafs::fakes
