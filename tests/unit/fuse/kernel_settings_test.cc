@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fakes/log_capture.h"
+
 namespace s3rdmafs::fuse {
 namespace {
 
@@ -28,6 +30,14 @@ TEST(RequestBytesGranted, AreWhatTheSysctlAllowsUpTo4MiB) {
 
 TEST(RequestBytesGranted, Are256PagesWhereTheKernelHasNoSysctl) {
   EXPECT_EQ(request_bytes_granted(std::nullopt, 4096), kMiB);
+}
+
+TEST(KernelReadAhead, StaysAsItIsWhereTheMountHasNoneOrIsNotThere) {
+  const fakes::LogCapture log;
+  raise_kernel_read_ahead("/proc");
+  EXPECT_EQ(log.lines_with("read_ahead_kb").size(), 1U);
+  raise_kernel_read_ahead("/nowhere/at/all");
+  EXPECT_EQ(log.lines_with("read_ahead_kb").size(), 1U);
 }
 
 }  // namespace

@@ -28,5 +28,11 @@ TEST(Ring, ItsBuffersStayBoundedOnMachinesWithManyProcessors) {
   EXPECT_EQ(ring_depth(512), 4U);
 }
 
+TEST(Ring, ThisMachineHasItOrAReasonWithAdvice) {
+  const UringBlocker blocker = find_ring_hindrance();
+  EXPECT_EQ(blocker.reason.empty(), blocker.advice.empty());
+  EXPECT_GE(ring_depth(), ring_depth(1U << 20));
+}
+
 }  // namespace
 }  // namespace s3rdmafs::fuse
