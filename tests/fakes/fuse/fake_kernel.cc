@@ -81,21 +81,27 @@ std::string FakeKernel::make_device() {
 }
 
 FakeKernel::Id FakeKernel::send(FuseRequest request) {
-  return enqueue(std::move(request), /*interrupt_first=*/false);
+  return enqueue(std::move(request), Fate::kNormal);
 }
 
 FakeKernel::Id FakeKernel::send_interrupted(FuseRequest request) {
-  return enqueue(std::move(request), /*interrupt_first=*/true);
+  return enqueue(std::move(request), Fate::kInterruptedFirst);
 }
 
-FakeKernel::Id FakeKernel::enqueue(FuseRequest request, bool interrupt_first) {
+FakeKernel::Id FakeKernel::send_given_up(FuseRequest request) {
+  return enqueue(std::move(request), Fate::kGivenUp);
+}
+
+FakeKernel::Id FakeKernel::enqueue(FuseRequest request, Fate fate) {
   Id id = 0;
   {
     const MutexLock lock(mutex_);
     id = last_id_ += kIdStep;
     inodes_.on_sent(request);
-    if (has_reply(request)) requests_[id] = {.request = request};
-    if (interrupt_first) queue_interrupt(id);
+    if (has_reply(request)) {
+      requests_[id] = {.request = request, .is_given_up = fate == Fate::kGivenUp};
+    }
+    if (fate == Fate::kInterruptedFirst) queue_interrupt(id);
     queue_.push_back({id, std::move(request)});
   }
   changed_.notify_all();
@@ -117,9 +123,14 @@ void FakeKernel::queue_interrupt(Id id) {
        {.opcode = FUSE_INTERRUPT, .body = {reinterpret_cast<const char*>(&in), sizeof(in)}}});
 }
 
-void FakeKernel::give_up(Id id) {
+bool FakeKernel::await_refusal(Id id) {
+  const auto deadline = std::chrono::steady_clock::now() + kReplyTime;
   const MutexLock lock(mutex_);
-  requests_.at(id).is_given_up = true;
+  const Pending& pending = requests_.at(id);
+  while (!pending.was_refused) {
+    if (!changed_.wait_until(mutex_, deadline)) return false;
+  }
+  return true;
 }
 
 FuseReply FakeKernel::await(Id id) {
@@ -158,10 +169,10 @@ void FakeKernel::refuse_notifications(int error) {
   notification_error_ = error;
 }
 
-void FakeKernel::unmount() {
+void FakeKernel::unmount(int read_error) {
   {
     const MutexLock lock(mutex_);
-    is_unmounted_ = true;
+    if (read_error_ == 0) read_error_ = read_error;
     device_peer_.reset();
     for (auto& [id, pending] : requests_) {
       pending.is_given_up = true;
@@ -209,10 +220,10 @@ ssize_t FakeKernel::violation(std::string text, int error) {
 
 ssize_t FakeKernel::device_read(int fd, std::span<char> buffer) {
   const MutexLock lock(mutex_);
-  while (queue_.empty() && !is_unmounted_) {
+  while (queue_.empty() && read_error_ == 0) {
     changed_.wait_until(mutex_, std::chrono::steady_clock::now() + kReplyTime);
   }
-  if (is_unmounted_) return -ENODEV;
+  if (read_error_ != 0) return -read_error_;
   // Errors that Linux gives when a request is withdrawn while it is read, or a signal comes.
   ++reads_;
   if (reads_ % 7 == 0) return -EINTR;
@@ -267,7 +278,10 @@ ssize_t FakeKernel::take_reply(int fd, Id unique, FuseReply reply) {
   const auto found = requests_.find(unique);
   if (found == requests_.end()) return violation("a reply to no request", ENOENT);
   Pending& pending = found->second;
-  if (pending.is_given_up) return -ENOENT;
+  if (pending.is_given_up) {
+    pending.was_refused = true;
+    return -ENOENT;
+  }
   const std::string name = name_of(pending.request);
   if (pending.reply) return violation("two replies to " + name, ENOENT);
   if (pending.read_by != fd) return violation("a reply by another device to " + name, ENOENT);
@@ -300,7 +314,7 @@ ssize_t FakeKernel::take_interrupt_reply(Id unique, int error) {
 }
 
 ssize_t FakeKernel::take_notification(int code, std::string_view body) {
-  if (is_unmounted_) return -ENOTCONN;
+  if (read_error_ != 0) return -ENOTCONN;
   if (notification_error_ != 0) return -notification_error_;
   const auto store = FuseReply{.body = std::string(body)}.as<fuse_notify_store_out>();
   if (code != FUSE_NOTIFY_STORE || body.size() != sizeof(store) + store.size) {
@@ -318,7 +332,7 @@ ssize_t FakeKernel::take_notification(int code, std::string_view body) {
 
 int FakeKernel::device_ioctl(unsigned long request, void* argument) {
   const MutexLock lock(mutex_);
-  if (is_unmounted_) return -EPERM;
+  if (read_error_ != 0) return -EPERM;
   if (request == kBackingOpenIoctl) {
     if (!abilities_.backs_files) return -EPERM;
     return inodes_.open_backing(static_cast<const BackingMap*>(argument)->fd);

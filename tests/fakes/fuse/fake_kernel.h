@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -58,8 +59,10 @@ class FakeKernel {
   Id send_interrupted(FuseRequest request);
   /// A signal to the process that waits for a request.
   void interrupt(Id id);
-  /// Gives a request up, as the kernel does when a connection is aborted: its reply is refused.
-  void give_up(Id id);
+  /// A request that the kernel has given up when its reply comes, which it then refuses.
+  Id send_given_up(FuseRequest request);
+  /// Waits until the reply to such a request was refused; false after half a minute.
+  [[nodiscard]] bool await_refusal(Id id);
   /// Waits for the reply; ETIMEDOUT and a violation after half a minute.
   FuseReply await(Id id);
   FuseReply call(FuseRequest request) { return await(send(std::move(request))); }
@@ -70,8 +73,8 @@ class FakeKernel {
   void forget_all();
   /// From now on notifications fail with this errno; 0: they succeed.
   void refuse_notifications(int error);
-  /// Ends the connection: the device gives ENODEV, and replies are refused.
-  void unmount();
+  /// Ends the connection: the device gives ENODEV, or another errno, and replies are refused.
+  void unmount(int read_error = ENODEV);
 
   // What the kernel knows.
 
@@ -97,6 +100,7 @@ class FakeKernel {
     FuseRequest request;
     int read_by = -1;  ///< the descriptor it was read from, where its reply belongs
     bool is_given_up = false;
+    bool was_refused = false;
     std::optional<FuseReply> reply = {};
   };
   struct Queued {
@@ -104,7 +108,8 @@ class FakeKernel {
     FuseRequest request;
   };
 
-  Id enqueue(FuseRequest request, bool interrupt_first);
+  enum class Fate { kNormal, kInterruptedFirst, kGivenUp };
+  Id enqueue(FuseRequest request, Fate fate);
   void queue_interrupt(Id id) REQUIRES(mutex_);
   ssize_t take_reply(int fd, Id unique, FuseReply reply) REQUIRES(mutex_);
   ssize_t take_interrupt_reply(Id unique, int error) REQUIRES(mutex_);
@@ -125,7 +130,7 @@ class FakeKernel {
   unsigned reads_ GUARDED_BY(mutex_) = 0;
   unsigned repeated_interrupts_ GUARDED_BY(mutex_) = 0;
   int notification_error_ GUARDED_BY(mutex_) = 0;
-  bool is_unmounted_ GUARDED_BY(mutex_) = false;
+  int read_error_ GUARDED_BY(mutex_) = 0;  ///< 0: mounted
 };
 
 }  // namespace s3rdmafs::fakes

@@ -26,8 +26,10 @@ void KernelInodes::on_sent(const FuseRequest& request) {
       }
       break;
     case FUSE_RELEASE:
-    case FUSE_RELEASEDIR:
       release(body.as<fuse_release_in>().fh);
+      break;
+    case FUSE_RELEASEDIR:
+      directories_.erase(body.as<fuse_release_in>().fh);
       break;
     default:
       break;
@@ -47,8 +49,12 @@ void KernelInodes::on_reply(const FuseRequest& request, const FuseReply& reply) 
       break;
     }
     case FUSE_OPEN:
-    case FUSE_OPENDIR:
       open(request.node, reply.as<fuse_open_out>());
+      break;
+    case FUSE_OPENDIR:
+      if (!directories_.insert(reply.as<fuse_open_out>().fh).second) {
+        add_violation("a handle of a directory was given twice");
+      }
       break;
     case FUSE_READDIRPLUS:
       for (const ListedName& listed : names_in(reply.body, /*plus=*/true)) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ class KernelInodes {
   int close_backing(std::uint32_t id);
 
   [[nodiscard]] const std::map<std::uint64_t, std::uint64_t>& lookups() const { return lookups_; }
-  [[nodiscard]] std::size_t open_files() const { return files_.size(); }
+  /// Directories too.
+  [[nodiscard]] std::size_t open_files() const { return files_.size() + directories_.size(); }
   [[nodiscard]] std::size_t backing_ids() const { return backings_.size(); }
   [[nodiscard]] std::string page_cache(std::uint64_t node) const;
   [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
@@ -55,6 +57,7 @@ class KernelInodes {
 
   std::map<std::uint64_t, std::uint64_t> lookups_;
   std::map<std::uint64_t, OpenFile> files_;  // by handle
+  std::set<std::uint64_t> directories_;      // handles, which may equal those of files
   std::map<std::uint64_t, IoMode> modes_;
   std::map<std::uint32_t, std::uint64_t> backings_;  // id -> inode of the file
   std::map<std::uint64_t, std::string> page_cache_;

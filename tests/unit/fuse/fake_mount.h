@@ -16,18 +16,20 @@
 #include "fakes/s3/fake_object_store.h"
 #include "fuse/session.h"
 #include "resident_files.h"
+#include "rigged_cache.h"
 #include "s3rdmafs/metrics/registry.h"
-#include "two_piece_cache.h"
 #include "upload/uploads.h"
 #include "vfs/file_system.h"
 
 namespace s3rdmafs::fuse {
 
 namespace request = fakes::fuse_request;
+using Operation = fakes::FakeObjectStore::Operation;
 using fakes::FakeKernel;
 using fakes::FakeObjectStore;
 using fakes::FuseReply;
 using fakes::FuseRequest;
+inline constexpr vfs::Ino kRoot = vfs::kRootIno;
 
 /// A session over a fake bucket, mounted by a fake kernel. Its end fails the test if the file
 /// system broke the protocol, and it ends in the daemon's order.
@@ -36,13 +38,12 @@ class FakeMount {
   struct Options {
     bool is_writable = true;
     bool has_whole_objects = false;
-    unsigned threads = 2;
+    unsigned threads = 2;  ///< 0: as many as the machine asks for
     bool over_ring = false;
     std::uint64_t content_bytes_max = 0;  ///< of files that go into the page cache with their open
     FakeKernel::Abilities kernel = {};
   };
   static constexpr std::size_t kPartBytes = 4096;
-  static constexpr vfs::Ino kRoot = vfs::kRootIno;
 
   FakeMount() : FakeMount(Options{}) {}
   explicit FakeMount(Options options)
@@ -120,8 +121,8 @@ class FakeMount {
   metrics::Registry metrics;
   fakes::FakeFabric fabric;
   fakes::FakeObjectStore store{clock};
-  fakes::FakeReadCache whole_pieces{store};
-  TwoPieceCache cache{whole_pieces};
+  fakes::FakeReadCache reads{store};
+  RiggedCache cache{reads};
   ResidentFiles whole;
   FakeKernel kernel;
   std::unique_ptr<upload::Uploads> uploads;

@@ -9,12 +9,14 @@
 
 namespace s3rdmafs::fuse {
 
-/// A cache whose reads come in two pieces once the test says so, as those that cross the border of
-/// a block. Thread-safe.
-class TwoPieceCache final : public cache::ReadCache {
+/// A cache whose reads come in two pieces, as those that cross the border of a block do, or never,
+/// once the test says so. Thread-safe.
+class RiggedCache final : public cache::ReadCache {
  public:
-  explicit TwoPieceCache(cache::ReadCache& below) : below_(below) {}
-  void split() { splits_ = true; }
+  explicit RiggedCache(cache::ReadCache& below) : below_(below) {}
+  void split_reads() { splits_ = true; }
+  /// Reads are given up without an answer: the bug that Reply guards against.
+  void drop_reads(bool drops) { drops_ = drops; }
 
   std::shared_ptr<cache::ObjectReader> open(cache::ObjectVersion version) override {
     return std::make_shared<Reader>(*this, below_.open(std::move(version)));
@@ -29,10 +31,11 @@ class TwoPieceCache final : public cache::ReadCache {
 
   class Reader final : public cache::ObjectReader {
    public:
-    Reader(const TwoPieceCache& cache, std::shared_ptr<cache::ObjectReader> below)
+    Reader(const RiggedCache& cache, std::shared_ptr<cache::ObjectReader> below)
         : cache_(cache), below_(std::move(below)) {}
     void read(std::uint64_t offset, std::size_t length, Deadline deadline,
               Done<cache::PinnedBytes> done) override {
+      if (cache_.drops_) return;
       if (!cache_.splits_) return below_->read(offset, length, deadline, std::move(done));
       below_->read(
           offset, length, deadline,
@@ -51,12 +54,13 @@ class TwoPieceCache final : public cache::ReadCache {
       return two;
     }
 
-    const TwoPieceCache& cache_;
+    const RiggedCache& cache_;
     const std::shared_ptr<cache::ObjectReader> below_;
   };
 
   cache::ReadCache& below_;
   std::atomic<bool> splits_ = false;
+  std::atomic<bool> drops_ = false;
 };
 
 }  // namespace s3rdmafs::fuse

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_mount.h"
+#include "fakes/log_capture.h"
 #include "fuse/kernel_settings.h"
 
 namespace s3rdmafs::fuse {
@@ -85,6 +86,29 @@ TEST(Session, AMountPointThatIsNotThereIsAnErrorOfTheSystem) {
   EXPECT_EQ(failed.error().code, ErrorCode::kSystem);
 }
 
+TEST(Session, ADeviceThatBreaksEndsServeAndIsLogged) {
+  const fakes::LogCapture log;
+  {
+    FakeMount mount;
+    mount.kernel.unmount(EIO);
+    mount.unmount();
+  }
+  EXPECT_EQ(log.lines_with("the session ended").size(), 1U);
+}
+
+TEST(Session, TakesFurtherOptionsForTheKernelAndChoosesItsThreads) {
+  FakeMount mount({.threads = 0});
+  MountContext context{
+      .file_system = mount.fs, .clock = mount.clock, .metrics = mount.metrics, .presentation = {}};
+  FakeKernel kernel;
+  EXPECT_TRUE(Session::mount(context, {.source = "s",
+                                       .mount_point = kernel.make_device(),
+                                       .allow_other = true,
+                                       .kernel_options = "nosuid,nodev"}));
+  EXPECT_EQ(mount.call(request::getattr(kRoot)).error, 0);
+  kernel.unmount();
+}
+
 TEST(Session, StopEndsServeAsAnUnmountDoes) {
   FakeMount mount;
   mount.session->stop();
@@ -100,14 +124,14 @@ TEST(Session, AnOperationThatItDoesNotHaveIsRefusedAndTheMountGoesOn) {
         static_cast<std::uint32_t>(FUSE_LSEEK), static_cast<std::uint32_t>(FUSE_IOCTL)}) {
     EXPECT_EQ(mount.call(request::bare(opcode)).error, ENOSYS) << opcode;
   }
-  EXPECT_EQ(mount.call(request::lookup(FakeMount::kRoot, "a")).error, 0);
+  EXPECT_EQ(mount.call(request::lookup(kRoot, "a")).error, 0);
 }
 
 TEST(Session, DestroyIsAnsweredAndEndsNothingThatIsUnderWay) {
   FakeMount mount;
   mount.store.put("a", "bytes");
   mount.store.hold();
-  const auto lookup = mount.kernel.send(request::lookup(FakeMount::kRoot, "a"));
+  const auto lookup = mount.kernel.send(request::lookup(kRoot, "a"));
   ASSERT_TRUE(mount.holds(2)) << "the object and what is below its name";
   EXPECT_EQ(mount.call({.opcode = FUSE_DESTROY}).error, 0);
   mount.store.release_all();
