@@ -1,27 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuse/io_mode_policy.h"
 
-namespace s3rdmafs::fuse {
+#include <utility>
 
-IoModePolicy::IoModePolicy(const config::MountConfig::Read& rules)
-    : mode_(rules.mode), buffered_(rules.buffered), direct_(rules.direct) {}
+namespace s3rdmafs::fuse {
+namespace {
+
+bool names(const IoModePolicy::Match& match, const std::string& path) {
+  return match && match(path);
+}
+
+}  // namespace
+
+IoModePolicy::IoModePolicy(Rules rules) : rules_(std::move(rules)) {}
 
 OpenMode IoModePolicy::choose(vfs::Ino ino, const std::string& path, std::uint64_t size_bytes,
                               bool may_be_mapped) {
-  // Patterns say more than the mode of all files. Who names a file in both lists did so by a wider
-  // pattern in one of them; the page cache serves every program.
-  if (buffered_.match(path)) return OpenMode::kCached;
-  if (direct_.match(path)) return OpenMode::kDirect;
-  switch (mode_) {
-    case config::ReadMode::kBuffered:
+  // A file that both lists name is buffered: the page cache serves every program.
+  if (names(rules_.buffered, path)) return OpenMode::kCached;
+  if (names(rules_.direct, path)) return OpenMode::kDirect;
+  switch (rules_.preference) {
+    case Preference::kBuffered:
       return OpenMode::kCached;
-    case config::ReadMode::kDirect:
+    case Preference::kDirect:
       return OpenMode::kDirect;
-    case config::ReadMode::kAuto:
+    case Preference::kAuto:
       break;
   }
   if (size_bytes < kLargeFileBytes || !may_be_mapped) return OpenMode::kCached;
-  return habits_.wants_page_cache(ino) ? OpenMode::kCached : OpenMode::kDirect;
+  return history_.wants_page_cache(ino) ? OpenMode::kCached : OpenMode::kDirect;
 }
 
 }  // namespace s3rdmafs::fuse

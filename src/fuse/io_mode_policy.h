@@ -2,39 +2,50 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
-#include "config/file_globs.h"
-#include "config/mount_config.h"
 #include "fuse/access_history.h"
 #include "fuse/inode_io_mode.h"
 
 namespace s3rdmafs::fuse {
 
-/// Who serves the reads of a file that is not passed through: what the mount file says, else what
-/// the file's size and the habits of its readers say. Thread-safe.
+/// Decides how a file that is not passed through is read: by the mount file's rules, else by the
+/// file's size and how it was read when it was last open. Thread-safe.
 class IoModePolicy {
  public:
-  /// From here on a file goes past the page cache, unless something speaks against it: it is read
-  /// once and in big steps, and the second copy costs two and a half times the first. Smaller ones
-  /// stay in the page cache, where their next reader pays nothing.
+  /// Files from this size on go past the page cache unless they were read in small steps: they are
+  /// read once, and the second copy costs two and a half times the first. Smaller files stay in the
+  /// page cache, where their next reader pays nothing.
   static constexpr std::uint64_t kLargeFileBytes = 8 * kMiB;
 
-  explicit IoModePolicy(const config::MountConfig::Read& rules);
+  enum class Preference {
+    kAuto,      ///< by size and history
+    kDirect,    ///< past the kernel's page cache
+    kBuffered,  ///< through it
+  };
+  /// Whether a rule names a file. Empty: it names none.
+  /// @param path  below the mount point, without a leading "/"
+  using Match = std::function<bool(const std::string& path)>;
+  struct Rules {
+    Preference preference = Preference::kAuto;  ///< of all files that no match names
+    Match buffered = {};  ///< files that are read through the page cache; comes before `direct`
+    Match direct = {};    ///< files that are read past it
+  };
+
+  explicit IoModePolicy(Rules rules);
 
   /// For the first handle of a version; never kPassthrough.
-  /// @param path        below the mount point, no "/" in front
+  /// @param path  below the mount point, without a leading "/"
   /// @param may_be_mapped  whether the kernel maps direct files shared (Linux 6.6)
   [[nodiscard]] OpenMode choose(vfs::Ino ino, const std::string& path, std::uint64_t size_bytes,
                                 bool may_be_mapped);
-  /// The kernel asked for bytes of it. Takes no lock.
-  void on_read(vfs::Ino ino, AccessHistory::Read read) noexcept { habits_.on_read(ino, read); }
+  /// Records a read that the kernel asked for. Takes no lock.
+  void on_read(vfs::Ino ino, AccessHistory::Read read) noexcept { history_.on_read(ino, read); }
 
  private:
-  const config::ReadMode mode_;
-  const config::FileGlobs buffered_;
-  const config::FileGlobs direct_;
-  AccessHistory habits_;
+  const Rules rules_;
+  AccessHistory history_;
 };
 
 }  // namespace s3rdmafs::fuse

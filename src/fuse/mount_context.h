@@ -32,7 +32,7 @@ struct MountContext {
   const Clock& clock;
   metrics::Registry& metrics;
   Presentation presentation;
-  config::MountConfig::Read read = {};
+  IoModePolicy::Rules read = {};
   metrics::Counter& read_bytes =
       metrics.counter("fuse_read_bytes_total", "Bytes of files given to the kernel");
   metrics::Counter& written_bytes =
@@ -43,8 +43,8 @@ struct MountContext {
   fuse_session* session = nullptr;
   /// Set by Session::mount: requests come over io_uring. Read by INIT only.
   bool over_ring = false;
-  InodeIoModes open_modes{metrics};
-  IoModePolicy read_modes{read};
+  InodeIoModes io_modes{metrics};
+  IoModePolicy io_policy{read};
 
   /// Set by INIT: direct I/O files can be mapped shared (Linux 6.6). Read by open only.
   bool direct_io_allows_mmap = false;

@@ -15,6 +15,7 @@
 #include "daemon/mount/caches.h"
 #include "daemon/mount/choose_fabric.h"
 #include "daemon/mount/choose_transport.h"
+#include "daemon/mount/fuse_options.h"
 #include "daemon/mount/store_options.h"
 #include "daemon/resident/resident_service.h"
 #include "disk/disk_tier.h"
@@ -35,12 +36,6 @@ namespace {
 // Smaller files enter the kernel's page cache when they are opened: a file and a backing id of
 // their own would cost more than the reads they save.
 constexpr std::uint64_t kContentBytesMax = kPassthroughFromBytes - 1;
-
-std::string comma_list(const std::vector<std::string>& words) {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : ",") + word;
-  return list;
-}
 
 }  // namespace
 
@@ -155,23 +150,12 @@ Result<void> MountedBucket::Layers::build_file_system() {
 
 Result<void> MountedBucket::Layers::mount_session() {
   const config::MountConfig& config = plan.config;
-  context.reset(
-      new fuse::MountContext{.file_system = *file_system,
-                             .clock = clock,
-                             .metrics = metrics,
-                             .presentation = {.uid = config.mount.uid,
-                                              .gid = config.mount.gid,
-                                              .file_mode = config.mount.file_mode,
-                                              .directory_mode = config.mount.directory_mode,
-                                              .negative_ttl = config.metadata.negative_ttl,
-                                              .deadline = config.retry.deadline},
-                             .read = config.read});
-  auto mounted = fuse::Session::mount(*context, {.source = plan.source,
-                                                 .mount_point = plan.mount_point,
-                                                 .allow_other = config.mount.allow_other,
-                                                 .kernel_options = comma_list(plan.kernel_options),
-                                                 .threads = config.mount.threads,
-                                                 .over_ring = over_ring});
+  context.reset(new fuse::MountContext{.file_system = *file_system,
+                                       .clock = clock,
+                                       .metrics = metrics,
+                                       .presentation = presentation_of(config),
+                                       .read = read_rules(config.read)});
+  auto mounted = fuse::Session::mount(*context, session_options(plan, over_ring));
   if (!mounted) return std::unexpected(mounted.error());
   session = std::move(*mounted);
   return {};

@@ -55,11 +55,11 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
   bool is_counted = false;
   const bool is_open = reply.open([&](fuse_req_t request) {
     is_counted = true;
-    const InodeIoModes::Answer answer = mount.open_modes.open(
+    const InodeIoModes::Answer answer = mount.io_modes.open(
         ino,
         [&] {
-          return mount.read_modes.choose(ino, result.path, result.size_bytes,
-                                         mount.direct_io_allows_mmap);
+          return mount.io_policy.choose(ino, result.path, result.size_bytes,
+                                        mount.direct_io_allows_mmap);
         },
         std::move(result.whole), [request](int fd) { return fuse_passthrough_open(request, fd); },
         [&] { fill_page_cache(mount, ino, result.content); });
@@ -76,7 +76,7 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
   if (is_open) return;
   mount.file_system.release(result.handle);
   // The kernel took no answer because the mount is gone, and all backing ids with it.
-  if (is_counted) std::ignore = mount.open_modes.release(ino);
+  if (is_counted) std::ignore = mount.io_modes.release(ino);
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ void open(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
     if (!result) return reply.error(result.error());
     reply_to_open(mount, ino, opened, reply, std::move(*result));
   };
-  if (mount.passes_through && mount.open_modes.may_pass_through(ino)) {
+  if (mount.passes_through && mount.io_modes.may_pass_through(ino)) {
     mount.file_system.open_whole(ino, mount.deadline(), std::move(answer));
   } else {
     mount.file_system.open(ino, mount.deadline(), std::move(answer));

@@ -15,7 +15,7 @@ namespace s3rdmafs::fuse::ops {
 void read(fuse_req_t request, fuse_ino_t ino, std::size_t size, off_t offset,
           fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
-  mount.read_modes.on_read(ino, {.bytes = size, .fills_page_cache = file->lock_owner == 0});
+  mount.io_policy.on_read(ino, {.bytes = size, .fills_page_cache = file->lock_owner == 0});
   Reply reply = Reply::uninterruptible(request);
   Reply::Waiting waiting = reply.waiting();
   mount.file_system.read(

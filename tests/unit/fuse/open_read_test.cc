@@ -86,7 +86,7 @@ TEST(FuseRead, AnOpenThatTheKernelDoesNotTakeIsUndone) {
     EXPECT_TRUE(mount.kernel.await_refusal(mount.kernel.send_given_up(open)));
     EXPECT_TRUE(fakes::eventually([&] { return mount.gauge("vfs_open_files") == 0; }));
   }
-  EXPECT_TRUE(fakes::eventually([&] { return mount.context.open_modes.may_pass_through(ino); }));
+  EXPECT_TRUE(fakes::eventually([&] { return mount.context.io_modes.may_pass_through(ino); }));
 }
 
 TEST(FuseRead, SmallFilesGoThroughThePageCacheAndLargeOnesPastIt) {
