@@ -7,7 +7,7 @@ namespace s3rdmafs::fuse {
 namespace {
 
 metrics::Counter& opens(metrics::Registry& metrics, std::string_view labels) {
-  return metrics.counter("fuse_opens_total", "Opens for reading by who serves the reads", labels);
+  return metrics.counter("fuse_opens_total", "Opens for reading, by how reads are served", labels);
 }
 
 metrics::Counter& declined(metrics::Registry& metrics, std::string_view labels) {
@@ -37,43 +37,49 @@ InodeIoModes::Answer InodeIoModes::open(vfs::Ino ino, const std::function<OpenMo
                                         std::shared_ptr<const cache::ResidentObject> whole,
                                         const MakeBacking& make_backing,
                                         const FillPageCache& fill) {
-  std::shared_ptr<const cache::ResidentObject> unused;  // goes after the lock
   Stripe& stripe = stripe_of(ino);
-  const MutexLock lock(stripe.mutex);
+  const MutexLock lock(stripe.mutex);  // released before `whole`, which may be the last reference
   Inode& inode = stripe.inodes[ino];
   if (inode.handles++ == 0) {
-    if (whole) {
-      inode.backing_id = make_backing(whole->fd());
-      if (inode.backing_id > 0) {
-        inode.mode = OpenMode::kPassthrough;
-        inode.whole = std::move(whole);
-      } else {
-        inode.backing_id = 0;
-        refused_.add();
-      }
-    }
-    if (inode.backing_id == 0) inode.mode = otherwise();
+    choose_mode(inode, otherwise, whole, make_backing);
     if (inode.mode == OpenMode::kCached) fill();
   } else if (whole && inode.mode != OpenMode::kPassthrough) {
     other_mode_.add();
   }
-  unused = std::move(whole);
-  switch (inode.mode) {
-    case OpenMode::kDirect:
-      direct_.add();
-      break;
-    case OpenMode::kCached:
-      cached_.add();
-      break;
-    case OpenMode::kPassthrough:
-      passthrough_.add();
-      break;
-  }
+  opens_in(inode.mode).add();
   return {.mode = inode.mode, .backing_id = inode.backing_id};
 }
 
+void InodeIoModes::choose_mode(Inode& inode, const std::function<OpenMode()>& otherwise,
+                               const std::shared_ptr<const cache::ResidentObject>& whole,
+                               const MakeBacking& make_backing) {
+  if (whole) {
+    const int backing_id = make_backing(whole->fd());
+    if (backing_id > 0) {
+      inode.mode = OpenMode::kPassthrough;
+      inode.backing_id = backing_id;
+      inode.whole = whole;
+      return;
+    }
+    refused_.add();
+  }
+  inode.mode = otherwise();
+}
+
+metrics::Counter& InodeIoModes::opens_in(OpenMode mode) {
+  switch (mode) {
+    case OpenMode::kDirect:
+      return direct_;
+    case OpenMode::kCached:
+      return cached_;
+    case OpenMode::kPassthrough:
+      break;
+  }
+  return passthrough_;
+}
+
 int InodeIoModes::release(vfs::Ino ino) {
-  Inode last;  // its object goes after the lock
+  Inode last;  // its object is freed after the lock
   Stripe& stripe = stripe_of(ino);
   const MutexLock lock(stripe.mutex);
   const auto found = stripe.inodes.find(ino);

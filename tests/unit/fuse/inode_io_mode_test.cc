@@ -10,7 +10,7 @@ namespace {
 
 using Object = std::shared_ptr<const cache::ResidentObject>;
 
-class OpenModesTest : public testing::Test {
+class InodeIoModesTest : public testing::Test {
  protected:
   static constexpr vfs::Ino kIno = 42;
 
@@ -33,7 +33,7 @@ class OpenModesTest : public testing::Test {
   int fills_ = 0;
 };
 
-TEST_F(OpenModesTest, AWholeObjectIsPassedThroughWithOneBackingIdForAllHandles) {
+TEST_F(InodeIoModesTest, AWholeObjectIsPassedThroughWithOneBackingIdForAllHandles) {
   const auto first = open(object_);
   EXPECT_EQ(first.mode, OpenMode::kPassthrough);
   EXPECT_EQ(first.backing_id, 1);
@@ -41,7 +41,7 @@ TEST_F(OpenModesTest, AWholeObjectIsPassedThroughWithOneBackingIdForAllHandles) 
   EXPECT_EQ(next_backing_id_, 2) << "the kernel was asked once";
 }
 
-TEST_F(OpenModesTest, TheBackingIdAndTheObjectAreKeptUntilTheLastHandleIsClosed) {
+TEST_F(InodeIoModesTest, TheBackingIdAndTheObjectAreKeptUntilTheLastHandleIsClosed) {
   std::ignore = open(object_);
   std::ignore = open(object_);
   EXPECT_EQ(object_.use_count(), 2);
@@ -51,7 +51,7 @@ TEST_F(OpenModesTest, TheBackingIdAndTheObjectAreKeptUntilTheLastHandleIsClosed)
   EXPECT_EQ(object_.use_count(), 1);
 }
 
-TEST_F(OpenModesTest, WhileOneHandleIsDirectAllAre) {
+TEST_F(InodeIoModesTest, WhileOneHandleIsDirectAllAre) {
   EXPECT_EQ(open(nullptr).mode, OpenMode::kDirect);
   EXPECT_FALSE(modes_.may_pass_through(kIno));
   EXPECT_EQ(open(object_).mode, OpenMode::kDirect);
@@ -62,7 +62,7 @@ TEST_F(OpenModesTest, WhileOneHandleIsDirectAllAre) {
   EXPECT_EQ(open(object_).mode, OpenMode::kPassthrough);
 }
 
-TEST_F(OpenModesTest, WhileOneHandleIsPassedThroughAllAre) {
+TEST_F(InodeIoModesTest, WhileOneHandleIsPassedThroughAllAre) {
   std::ignore = open(object_);
   EXPECT_TRUE(modes_.may_pass_through(kIno));
   const auto second = open(nullptr);  // its fetch failed, but the first one's object is there
@@ -70,7 +70,7 @@ TEST_F(OpenModesTest, WhileOneHandleIsPassedThroughAllAre) {
   EXPECT_EQ(second.backing_id, 1);
 }
 
-TEST_F(OpenModesTest, AnotherModeBeginsWithTheFirstHandleAfterTheLastWasClosed) {
+TEST_F(InodeIoModesTest, AnotherModeBeginsWithTheFirstHandleAfterTheLastWasClosed) {
   EXPECT_EQ(open(nullptr).mode, OpenMode::kDirect);
   otherwise_ = OpenMode::kCached;
   EXPECT_EQ(open(nullptr).mode, OpenMode::kDirect);
@@ -79,12 +79,12 @@ TEST_F(OpenModesTest, AnotherModeBeginsWithTheFirstHandleAfterTheLastWasClosed) 
   EXPECT_EQ(open(nullptr).mode, OpenMode::kCached);
 }
 
-TEST_F(OpenModesTest, InodesHaveModesOfTheirOwn) {
+TEST_F(InodeIoModesTest, EachInodeHasItsOwnMode) {
   EXPECT_EQ(open(nullptr, 1).mode, OpenMode::kDirect);
   EXPECT_EQ(open(object_, 2).mode, OpenMode::kPassthrough);
 }
 
-TEST_F(OpenModesTest, WhatTheKernelRefusesIsReadAsItWouldBeOtherwise) {
+TEST_F(InodeIoModesTest, AFileThatTheKernelRefusesIsReadInTheOtherMode) {
   const auto answer = modes_.open(
       kIno, [] { return OpenMode::kCached; }, object_, [](int) { return 0; }, [this] { ++fills_; });
   EXPECT_EQ(answer.mode, OpenMode::kCached);
@@ -93,7 +93,7 @@ TEST_F(OpenModesTest, WhatTheKernelRefusesIsReadAsItWouldBeOtherwise) {
   EXPECT_EQ(modes_.release(kIno), 0);
 }
 
-TEST_F(OpenModesTest, ThePageCacheIsFilledForTheFirstHandleOfAnInodeAlone) {
+TEST_F(InodeIoModesTest, ThePageCacheIsFilledForTheFirstHandleOnly) {
   const auto open_cached = [this] {
     std::ignore = modes_.open(
         kIno, [] { return OpenMode::kCached; }, nullptr, [](int) { return 0; },
@@ -109,13 +109,13 @@ TEST_F(OpenModesTest, ThePageCacheIsFilledForTheFirstHandleOfAnInodeAlone) {
   EXPECT_EQ(fills_, 2);
 }
 
-TEST_F(OpenModesTest, NoPageCacheIsFilledWhereReadsGoPastIt) {
+TEST_F(InodeIoModesTest, ThePageCacheIsNotFilledForReadsThatGoPastIt) {
   std::ignore = open(nullptr);     // direct
   std::ignore = open(object_, 2);  // passed through
   EXPECT_EQ(fills_, 0);
 }
 
-TEST_F(OpenModesTest, AHandleThatWasNotCountedReleasesNothing) {
+TEST_F(InodeIoModesTest, ReleasingAHandleThatWasNotCountedDoesNothing) {
   EXPECT_EQ(modes_.release(kIno), 0);  // as of a file that is written
   EXPECT_TRUE(modes_.may_pass_through(kIno));
 }
