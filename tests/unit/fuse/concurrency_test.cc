@@ -19,7 +19,7 @@ namespace s3rdmafs::fuse {
 namespace {
 
 constexpr unsigned kPrograms = 4;
-constexpr int kRounds = 100;
+constexpr int kRoundsOfAProgram = 100;
 
 /// A store that answers what it holds, in random order, on a thread of its own.
 class StoreThread {
@@ -56,7 +56,7 @@ class Program {
   Program(FakeMount& mount, unsigned seed) : mount_(mount), random_(seed) {}
 
   void run() {
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kRoundsOfAProgram; ++round) {
       if (random_() % 5 == 0) {
         list();
       } else {

@@ -135,8 +135,7 @@ TEST_F(FuseInterrupt, AnInterruptThatOvertakesAChangeDoesNotAnswerItEither) {
 
 TEST_F(FuseInterrupt, AnInterruptAndTheAnswerThatComeTogetherGiveOneReply) {
   int interrupted = 0;
-  constexpr int kRounds = 200;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < 200; ++round) {
     const auto id = send_waiting(read_, 1);
     std::thread interrupter([&] { mount_.kernel.interrupt(id); });
     mount_.store.release_all();
