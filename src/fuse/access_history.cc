@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table like a processor's branch predictor: a version's place is its inode's number, which is a
-// hash; whoever is opened there later takes the place over, and no list has to be kept in order
-// while files are read. Two that share a place forget each other's habits, and are opened as if
-// never seen.
+// A table like a processor's branch predictor: a version's slot is its inode's number, which is a
+// hash. A version that is opened later takes the slot over, so no list has to be kept in order
+// while files are read. Two versions that share a slot lose each other's history and are opened as
+// if they had never been seen.
 //
-// Counts are those of the last openings, each worth half of the one after it. What is lost where
-// threads count while a place changes hands is some reads of a guess, so nothing here is ordered.
+// Counts cover the last openings; each is worth half of the one after it. If threads count while a
+// slot changes hands, the guess loses some reads, so nothing here is ordered.
 //
-// Nothing is learned while a version is open through the page cache: what the kernel asks for then
-// is its own read-ahead, whoever reads.
+// Nothing is learned while a version is open through the page cache: the kernel's own read-ahead
+// then decides what is asked for.
 #include "fuse/access_history.h"
 
 namespace s3rdmafs::fuse {

@@ -11,32 +11,33 @@
 
 namespace s3rdmafs::fuse {
 
-/// How each version of a large file was read when it was last open, so that the next open can be
-/// answered in the way that suits its readers. A guess: wrong, it costs time, never bytes.
-/// Thread-safe; on_read() takes no lock.
+/// How each version of a large file was read when it was last open, so that the next open suits its
+/// readers. It is a guess: a wrong one costs time, never correctness. Thread-safe; on_read() takes
+/// no lock.
 class AccessHistory {
  public:
-  /// What one request of the kernel tells of who reads.
+  /// What one READ request tells about its reader.
   struct Read {
     std::size_t bytes = 0;
     bool fills_page_cache = false;  ///< for a mapping, or a read() of a cached file
   };
 
   /// The largest direct read that costs more than the same bytes through the page cache, which
-  /// fetches ahead of them: at 128 KiB both cost the same (0.39 and 0.42 CPU s/GB), below it each
-  /// read pays for a request of its own.
+  /// reads ahead: at 128 KiB both cost the same (0.39 and 0.42 CPU s/GB), and below it each read
+  /// pays for a request of its own.
   static constexpr std::size_t kSmallReadBytes = 64 * kKiB;
-  /// Less than this tells nothing: it is a header or an index that was looked at.
+  /// Fewer bytes tell nothing: a program looked at a header or an index.
   static constexpr std::uint64_t kEvidenceBytes = 256 * kKiB;
-  /// After so many openings through the page cache, where large and small reads look alike, the
-  /// habit is learned anew by a direct one.
+  /// After so many openings through the page cache, where large and small reads look alike, one
+  /// direct opening learns again how the version is read.
   static constexpr unsigned kOpeningsTrusted = 16;
-  /// Versions remembered at once; 128 KiB in all.
+  /// Versions remembered at once; they take 128 KiB in all.
   static constexpr std::size_t kVersionsMax = 4096;
 
   AccessHistory();
 
-  /// The version is about to be opened by its first handle: whether through the page cache.
+  /// Whether the first handle of a version should be opened through the page cache. Counts the
+  /// opening.
   [[nodiscard]] bool wants_page_cache(vfs::Ino ino);
   void on_read(vfs::Ino ino, Read read) noexcept;
 

@@ -33,8 +33,8 @@ int errno_of(ErrorCode code) noexcept {
       return EFBIG;
     case ErrorCode::kReadOnly:
       return EROFS;
-    // Whatever the store or the network did: programs know what to do about a read that failed, and
-    // the log says why. ETIMEDOUT and the like are not errors of read(2).
+    // Trouble of the store or the network: programs handle a failed read, and the log has the
+    // cause. ETIMEDOUT and the like are not errors of read(2).
     case ErrorCode::kThrottled:
     case ErrorCode::kServerError:
     case ErrorCode::kUnreachable:

@@ -57,8 +57,8 @@ bool is_privileged() {
   return (data.at(CAP_TO_INDEX(CAP_SYS_ADMIN)).effective & CAP_TO_MASK(CAP_SYS_ADMIN)) != 0;
 }
 
-// The kernel's own read-ahead decides how large its buffered reads are (128 KiB unless raised).
-// Only root may, and only after the mount; src/README.md has why 2 MiB.
+// The kernel's own read-ahead decides how large its buffered reads are (128 KiB unless raised):
+// with 2 MiB its requests are of 1 MiB. Only root may raise it, and only after the mount.
 void raise_kernel_read_ahead(const std::string& mount_point) {
   constexpr std::string_view kReadAheadKib = "2048";
   struct stat status{};
@@ -67,7 +67,7 @@ void raise_kernel_read_ahead(const std::string& mount_point) {
                                        ::minor(status.st_dev));
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   const bool written = file && ::write(file.get(), kReadAheadKib.data(), kReadAheadKib.size()) > 0;
-  if (!written) spdlog::info("fuse: {} stays as it is: {}", path, std::strerror(errno));
+  if (!written) spdlog::info("fuse: {} not raised: {}", path, std::strerror(errno));
 }
 
 }  // namespace s3rdmafs::fuse

@@ -14,12 +14,12 @@ struct stat MountContext::stat_of(const vfs::Attributes& attributes) const {
   result.st_ino = attributes.ino;
   result.st_mode = attributes.is_directory ? S_IFDIR | presentation.directory_mode
                                            : S_IFREG | presentation.file_mode;
-  result.st_nlink = 1;  // for directories too: find(1) then counts nothing on
+  result.st_nlink = 1;  // of directories too: find(1) then does not rely on it
   result.st_uid = presentation.uid;
   result.st_gid = presentation.gid;
   result.st_size = static_cast<off_t>(attributes.size_bytes);
   result.st_blocks = static_cast<blkcnt_t>((attributes.size_bytes + 511) / 512);  // stat(2): 512 B
-  result.st_blksize = 1 << 20;  // one FUSE request: cp and cat read in steps of it
+  result.st_blksize = 1 << 20;  // cp and cat read in steps of it
   result.st_atim = result.st_mtim = result.st_ctim = time;
   return result;
 }

@@ -16,8 +16,8 @@ struct fuse_session;
 
 namespace s3rdmafs::fuse {
 
-/// What every operation needs: the file system behind the mount and how the mount shows it. One a
-/// session, handed to libfuse as its user data. Thread-safe.
+/// What every operation needs: the file system and how the mount presents it. One for each session,
+/// which libfuse carries as its user data. Thread-safe.
 struct MountContext {
   struct Presentation {
     uid_t uid = 0;
@@ -39,23 +39,23 @@ struct MountContext {
       metrics.counter("fuse_written_bytes_total", "Bytes of files taken from the kernel");
   metrics::Counter& errors = metrics.counter("fuse_errors_total", "Requests answered with EIO");
 
-  /// Set by Session::mount, which it outlives no operation of. For what the kernel is told unasked.
+  /// Set by Session::mount; valid while requests are served. Notifications to the kernel use it.
   fuse_session* session = nullptr;
   /// Set by Session::mount: requests come over io_uring. Read by INIT only.
   bool over_ring = false;
   InodeIoModes io_modes{metrics};
   IoModePolicy io_policy{read};
 
-  /// Set by INIT: direct I/O files can be mapped shared (Linux 6.6). Read by open only.
+  /// Set by INIT: files opened for direct I/O can be mapped shared (Linux 6.6). Read by open only.
   bool direct_io_allows_mmap = false;
-  /// Set by INIT: the kernel reads whole objects for itself (Linux 6.9). Read by open only.
+  /// Set by INIT: the kernel can read whole objects itself (Linux 6.9). Read by open only.
   bool passes_through = false;
 
   [[nodiscard]] Deadline deadline() const { return clock.now() + presentation.deadline; }
   [[nodiscard]] struct stat stat_of(const vfs::Attributes& attributes) const;
 };
 
-/// libfuse counts in seconds.
+/// A duration as libfuse wants it.
 [[nodiscard]] inline double seconds(std::chrono::milliseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel names the thread, but a file opened by one thread may be closed by another.
+// The kernel names a thread, but one thread may close a file that another opened.
 #include "fuse/process.h"
 
 #include <unistd.h>
@@ -41,7 +41,7 @@ bool is_running(vfs::ProcessId process) {
   return ::access(("/proc/" + std::to_string(process)).c_str(), F_OK) == 0;
 }
 
-// fdinfo and not fd: to follow a link of the latter could be a request to this very mount.
+// fdinfo and not fd: following a link of the latter could be a request to this very mount.
 bool has_descriptor(vfs::ProcessId process, vfs::Ino ino) {
   namespace fs = std::filesystem;
   std::error_code error;

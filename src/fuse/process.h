@@ -6,14 +6,15 @@
 
 namespace s3rdmafs::fuse {
 
-/// The process (thread group) that a request comes from; 0 where the kernel does not say, as for a
-/// process of another PID name space.
+/// The process (thread group) that a request comes from; 0 if the kernel does not say, as for a
+/// process of another PID namespace.
 [[nodiscard]] vfs::ProcessId process_of(fuse_req_t request);
 
 [[nodiscard]] bool is_running(vfs::ProcessId process);
 
-/// Whether a process has a descriptor of a file with this inode number. False where the kernel does
-/// not tell: before Linux 5.14, of a process that we may not look at, or that is ending.
+/// Whether a process has a descriptor of a file with this inode number. False if the kernel does
+/// not tell: before Linux 5.14, for a process that this one may not inspect, or for one that is
+/// ending.
 [[nodiscard]] bool has_descriptor(vfs::ProcessId process, vfs::Ino ino);
 
 }  // namespace s3rdmafs::fuse

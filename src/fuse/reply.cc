@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exactly one reply, although two may want to give it.
+// Exactly one reply, although the operation and an interrupt may both want to give it.
 //
-// libfuse calls on_interrupt with the request's own lock held, so fuse_req_interrupt_func(request,
-// nullptr, nullptr), which takes that lock, returns only when no interrupt is being handled: after
-// it the state may be freed. That is why claim() calls it before every answer of the owner's.
+// libfuse calls on_interrupt with the request's own lock held. fuse_req_interrupt_func(request,
+// nullptr, nullptr) takes that lock, so it returns only when no interrupt is being handled, and the
+// state may be freed after it. That is why claim() calls it before it lets the owner answer.
 //
-// An interrupt that came before the registration is reported from within the registration, where
-// the request must not be answered (libfuse unlocks it afterwards); it is remembered and answered
-// once the registration has returned.
+// libfuse reports an interrupt that came before the registration from within the registration. The
+// request must not be answered there, since libfuse still has to unlock it: the phase remembers the
+// interrupt, and the registering thread answers it once the registration has returned.
 //
-// A request may be made interruptible while another thread answers it: the mutex, which only those
-// two take, keeps the request there until the registration has returned.
+// One thread may make a request interruptible while another answers it. The mutex, which only these
+// two take, keeps the request alive until the registration has returned.
+//
+// Cost: one allocation for each request; two lock acquisitions for those that can be interrupted.
 #include "fuse/reply.h"
 
 #include <sys/uio.h>
@@ -29,7 +31,7 @@ void Reply::LetGo::operator()(State* state) const {
 
 Reply::Reply(fuse_req_t request) : state_(new State(request)) { make_interruptible(*state_); }
 
-// No interrupt function is registered: libfuse then leaves the request alone.
+// No interrupt function is registered, so libfuse does not touch the request.
 Reply Reply::uninterruptible(fuse_req_t request) { return Reply(Held(new State(request))); }
 
 Reply::Waiting Reply::waiting() const {
@@ -54,7 +56,7 @@ void Reply::make_interruptible(State& state) {
 
 Reply::~Reply() {
   if (!state_ || state_->phase.load() == Phase::kAnswered) return;
-  spdlog::critical("a FUSE request was dropped without an answer; answering EIO");
+  spdlog::critical("fuse: a request was dropped without an answer; replying EIO");
   errno_value(EIO);
 }
 
@@ -114,7 +116,7 @@ bool Reply::bytes(std::span<const char> bytes) {
 
 void Reply::data(const cache::PinnedBytes& bytes) {
   if (!claim()) return;
-  // libfuse copies a list of pieces to the heap, but not a single one.
+  // libfuse copies a list of pieces to the heap, but not a single piece.
   if (bytes.pieces().size() == 1) {
     const auto piece = bytes.pieces().front();
     fuse_reply_buf(state_->request, reinterpret_cast<const char*>(piece.data()), piece.size());

@@ -13,12 +13,12 @@
 
 namespace s3rdmafs::fuse {
 
-/// The one reply that a FUSE request gets. Made when the request arrives, moved into the
-/// continuation, used once; destroyed unused, it answers EIO and logs the bug.
+/// The one reply that a FUSE request gets. An operation makes it when the request arrives, moves it
+/// into the continuation and uses it once; destroyed unused, it answers EIO and logs the bug.
 ///
-/// While it is open, the kernel may interrupt the request (a signal to the waiting process): then
-/// it is answered EINTR at once, and the later answer is dropped. So no process hangs on the
-/// network that its user wants to kill. Thread-safe against interrupts; otherwise thread-bound.
+/// While it is open, the kernel may interrupt the request (a signal to the waiting process): it is
+/// then answered EINTR at once, and the later answer is dropped. So a user can kill a process that
+/// waits for the network. Thread-safe against interrupts; otherwise thread-bound.
 class Reply {
   struct State;
   struct LetGo {
@@ -28,15 +28,16 @@ class Reply {
 
  public:
   explicit Reply(fuse_req_t request);
-  /// For requests that change something: a signal does not answer them, since the change goes on,
-  /// and who tried again after EINTR would meet its own first attempt. They wait to the end, which
-  /// the deadline bounds.
+  /// For requests that change something: a signal does not answer them. The change goes on, so a
+  /// caller that retries after EINTR would race its own first attempt. The deadline bounds the
+  /// wait.
   [[nodiscard]] static Reply uninterruptible(fuse_req_t request);
 
-  /// What makes an uninterruptible request interruptible after all, once it has to wait.
+  /// Makes an uninterruptible request interruptible once it has to wait.
   class Waiting {
    public:
-    /// After the Reply went to who will answer. Nothing happens if it has been answered by now.
+    /// To be called after the Reply was moved into its continuation. Does nothing if the request
+    /// has been answered by then.
     void begin() { make_interruptible(*state_); }
 
    private:
@@ -44,9 +45,9 @@ class Reply {
     explicit Waiting(Held state) : state_(std::move(state)) {}
     Held state_;
   };
-  /// For requests most of which are answered before their operation returns: only those that are
-  /// not need an interrupt function, which costs two takes of a lock that all requests share,
-  /// libfuse's session's.
+  /// For operations that mostly answer before they return. Only the requests that wait then need an
+  /// interrupt function, which costs two acquisitions of the libfuse session's lock, which all
+  /// requests share.
   [[nodiscard]] Waiting waiting() const;
 
   Reply(Reply&&) = default;
@@ -55,22 +56,22 @@ class Reply {
 
   void error(const Error& error);
   void errno_value(int value);
-  /// False where the kernel did not take it, and so will not forget the inode: the caller must.
+  /// False if the kernel did not take the reply. It then never forgets the inode: the caller must.
   bool entry(const fuse_entry_param& entry);
   void attributes(const struct stat& attributes, double valid_s);
-  /// Asks for what to answer only if an answer is still wanted, and while the request is still
-  /// there to ask the kernel with. False where the kernel will have no such handle, and so will not
-  /// release it: the caller must.
+  /// Calls `make_file` only if a reply is still wanted, and while the request still exists to ask
+  /// the kernel with. False if the kernel will not have the handle. It then never releases it: the
+  /// caller must.
   bool open(const std::function<fuse_file_info(fuse_req_t)>& make_file);
   void create(const fuse_entry_param& entry, const fuse_file_info& file);
   void written(std::size_t bytes);
-  /// False as with entry(), of the inodes that a listing names.
+  /// False as for entry(), concerning the inodes that a listing gives.
   bool bytes(std::span<const char> bytes);
-  /// One writev straight out of the cache; the bytes stay pinned until it has returned.
+  /// One writev(2) straight out of the cache. The caller keeps the bytes pinned until it returns.
   void data(const cache::PinnedBytes& bytes);
   void statfs(const struct statvfs& statistics);
 
-  /// For fuse_add_direntry, which wants it although it never looks at it.
+  /// For libfuse's functions that take the request of an open reply.
   [[nodiscard]] fuse_req_t request() const { return state_->request; }
 
  private:
@@ -81,14 +82,16 @@ class Reply {
     fuse_req_t request;
     std::atomic<Phase> phase{Phase::kOpen};
     std::atomic<int> holders{1};
-    Mutex mutex;  // held over fuse_req_interrupt_func, which may call on_interrupt; that takes none
+    // Held over fuse_req_interrupt_func, which takes libfuse's locks and may call on_interrupt(),
+    // which takes no lock.
+    Mutex mutex;
     bool has_interrupt_function GUARDED_BY(mutex) = false;
   };
 
   static void make_interruptible(State& state);
   static void on_interrupt(fuse_req_t request, void* data) noexcept;
   explicit Reply(Held state) : state_(std::move(state)) {}
-  /// True for whoever may answer: the owner or the interrupt, whichever comes first.
+  /// Takes the right to answer from the interrupt. False if the interrupt has answered.
   [[nodiscard]] bool claim();
 
   Held state_;

@@ -62,8 +62,8 @@ UringBlocker find_ring_hindrance() {
 }
 
 unsigned ring_depth(unsigned processors) {
-  // 32 reads a processor that wait for the network, before others of that processor wait for them;
-  // fewer where that would be more than 256 MiB of buffers. 4 still overlap.
+  // 32 reads of a processor can wait for the network before its next read waits for them; fewer
+  // where that would take more than 256 MiB of buffers. Four still overlap.
   constexpr unsigned kDepthMin = 4;
   constexpr unsigned kDepthMax = 32;
   constexpr unsigned kMemoryMaxBytes = 256U << 20;

@@ -22,9 +22,8 @@
 namespace s3rdmafs::fuse {
 namespace {
 
-// At the end of a session libfuse cancels its workers. Writing a line is a cancellation point, and
-// an unwinding that leaves a noexcept function ends the program: so cancellation waits for the
-// line.
+// At the end of a session libfuse cancels its workers. Writing a log line is a cancellation point,
+// and unwinding out of a noexcept function ends the program, so cancellation waits for the line.
 void log_for_libfuse(fuse_log_level level, const char* format, va_list arguments) noexcept {
   char line[512];
   std::vsnprintf(line, sizeof(line), format, arguments);
@@ -38,9 +37,9 @@ void log_for_libfuse(fuse_log_level level, const char* format, va_list arguments
 }
 
 unsigned worker_count(unsigned wanted) {
-  // None of them waits for the network, so a second one a processor is a wake-up more for nothing:
-  // 16 cold random readers on two processors were served 12 % slower by four. 16 is where more were
-  // no better.
+  // No worker waits for the network, so a second one for each processor only adds wake-ups: four
+  // served 16 cold random readers on two processors 12 % slower than two. More than 16 gained
+  // nothing.
   if (wanted != 0) return wanted;
   return std::clamp(std::thread::hardware_concurrency(), 2U, 16U);
 }
@@ -116,14 +115,14 @@ void Session::serve() {
       fuse_loop_cfg_create(), fuse_loop_cfg_destroy);
   fuse_loop_cfg_set_clone_fd(config.get(), 1);
   fuse_loop_cfg_set_max_threads(config.get(), threads_);
-  fuse_loop_cfg_set_idle_threads(config.get(), threads_);  // none comes and goes under load
+  fuse_loop_cfg_set_idle_threads(config.get(), threads_);  // workers do not come and go under load
   const int result = fuse_session_loop_mt(session_.get(), config.get());
   if (result < 0) spdlog::error("fuse: the session ended: {}", std::strerror(-result));
 }
 
 void Session::stop() { fuse_session_exit(session_.get()); }
 
-// libfuse would say so too, but not what to do.
+// libfuse reports this too, but without advice.
 Result<void> check_fuse_device() {
   const UniqueFd device(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
   if (device) return {};

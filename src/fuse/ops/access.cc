@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asked only where the mount has no default_permissions; with it the kernel checks by mode bits.
+// The kernel asks only a mount without default_permissions; with it, it checks the mode bits
+// itself.
 #include <unistd.h>
 
 #include <cerrno>

@@ -10,7 +10,7 @@
 
 namespace s3rdmafs::fuse::ops {
 
-// The mode is the mount's, whatever the program asks for.
+// Files have the mount's mode; the mode that the program asks for is ignored.
 void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t,
             fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // FLUSH (one for each close(2) of a descriptor) and FSYNC: the object becomes visible, or the
-// program hears why not.
+// program gets the reason.
 //
-// Descriptors are shared, and the kernel does not say which close is the last. A shell opens a
-// file, gives it to its children, and each child's exit closes it; the object must not be complete
-// with the first. So only a close by the process that opened the file completes it (or any, once
-// that process is gone). A close before the first byte completes nothing either while that process
-// has another descriptor of the file: a shell that moves one into place closes the first, and a
-// version that is to be replaced must not become empty by that. What is left is completed by
-// release.
+// Processes share descriptors, and the kernel does not say which close is the last. A shell opens a
+// file and gives it to its children, and each child's exit closes it; the first of these closes
+// must not complete the object. So only a close by the process that opened the file completes it,
+// or any close once that process has ended. A close before the first byte completes nothing either
+// while that process has another descriptor of the file: a shell that moves a descriptor into place
+// closes the first one, and the version that it is about to replace must not become empty. RELEASE
+// completes what remains.
 #include <cerrno>
 
 #include "fuse/ops/ops.h"
@@ -28,7 +28,7 @@ void sync(fuse_req_t request, fuse_ino_t ino, std::uint64_t handle, Reply reply)
           return;
         }
         mount.errors.add();
-        spdlog::warn("inode {:x} was not stored: {}", ino, synced.error().detail);
+        spdlog::warn("fuse: inode {:x} not stored: {}", ino, synced.error().detail);
         reply.error(synced.error());
       });
 }
@@ -55,7 +55,7 @@ void flush(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
 
 void fsync(fuse_req_t request, fuse_ino_t ino, int, fuse_file_info* file) noexcept {
   Reply reply = Reply::uninterruptible(request);
-  if (!context_of(request).file_system.opener(file->fh)) {  // opened to read: nothing to do
+  if (!context_of(request).file_system.opener(file->fh)) {  // opened for reading: nothing to store
     reply.errno_value(0);
     return;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// INIT: what we ask of the kernel. Each choice was measured (shared notes on FUSE performance):
-// splice costs more than it saves, automatic invalidation drops the page cache for nothing since an
-// inode here is one immutable version, and asynchronous reads are what read-ahead lives on. The
-// writeback cache would write in an order of its own, which an object cannot take.
+// INIT: what the mount asks of the kernel. Splice costs more than it saves. Automatic invalidation
+// would drop the page cache for nothing, since an inode here is one immutable version. Read-ahead
+// depends on asynchronous reads. The writeback cache would write in an order of its own, which an
+// object cannot take.
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,46 +16,49 @@
 namespace s3rdmafs::fuse::ops {
 namespace {
 
-// What was asked for and what the kernel grants, to the log and to the numbers of the mount.
+// Logs what the kernel grants and exports it as metrics.
 void report(MountContext& mount, const fuse_conn_info& connection) {
   const unsigned background = background_granted(connection.max_background);
-  mount.metrics.gauge("fuse_request_bytes_max", "Largest read or write that the kernel asks for")
+  mount.metrics.gauge("fuse_request_bytes_max", "Largest read or write request, in bytes")
       .set(connection.max_write);
   mount.metrics
-      .gauge("fuse_background_max", "Requests that nobody waits for, at most under way at once")
+      .gauge("fuse_background_max",
+             "Limit of background requests (read-ahead, asynchronous I/O) under way")
       .set(background);
   const std::string_view transport =
       mount.over_ring && (connection.want_ext & FUSE_CAP_OVER_IO_URING) != 0 ? "uring" : "dev";
   mount.metrics
-      .gauge("fuse_transport", "How requests come, always 1",
+      .gauge("fuse_transport", "Transport of requests; always 1",
              fmt::format("transport=\"{}\"", transport))
       .set(1);
   spdlog::info("fuse: protocol {}.{} over {}, requests up to {}, direct I/O with mmap {}",
                connection.proto_major, connection.proto_minor, transport,
                format_size(connection.max_write),
-               mount.direct_io_allows_mmap ? "yes" : "no (Linux 6.6 has it)");
+               mount.direct_io_allows_mmap ? "yes" : "no (needs Linux 6.6)");
   if (!mount.over_ring && connection.max_write < kRequestBytesMax) {
     spdlog::info(
-        "fuse: large direct reads would cost less by requests of {} (sysctl "
-        "fs.fuse.max_pages_limit={}, Linux 6.13)",
+        "fuse: requests of {} unavailable: fs.fuse.max_pages_limit below {} (needs Linux 6.13); "
+        "direct reads cost more CPU",
         format_size(kRequestBytesMax),
         kRequestBytesMax / static_cast<unsigned>(::sysconf(_SC_PAGESIZE)));
   }
   if (background < connection.max_background) {
     spdlog::warn(
-        "fuse: the kernel keeps at most {} of its own requests under way, not {}: mount as root, "
-        "or raise /sys/module/fuse/parameters/max_user_bgreq",
+        "fuse: background requests limited to {} instead of {}: max_user_bgreq; mount as root, or "
+        "raise /sys/module/fuse/parameters/max_user_bgreq",
         background, connection.max_background);
   }
 }
 
-// The kernel's own reads of files of ours. Those lie on a tmpfs, which is stacked on nothing, so
-// that another file system may be stacked on this one.
+// The files that the kernel reads itself lie on a tmpfs, which is not stacked on another file
+// system, so another file system may be stacked on this one.
 bool take_passthrough(const MountContext& mount, fuse_conn_info* connection) {
   if (!mount.file_system.has_whole_objects()) return false;
   connection->max_backing_stack_depth = FUSE_BACKING_STACKED_UNDER;
   const bool taken = fuse_set_feature_flag(connection, FUSE_CAP_PASSTHROUGH);
-  if (!taken) spdlog::warn("fuse: no passthrough: Linux 6.9 and CONFIG_FUSE_PASSTHROUGH have it");
+  if (!taken) {
+    spdlog::warn("fuse: passthrough unavailable: needs Linux 6.9 with CONFIG_FUSE_PASSTHROUGH");
+  }
   return taken;
 }
 
@@ -73,9 +76,9 @@ void init(void* context, fuse_conn_info* connection) noexcept {
         FUSE_CAP_WRITEBACK_CACHE}) {
     fuse_unset_feature_flag(connection, unwanted);
   }
-  // With each entry of a listing its inode, whether somebody looked one up before or not: the page
-  // of keys has cost far more, and each lookup of a file that is opened later costs ten times as
-  // much. Not where the kernel may not keep names (vfs::Entry::valid_for): it would look up anyway.
+  // A listing gives the inode of each entry, whether or not one was looked up before: the page of
+  // keys has cost far more, and each lookup of a file that is opened later costs ten times as much.
+  // Not where the kernel may not keep names (vfs::Entry::valid_for): it would look them up anyway.
   if (mount.file_system.is_writable()) {
     fuse_set_feature_flag(connection, FUSE_CAP_READDIRPLUS_AUTO);
   } else {

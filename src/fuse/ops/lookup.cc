@@ -11,8 +11,8 @@ fuse_entry_param entry_param(const MountContext& mount, const vfs::Entry& entry)
   fuse_entry_param param{};
   param.ino = entry.attributes.ino;
   param.attr = mount.stat_of(entry.attributes);
-  // The attributes of a version never change. Those of a file that is being written do, but then
-  // its name is not to be kept either.
+  // The attributes of a version never change. Those of a file that is being written do, but the
+  // kernel may not keep its name either.
   param.attr_timeout = seconds(entry.valid_for);
   param.entry_timeout = seconds(entry.valid_for);
   return param;

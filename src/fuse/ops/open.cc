@@ -12,11 +12,11 @@
 namespace s3rdmafs::fuse::ops {
 namespace {
 
-// Between the smallest and the largest object that may be fetched whole, the kernel reads for
-// itself: the cache decides (cache/whole/object_cache.h). Of all others IoModePolicy says how they
-// are read, and InodeIoModes sees to it that no inode is read in two ways at once.
+// The kernel itself reads objects that may be fetched whole; the cache decides which these are
+// (cache/whole/object_cache.h). IoModePolicy decides how all others are read, and InodeIoModes
+// keeps an inode from being read in two ways at once.
 
-// Written files go past the page cache: they are written once, and never read by this handle.
+// Writes go past the page cache: a file is written once, and its handle never reads.
 void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Reply reply) {
   if (!mount.file_system.is_writable()) return reply.errno_value(EROFS);
   const bool truncate = (opened.flags & O_TRUNC) != 0;
@@ -35,8 +35,8 @@ void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, R
       });
 }
 
-// The kernel then need not ask for what it is about to be asked for. If it does not take them, it
-// asks: no matter.
+// The kernel then has the bytes before a program reads them. If it does not take them, it asks for
+// them later.
 void fill_page_cache(MountContext& mount, fuse_ino_t ino, const cache::PinnedBytes& content) {
   off_t offset = 0;
   for (const auto piece : content.pieces()) {
@@ -66,7 +66,7 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
     fuse_file_info opened = file;
     opened.fh = result.handle;
     // What the page cache holds of this inode is of this very version. With passthrough it holds
-    // nothing, and the kernel answers EIO to the flag.
+    // nothing, and the kernel fails an open with this flag with EIO.
     opened.keep_cache = answer.mode != OpenMode::kPassthrough;
     opened.noflush = 1;
     opened.direct_io = answer.mode == OpenMode::kDirect;
@@ -75,7 +75,7 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
   });
   if (is_open) return;
   mount.file_system.release(result.handle);
-  // The kernel took no answer because the mount is gone, and all backing ids with it.
+  // The kernel takes no reply because the mount has ended, and all backing ids with it.
   if (is_counted) std::ignore = mount.io_modes.release(ino);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// FUSE operations, one file each. They turn the kernel's request into a call of vfs::FileSystem and
-// its result into the one reply. None blocks; none knows the network. Valid replies are those that
-// libfuse's fuse_lowlevel.h lists for the operation.
+// FUSE operations, one file each. Each turns the kernel's request into a call of vfs::FileSystem
+// and its result into the one reply. None blocks, and none knows the network. libfuse's
+// fuse_lowlevel.h lists the valid replies to each operation.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ void mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
 void statfs(fuse_req_t request, fuse_ino_t ino) noexcept;
 void access(fuse_req_t request, fuse_ino_t ino, int mask) noexcept;
 
-/// The mount a request is for.
+/// The mount that a request is for.
 [[nodiscard]] inline MountContext& context_of(fuse_req_t request) {
   return *static_cast<MountContext*>(fuse_req_userdata(request));
 }
@@ -54,10 +54,10 @@ void access(fuse_req_t request, fuse_ino_t ino, int mask) noexcept;
 /// NAME_MAX of Linux; FUSE itself allows more.
 inline constexpr std::size_t kNameMax = 255;
 
-/// What a lookup, create or mkdir tells the kernel.
+/// What a lookup, create or mkdir replies.
 [[nodiscard]] fuse_entry_param entry_param(const MountContext& mount, const vfs::Entry& entry);
 
-/// The table of the above for fuse_session_new.
+/// The table of these operations for fuse_session_new.
 [[nodiscard]] fuse_lowlevel_ops table() noexcept;
 
 }  // namespace s3rdmafs::fuse::ops

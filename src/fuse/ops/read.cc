@@ -7,11 +7,11 @@
 
 namespace s3rdmafs::fuse::ops {
 
-// The continuation holds two pointers, which a Done keeps without an allocation. Not the request's
-// own way to the mount: an interrupt may have answered it.
+// The continuation holds two pointers, which a Done keeps without an allocation. It does not reach
+// the mount through the request: an interrupt may have answered and freed that.
 //
-// Direct reads name their lock owner and those that fill the page cache do not: fs/fuse/file.c
-// gives FUSE_READ_LOCKOWNER to the one and not to the other, and to no other kind.
+// Direct reads name their lock owner, and reads that fill the page cache do not: fs/fuse/file.c in
+// Linux sets FUSE_READ_LOCKOWNER for the former only.
 void read(fuse_req_t request, fuse_ino_t ino, std::size_t size, off_t offset,
           fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
@@ -23,7 +23,7 @@ void read(fuse_req_t request, fuse_ino_t ino, std::size_t size, off_t offset,
       [&mount, reply = std::move(reply)](const Result<cache::PinnedBytes>& bytes) mutable {
         if (!bytes) {
           mount.errors.add();
-          spdlog::debug("a read failed: {}", bytes.error().detail);
+          spdlog::debug("fuse: read failed: {}", bytes.error().detail);
           reply.error(bytes.error());
           return;
         }

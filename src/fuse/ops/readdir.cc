@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// opendir, readdir, readdirplus and releasedir. Plain and plus differ in one thing: plus hands the
-// kernel an inode for each entry it takes, so an `ls -l` costs no lookups, nor does opening what
-// was listed.
+// opendir, readdir, readdirplus and releasedir. Plus also gives the kernel an inode for each entry
+// that it takes, so `ls -l` needs no lookups, and neither does opening what was listed.
 #include <cerrno>
 #include <vector>
 
@@ -11,14 +10,14 @@
 namespace s3rdmafs::fuse::ops {
 namespace {
 
-// A fuse_dirent and a name, padded to 8 bytes; in a plus a fuse_entry_out before it. More entries
-// than this never fit, and each that does not fit was copied for nothing.
+// A fuse_dirent and a name, padded to 8 bytes; a plus has a fuse_entry_out before it. More entries
+// than this bound allows never fit, and copying an entry that does not fit is wasted.
 constexpr std::size_t kSmallestEntryBytes = 24 + 8;
 constexpr std::size_t kSmallestPlusEntryBytes = 128 + kSmallestEntryBytes;
 
-// Of one listing the kernel is given so many inodes: as many as the name cache holds, at about
-// 1.5 KiB each here and there. A directory of millions that is only looked through does not take
-// gigabytes, which the kernel gives back when it has nothing else left to give.
+// One listing gives the kernel this many inodes at most: as many as the name cache holds, at about
+// 1.5 KiB each in the daemon and the kernel together. So listing a directory of millions does not
+// take gigabytes, which the kernel frees only under memory pressure.
 constexpr std::uint64_t kInodesGivenMax = 65'536;
 
 bool is_dot(const std::string& name) { return name == "." || name == ".."; }
@@ -30,7 +29,7 @@ std::size_t add_plain(const Reply& reply, const MountContext& mount, std::span<c
                            &attributes, static_cast<off_t>(entry.next_offset));
 }
 
-// Asks how much room it needs first: an entry that does not fit must not gain a reference.
+// Asks for the needed room first: an entry that does not fit must not gain a reference.
 std::size_t add_plus(const Reply& reply, const MountContext& mount, std::uint64_t handle,
                      std::span<char> room, const vfs::DirectoryEntry& entry,
                      std::vector<vfs::Ino>& given) {
@@ -40,7 +39,7 @@ std::size_t add_plus(const Reply& reply, const MountContext& mount, std::uint64_
   const std::size_t needed =
       fuse_add_direntry_plus(reply.request(), nullptr, 0, entry.name.c_str(), &param, next);
   if (needed > room.size()) return needed;
-  // Where ino stays 0 the kernel takes the name alone and counts no reference.
+  // If ino stays 0, the kernel takes the name alone and counts no reference.
   if (!is_dot(entry.name) && entry.next_offset <= kInodesGivenMax) {
     const vfs::Entry remembered = mount.file_system.add_lookup(handle, entry);
     param.ino = remembered.attributes.ino;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What objects cannot do, or not yet: refused at once, by name. Without these libfuse would answer
-// ENOSYS, which tells a user nothing.
+// Operations that objects do not support, or not yet. libfuse would answer ENOSYS, which does not
+// tell a user whether the mount or the bucket is the reason.
 #include <cerrno>
 
 #include "fuse/ops/ops.h"

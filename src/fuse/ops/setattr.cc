@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// chmod, chown, utimens and truncate. An object has no owner, no mode and no time of the user's: to
-// set them succeeds and changes nothing, since `cp -p`, `tar` and `rsync -a` set them on every file
-// they write and call it a failure if they may not. Sizes are real.
+// chmod, chown, utimens and truncate. An object has no owner, mode or time that a user could set:
+// setting them succeeds and changes nothing, since `cp -p`, `tar` and `rsync -a` set them on every
+// file they write and fail if they may not. Sizes are real.
 #include <cerrno>
 
 #include "fuse/ops/ops.h"

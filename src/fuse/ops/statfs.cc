@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bucket has no size. The answer is made up, but never zero, since installers and `df` refuse to
-// look at an empty disk; and it never asks the network, so `df` cannot hang.
+// A bucket has no size. The answer is made up. It is never zero, since installers and `df` refuse a
+// disk of no size, and it never waits for the network, so `df` cannot hang.
 #include "fuse/ops/ops.h"
 #include "fuse/reply.h"
 #include "s3rdmafs/base/units.h"
@@ -17,8 +17,7 @@ void statfs(fuse_req_t request, fuse_ino_t) noexcept {
   statistics.f_blocks = kShownBytes / kBlockBytes;
   statistics.f_files = std::uint64_t{1} << 32;
   statistics.f_namemax = 255;
-  if (is_writable) {  // programs look for room before they write; in a read-only mount there is
-                      // none
+  if (is_writable) {  // programs look for free space before they write
     statistics.f_bfree = statistics.f_bavail = statistics.f_blocks;
     statistics.f_ffree = statistics.f_favail = statistics.f_files;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes are copied into a part buffer before this returns, so the worker's own buffer is free
-// again; where there is no room, they are copied aside and the reply waits.
+// The bytes are copied into a part buffer before this returns, so that libfuse can reuse the
+// worker's buffer. If the part buffers have no room, the bytes are copied aside and the reply
+// waits.
 #include <span>
 
 #include "fuse/ops/ops.h"
@@ -12,20 +13,20 @@ namespace s3rdmafs::fuse::ops {
 void write(fuse_req_t request, fuse_ino_t ino, const char* bytes, std::size_t size, off_t offset,
            fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
-  mount.file_system.write(
-      file->fh, static_cast<std::uint64_t>(offset), std::as_bytes(std::span(bytes, size)),
-      mount.deadline(),
-      [&mount, ino, offset, size,
-       reply = Reply::uninterruptible(request)](const Result<void>& written) mutable {
-        if (!written) {
-          mount.errors.add();
-          spdlog::debug("write to inode {:x} at {}: {}", ino, offset, written.error().detail);
-          reply.error(written.error());
-          return;
-        }
-        mount.written_bytes.add(size);
-        reply.written(size);
-      });
+  mount.file_system.write(file->fh, static_cast<std::uint64_t>(offset),
+                          std::as_bytes(std::span(bytes, size)), mount.deadline(),
+                          [&mount, ino, offset, size, reply = Reply::uninterruptible(request)](
+                              const Result<void>& written) mutable {
+                            if (!written) {
+                              mount.errors.add();
+                              spdlog::debug("fuse: write to inode {:x} at {} failed: {}", ino,
+                                            offset, written.error().detail);
+                              reply.error(written.error());
+                              return;
+                            }
+                            mount.written_bytes.add(size);
+                            reply.written(size);
+                          });
 }
 
 }  // namespace s3rdmafs::fuse::ops
