@@ -6,6 +6,5 @@
 // another thread may lower it. The worker that asks holds a reference of its own, so the counter
 // stays above zero, and the race is benign.
 
-extern "C" const char* __tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
-  return "race:^fuse_chan_get$\n";
-}
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): its name is given
+extern "C" const char* __tsan_default_suppressions() { return "race:^fuse_chan_get$\n"; }

@@ -43,7 +43,8 @@ class FuseInterrupt : public testing::Test {
     EXPECT_EQ(mount_.call(read_).body, "bytes") << "the control";
   }
 
-  FakeMount mount_;
+  // One thread, which reads an INTERRUPT and its request in the order in which they were sent.
+  FakeMount mount_{{.threads = 1}};
   vfs::Ino ino_ = 0;
   std::uint64_t handle_ = 0;
   FuseRequest read_;
