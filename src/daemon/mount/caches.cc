@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "daemon/mount/numa_node.h"
 #include "daemon/mount/object_memory.h"
+#include "daemon/mount/process/numa_node.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::daemon {

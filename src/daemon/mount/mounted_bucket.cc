@@ -69,7 +69,7 @@ struct MountedBucket::Layers {
   Result<void> mount_session();
   Result<void> open_sockets();
 
-  /// What the caches fill themselves from.
+  /// The store that the caches fill themselves from.
   [[nodiscard]] s3::ObjectStore& fill_source() const {
     if (disk) return *disk;
     return *store;

@@ -6,7 +6,7 @@
 
 namespace s3rdmafs::daemon {
 
-/// What the mount file says about the object store. The only place where config meets s3.
+/// The options of the object store that the mount file sets. The only place where config meets s3.
 [[nodiscard]] s3::HttpObjectStore::Options store_options(const config::MountConfig& config);
 
 }  // namespace s3rdmafs::daemon

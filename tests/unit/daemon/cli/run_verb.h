@@ -18,7 +18,7 @@
 
 namespace s3rdmafs::daemon {
 
-/// What a run of the program left behind.
+/// The status and the output of one run of the program.
 struct Outcome {
   int status = 0;
   std::string out;  ///< standard output

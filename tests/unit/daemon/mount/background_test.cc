@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/mount/background.h"
+#include "daemon/mount/process/background.h"
 
 #include <sys/prctl.h>
 
@@ -11,14 +11,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/mount/private_memory.h"
+#include "daemon/mount/process/private_memory.h"
 
 namespace s3rdmafs::daemon {
 namespace {
 
 using testing::HasSubstr;
 
-// What `mount` reports about this daemon.
+// The report of `mount` about this daemon.
 std::string outcome_of(const Service& service) {
   const auto result = run_in_background(service);
   return result ? "ready" : result.error().detail;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/mount/descriptors.h"
+#include "daemon/mount/process/descriptors.h"
 
 #include <sys/resource.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/mount/numa_node.h"
+#include "daemon/mount/process/numa_node.h"
 
 #include <linux/mempolicy.h>
 #include <sys/syscall.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The notification socket of systemd (sd_notify(3)), as a service manager listens on it.
-#include "daemon/mount/readiness.h"
+#include "daemon/mount/process/readiness.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -2,7 +2,7 @@
 // The parent reads a pipe whose other end only the daemon holds. "+" means ready; any other text is
 // the error that ended the daemon; no text means that it was killed. So the wait always ends, and
 // the daemon's own deadlines bound it.
-#include "daemon/mount/background.h"
+#include "daemon/mount/process/background.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 #include <exception>
 #include <string>
 
-#include "daemon/mount/last_words.h"
+#include "daemon/mount/process/last_words.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/unique_fd.h"
 

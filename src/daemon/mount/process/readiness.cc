@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/mount/readiness.h"
+#include "daemon/mount/process/readiness.h"
 
 #ifdef S3RDMAFS_HAVE_SYSTEMD
 #include <systemd/sd-daemon.h>

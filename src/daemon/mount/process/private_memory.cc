@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/mount/private_memory.h"
+#include "daemon/mount/process/private_memory.h"
 
 #include <sys/prctl.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One handler for all threads: most belong to libfuse or libcurl, or start deep in a layer, and
 // none can continue after an exception that it did not expect.
-#include "daemon/mount/last_words.h"
+#include "daemon/mount/process/last_words.h"
 
 #include <unistd.h>
 

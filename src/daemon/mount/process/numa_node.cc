@@ -2,7 +2,7 @@
 // The policy is the thread's, not that of each mapping: the arena takes its pages while the cache
 // is built, and whole objects take theirs on a thread that is started then and inherits the policy.
 // "Preferred", not "bind": with a full node the mount works, a little slower.
-#include "daemon/mount/numa_node.h"
+#include "daemon/mount/process/numa_node.h"
 
 #include <linux/mempolicy.h>
 #include <sys/syscall.h>
