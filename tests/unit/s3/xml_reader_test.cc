@@ -48,7 +48,7 @@ TEST(ParseListPage, TakesAnEmptyBucket) {
   EXPECT_TRUE(result->next_token.empty());
 }
 
-TEST(ParseListPage, RefusesWhatIsNoListing) {
+TEST(ParseListPage, RefusesWhatIsNotAListing) {
   const std::string bad[] = {
       "",
       "not xml",

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "../store_fixture.h"
 #include "fakes/rdma/fake_region.h"
 #include "s3rdmafs/base/checksum.h"
-#include "store_fixture.h"
 
 namespace s3rdmafs::s3 {
 
