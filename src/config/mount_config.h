@@ -40,7 +40,7 @@ enum class FabricChoice {
 /// How the `dc` fabric writes its tokens (rdma/mlx5/dc_token.h).
 enum class DcTokenForm {
   k81,      ///< cuObject's 81 characters
-  k115,     ///< with the window once more behind them: older servers
+  k115,     ///< with the window once more after them: older servers
   kBase64,  ///< the 81 characters in base64
 };
 
@@ -51,7 +51,7 @@ enum class CacheLock {
   kRequire,  ///< the mount fails where it does not
 };
 
-/// What the mount may change in the bucket.
+/// The changes that the mount may make in the bucket.
 enum class WriteMode {
   kOff,         ///< nothing: a read-only mount
   kSequential,  ///< files from start to end, unlink, mkdir, rmdir
@@ -71,8 +71,8 @@ enum class Transport {
   kUring,  ///< over io_uring; the mount fails where it cannot be had
 };
 
-/// What objects that are read by pieces always have of cache.size: 8 slabs, so that a few readers
-/// of large objects do not evict each other's blocks.
+/// The part of cache.size that objects which are read by pieces always have: 8 slabs, so that a
+/// few readers of large objects do not evict each other's blocks.
 inline constexpr std::uint64_t kBlocksBytesMin = 64 * kMiB;
 
 enum class AddressingStyle { kPath, kVirtualHost };

@@ -263,7 +263,7 @@ constexpr Key kKeys[] = {
      Integer{[](MountConfig& c) -> auto& { return c.write.parallel_parts; }, 1, 64}, Default{"4"},
      "Parts of one object that travel at once."},
 
-    // src/README.md has the numbers that "auto" goes by.
+    // tools/bench/MEASUREMENTS.md has the numbers that "auto" goes by.
     {"read", "mode",
      Choice<ReadMode>{[](MountConfig& c) -> auto& { return c.read.mode; }, kReadModes},
      Default{"auto"}, "Whether reads go through the kernel's page cache or past it."},
@@ -353,7 +353,7 @@ constexpr Key kKeys[] = {
     // for typing errors.
     {"mount", "threads", Integer{[](MountConfig& c) -> auto& { return c.mount.threads; }, 0, 256},
      Default{"0"}, "FUSE workers; 0: chosen from the number of processors."},
-    // src/README.md has the numbers that "auto" goes by.
+    // tools/bench/MEASUREMENTS.md has the numbers that "auto" goes by.
     {"mount", "transport",
      Choice<Transport>{[](MountConfig& c) -> auto& { return c.mount.transport; }, kTransports},
      Default{"auto"}, "How requests reach the daemon: /dev/fuse or io_uring."},

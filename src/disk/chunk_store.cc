@@ -5,7 +5,7 @@
 // millions of files: slow to make, slow to find again. Here a chunk is one write after the last
 // one, a segment goes by removing two files, and a start reads 256 small index files.
 //
-// Eviction. A random segment among those that no one has read since the last round goes; when all
+// Eviction. A random segment among those that were not read since the last round goes; when all
 // have been read, a new round begins. So data that is read again outlives data that streams by, and
 // a data set a little larger than the disk, read in a circle, keeps most of its hits where "the
 // oldest first" would have none at all. A segment that is being read from is left alone, so that

@@ -16,7 +16,7 @@ namespace s3rdmafs::fuse {
 /// no lock.
 class AccessHistory {
  public:
-  /// What one READ request tells about its reader.
+  /// The facts that one READ request tells about its reader.
   struct Read {
     std::size_t bytes = 0;
     bool fills_page_cache = false;  ///< for a mapping, or a read() of a cached file

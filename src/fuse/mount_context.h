@@ -16,8 +16,8 @@ struct fuse_session;
 
 namespace s3rdmafs::fuse {
 
-/// What every operation needs: the file system and how the mount presents it. One for each session,
-/// which libfuse carries as its user data. Thread-safe.
+/// The context of every operation: the file system and how the mount presents it. One for each
+/// session, which libfuse carries as its user data. Thread-safe.
 struct MountContext {
   struct Presentation {
     uid_t uid = 0;

@@ -46,8 +46,8 @@ constexpr Version kVersion1 = {"memory.limit_in_bytes", "memory.usage_in_bytes",
                                "total_active_file", "total_inactive_file"};
 constexpr Version kVersion2 = {"memory.max", "memory.current", "active_file", "inactive_file"};
 
-// What one control group leaves. Its pages of files on disks count as free: the kernel drops them
-// when memory is short.
+// The memory that one control group leaves. Its pages of files on disks count as free: the kernel
+// drops them when memory is short.
 std::uint64_t left_by_group(const Version& version, const std::filesystem::path& group) {
   const auto limit = number_in(group / version.limit);
   if (!limit) return kUnknown;

@@ -13,7 +13,7 @@ namespace s3rdmafs::vfs {
 using Ino = std::uint64_t;
 inline constexpr Ino kRootIno = 1;
 
-/// What stat(2) shows; fuse/ adds the mount's owner and permission bits.
+/// The attributes that stat(2) shows; fuse/ adds the mount's owner and permission bits.
 struct Attributes {
   Ino ino = 0;
   bool is_directory = false;

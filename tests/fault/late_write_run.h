@@ -180,7 +180,7 @@ class LateWriteRun {
   std::vector<std::shared_ptr<cache::ObjectReader>> readers_;
 };
 
-/// What a run() over a fence that works leaves, and what its tokens do afterwards.
+/// Checks the tally of a run() over a fence that works, and that its tokens stay dead afterwards.
 inline void expect_no_corruption(LateWriteRun& run) {
   EXPECT_EQ(run.tally.wrong_reads, 0U);
   EXPECT_GE(run.tally.late_writes(), kLateWrites);

@@ -156,16 +156,9 @@ def plant(root, tree):
     return root
 
 
-# Rules whose violations in this tree are known and still to be mended: `tests/tidy/rules.py --list` prints them.
-# A rule leaves this set with its last violation, and the set goes with its last rule.
-NOT_YET_KEPT = {"language", "folder_readmes", "too_long", "dead_identifiers"}
-
-
 @pytest.mark.parametrize("rule", rules.ALL, ids=lambda rule: rule.__name__)
 def test_this_tree_keeps_the_rule(rule):
     violations = rule(ROOT)
-    if violations and rule.__name__ in NOT_YET_KEPT:
-        pytest.xfail(f"{len(violations)} violations")
     assert not violations, rule.__doc__ + "\n" + "\n".join(violations)
 
 

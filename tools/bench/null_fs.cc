@@ -5,14 +5,14 @@
 //
 //   null_fs --like FOLDER [--direct] [--buffer-mib N] [-o OPTION,...] MOUNT_POINT
 //
-// It shows the names and sizes of FOLDER as they were at start. What files hold is meaningless: all
-// are windows onto one buffer, which is as large as the cache of the mount it is compared with, so
-// that both read from memory and not from the processor's cache. Runs in the foreground until it is
-// unmounted.
+// It shows the names and sizes of FOLDER as they were at start. The bytes of files are meaningless:
+// all files are windows onto one buffer, which is as large as the cache of the mount it is compared
+// with, so that both read from memory and not from the processor's cache. Runs in the foreground
+// until it is unmounted.
 //
 // Session and INIT settings are those of src/fuse/session.cc and src/fuse/ops/init.cc, written out
 // a second time because a ceiling that shared that code would share its faults. Change both. The
-// kernel's read-ahead is for whoever starts it to set (driver/contestants.py).
+// kernel's read-ahead is for the program that starts it to set (driver/contestants.py).
 #include <sys/stat.h>
 #include <unistd.h>
 

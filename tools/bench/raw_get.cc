@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
   CLI::App app("GETs by the object client of a mount, without a mount.");
   app.require_subcommand(1);
   bench::Wish wish;
-  // What a mount has by default.
+  // The defaults of a mount.
   wish.client.event_threads = 2;
   wish.client.connections_max = 64;
   std::string fabric = "shm";

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training set: samples of 100 to 400 KB, some in files of their own and some packed into shards, as data sets come.
 
-What a sample holds follows from its number, so whoever reads one can tell whether it is right, every byte of it.
+The content of a sample follows from its number, so a reader can tell whether it is right, every byte of it.
 """
 
 import os

@@ -26,8 +26,8 @@ except ImportError:
     sys.exit("PyTorch is not installed: 'tools/setup.sh --bench' installs Debian's python3-torch")
 
 WORKERS, BATCH = 4, 32
-# What is taken of a sample: an image of 180 x 180 in three colours, less than the smallest sample holds; and the size
-# that networks are trained with, together with the usual mean and deviation of such images.
+# The part that is taken of a sample: an image of 180 x 180 in three colours, less than the smallest sample holds; and
+# the size that networks are trained with, together with the usual mean and deviation of such images.
 IMAGE = (3, 180, 180)
 IMAGE_BYTES = IMAGE[0] * IMAGE[1] * IMAGE[2]
 TRAINED_SIZE, MEAN, DEVIATION = (224, 224), 0.45, 0.225

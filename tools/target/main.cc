@@ -20,7 +20,7 @@
 namespace s3rdmafs::target {
 namespace {
 
-/// Blocked before any thread starts, so that all inherit it and only wait_for_end() takes them.
+/// Blocked before any thread starts, so that all inherit it and only serve() takes them.
 sigset_t block_end_signals() {
   sigset_t signals;
   ::sigemptyset(&signals);

@@ -50,7 +50,7 @@ class BlockCache final : public ReadCache {
   class Reader;
   class BlockPin;
 
-  /// What a read finds before anything is asked for.
+  /// The state that a read finds before anything is asked for.
   struct Lookup {
     std::chrono::steady_clock::time_point now;
     ReadAhead::Found found = ReadAhead::Found::kMissing;

@@ -30,8 +30,8 @@ BlockClass class_for(const PendingRead& read) {
   return object.block_class;
 }
 
-// What to fetch for the read: an object of one small block as a whole, since its other reads follow
-// at once.
+// The bytes to fetch for the read: an object of one small block as a whole, since its other reads
+// follow at once.
 ByteRange wanted_of(const PendingRead& read) {
   const CachedObject& object = *read.object;
   if (object.block_class > kWholeUpTo) return read.range;

@@ -5,7 +5,7 @@
 
 namespace s3rdmafs::cache {
 
-/// What BlockCache counts. Thread-safe.
+/// The metrics of BlockCache. Thread-safe.
 struct BlockMetrics {
   /// Borrows the registry.
   explicit BlockMetrics(metrics::Registry& registry)

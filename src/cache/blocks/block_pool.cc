@@ -16,7 +16,7 @@ constexpr std::size_t kProtectedMaxDenominator = 4;
 // In sizes of the cache: an epoch that reads a few times as much as the cache holds still finds
 // what the last epoch protected.
 constexpr std::uint64_t kOldAfterTurns = 4;
-// Streamed slabs up to 1/2 of all slabs are spared: so far may readers be behind each other.
+// Streamed slabs up to 1/2 of all slabs are spared: so far may readers lag behind each other.
 constexpr std::size_t kStreamedSparedPart = 2;
 
 }  // namespace

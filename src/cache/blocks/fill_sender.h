@@ -26,7 +26,7 @@ class FillSender {
   /// The fill's block stays where it is until on_done. Hold no lock.
   void send(Fill fill);
 
-  /// What the last transfers suggest to read-ahead. Takes no lock.
+  /// The pace that the last transfers suggest to read-ahead. Takes no lock.
   [[nodiscard]] Pace pace() const { return transfers_.pace(); }
 
  private:

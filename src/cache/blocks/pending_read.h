@@ -59,7 +59,8 @@ struct Fill {
   Deadline deadline;
 };
 
-/// What an event leads to: collected under BlockCache's lock, carried out after it is released.
+/// The actions that an event leads to: collected under BlockCache's lock, carried out after it is
+/// released.
 struct Actions {
   struct FailedRead {
     std::shared_ptr<PendingRead> read;

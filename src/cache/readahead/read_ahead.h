@@ -32,7 +32,7 @@ class ReadAhead {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// What a read finds.
+  /// The state in which a read finds its bytes.
   enum class Found : std::uint8_t {
     kAll,
     kOnTheirWay,  ///< it waits for fills that other reads, or read-ahead, have asked for
@@ -43,7 +43,7 @@ class ReadAhead {
     Found found = Found::kAll;
     Time now;
   };
-  /// What memory allows at this moment.
+  /// The bounds that memory allows at this moment.
   struct Limits {
     std::uint64_t window_max_bytes = 0;  ///< of one stream; 0 switches read-ahead off
     /// Of all streams of the object together. If it is used up each stream may still have

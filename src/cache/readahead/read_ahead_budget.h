@@ -26,7 +26,7 @@ class ReadAheadBudget {
   void add_reader() { ++readers_; }
   void remove_reader() { --readers_; }
 
-  /// What one reader may have ahead of it.
+  /// The bytes that one reader may have ahead of it.
   [[nodiscard]] std::uint64_t share() const {
     if (window_max_bytes_ == 0) return 0;
     return std::clamp(for_all_bytes_ / readers(), std::min(window_max_bytes_, kShareMin),

@@ -43,7 +43,7 @@ Stride::Plan Stride::on_run(std::uint64_t begin, std::span<const ByteRange> runs
   } else {
     measure(begin, runs);
   }
-  // A reader behind the others finds the slices that were asked for them.
+  // A reader that lags behind the others finds the slices that were asked for them.
   const std::int64_t at = steps_from_anchor(begin);
   if (at > 0) {
     anchor_ = begin;  // with each step, so that a small error of the step does not add up

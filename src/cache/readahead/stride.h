@@ -20,7 +20,7 @@ class Stride {
   /// The same for slices that touch each other and make one request.
   static constexpr std::int64_t kTouchingAheadMax = 64;
 
-  /// What to expect of a new run.
+  /// The reads to expect of a new run and of later ones.
   struct Plan {
     ByteRange slice;  ///< what this run will read; empty: no pattern
     ByteRanges next;  ///< what later runs will read; may reach past the object's end

@@ -83,7 +83,7 @@ class ObjectCache final : public ResidentObjects {
     ObjectTable::NewEntry work;
     FetchTerms terms;
   };
-  // What a request leads to: decided under the lock, acted on after it is released.
+  // The outcomes of a request: decided under the lock, acted on after it is released.
   struct Resident {
     Entry entry;
     int fd = -1;

@@ -7,7 +7,7 @@
 
 namespace s3rdmafs::cache {
 
-/// What ObjectCache counts. Thread-safe.
+/// The metrics of ObjectCache. Thread-safe.
 struct ObjectMetrics {
   /// Borrows the registry.
   explicit ObjectMetrics(metrics::Registry& registry)

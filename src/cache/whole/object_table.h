@@ -60,7 +60,7 @@ class ObjectTable {
   ObjectTable(ObjectPool::Limits limits, metrics::Registry& registry)
       : metrics(registry), limits_(limits), pool_(limits) {}
 
-  /// What the file of an object takes of the budget.
+  /// The bytes that the file of an object takes of the budget.
   [[nodiscard]] static std::uint64_t file_bytes(std::uint64_t size_bytes) noexcept {
     return round_up(size_bytes, memory::kHugePageBytes);
   }

@@ -26,7 +26,7 @@ void pause(const std::stop_token& stop, const Clock& clock, std::chrono::seconds
   }
 }
 
-// What has no wildcard is a path: a name is not looked for in every directory of the bucket.
+// A glob without a wildcard is a path: a name is not looked for in every directory of the bucket.
 config::PathGlob path_or_pattern(const std::string& glob) {
   return config::has_wildcard(glob) ? config::PathGlob::of_mount_file(glob)
                                     : config::PathGlob::anchored(glob);

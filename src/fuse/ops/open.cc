@@ -65,8 +65,8 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
         [&] { fill_page_cache(mount, ino, result.content); });
     fuse_file_info opened = file;
     opened.fh = result.handle;
-    // What the page cache holds of this inode is of this very version. With passthrough it holds
-    // nothing, and the kernel fails an open with this flag with EIO.
+    // The pages that the page cache holds of this inode are of this very version. With passthrough
+    // it holds none, and the kernel fails an open with this flag with EIO.
     opened.keep_cache = answer.mode != OpenMode::kPassthrough;
     opened.noflush = 1;
     opened.direct_io = answer.mode == OpenMode::kDirect;

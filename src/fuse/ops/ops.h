@@ -54,7 +54,7 @@ void access(fuse_req_t request, fuse_ino_t ino, int mask) noexcept;
 /// NAME_MAX of Linux; FUSE itself allows more.
 inline constexpr std::size_t kNameMax = 255;
 
-/// What a lookup, create or mkdir replies.
+/// The reply to a lookup, create or mkdir.
 [[nodiscard]] fuse_entry_param entry_param(const MountContext& mount, const vfs::Entry& entry);
 
 /// The table of these operations for fuse_session_new.

@@ -12,7 +12,7 @@
 
 namespace s3rdmafs::s3 {
 
-/// What one endpoint can do by RDMA, learned for each kind of transfer. Thread-safe.
+/// The RDMA abilities of one endpoint, learned for each kind of transfer. Thread-safe.
 class Capabilities {
  public:
   /// How long a server that takes neither parts nor whole objects by token is not asked again: a

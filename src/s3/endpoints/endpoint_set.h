@@ -19,8 +19,8 @@ namespace s3rdmafs::s3 {
 /// alone, and servers are numbers here. Thread-safe.
 class EndpointSet {
  public:
-  /// What a request counts besides its bytes: what a 100 Gb/s rail carries in the 50 us that a
-  /// small request takes.
+  /// The bytes that a request counts besides its own: as many as a 100 Gb/s rail carries in the
+  /// 50 us that a small request takes.
   static constexpr std::uint64_t kRequestBytes = 512ULL * 1024;
   /// A server is dead after this many requests in a row without an answer, or with a 5xx. One or
   /// two may be a broken connection or a request that it cannot serve.

@@ -27,7 +27,7 @@ class Exchange {
   /// is another one. kUnsupported means that this endpoint cannot do it: another is asked.
   virtual void next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) = 0;
 
-  /// What to do after an attempt.
+  /// The step to take after an attempt.
   struct Next {
     enum class Step {
       kFinished,   ///< the exchange keeps the result for finish()

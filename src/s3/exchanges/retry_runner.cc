@@ -9,7 +9,7 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-/// What the outcome of an attempt tells about its endpoint.
+/// The judgement of an endpoint by the outcome of an attempt.
 EndpointSet::Outcome judge(const HttpOutcome& outcome) {
   using Outcome = EndpointSet::Outcome;
   if (outcome) {

@@ -48,10 +48,10 @@ class FakeKernel {
   FakeKernel(const FakeKernel&) = delete;
   FakeKernel& operator=(const FakeKernel&) = delete;
 
-  /// What to give libfuse for a mount point. For one session, which closes the device.
+  /// The path to give libfuse as a mount point. For one session, which closes the device.
   [[nodiscard]] std::string make_device();
 
-  // What programs do.
+  // The calls of programs.
 
   /// Sends a request. Each is answered once, but FORGET and BATCH_FORGET, which have no reply.
   Id send(FuseRequest request);
@@ -76,7 +76,7 @@ class FakeKernel {
   /// Ends the connection: the device gives ENODEV, or another errno, and replies are refused.
   void unmount(int read_error = ENODEV);
 
-  // What the kernel knows.
+  // The state that the kernel keeps.
 
   [[nodiscard]] std::uint64_t lookups(std::uint64_t node) const;
   [[nodiscard]] std::size_t open_files() const;

@@ -39,7 +39,7 @@ struct FuseReply {
   }
 };
 
-/// What a listing's reply has of one name.
+/// One name as a listing's reply has it.
 struct ListedName {
   std::string name;
   std::uint64_t node = 0;  ///< of a plus: the inode that the kernel has a reference to now

@@ -11,9 +11,9 @@
 
 namespace s3rdmafs::fakes {
 
-/// What a kernel keeps of a mount: references to inodes, open files with their I/O modes, backing
-/// ids and the page cache. Each thing that Linux would refuse or that would leak there becomes a
-/// violation. Guarded by its owner's lock.
+/// The state that a kernel keeps of a mount: references to inodes, open files with their I/O modes,
+/// backing ids and the page cache. Each thing that Linux would refuse or that would leak there
+/// becomes a violation. Guarded by its owner's lock.
 class KernelInodes {
  public:
   /// References and open files end when the kernel sends the request, not when it is served.

@@ -29,9 +29,9 @@ struct Forward {
 
   std::uint64_t seed = 0;
   ReadAhead::Limits limits;
-  /// What the policy is told of a read; kMissing is the planted fault: nothing ever arrives.
+  /// False is the planted fault: the policy is told kMissing of each read, nothing ever arrives.
   bool arrives = true;
-  /// What the model allows, if not what the policy was told.
+  /// The budget that the model allows, if not the one that the policy was told.
   std::uint64_t budget_bytes = limits.budget_bytes;
 
   // At distances of which no two are equal, so that no two readers look like a stride.

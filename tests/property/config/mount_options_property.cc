@@ -26,7 +26,7 @@ std::string join(const std::vector<std::string>& options, bool quoted) {
   return list;
 }
 
-// What fstab's writer puts in quotes comes back whole, whatever commas it has.
+// Text that fstab's writer puts in quotes comes back whole, whatever commas it has.
 RC_GTEST_PROP(SplitOptions, GivesBackWhatWasJoinedInQuotes, ()) {
   const auto wanted = *options();
   const auto split = split_options(join(wanted, /*quoted=*/true));
@@ -45,7 +45,7 @@ RC_GTEST_PROP(SplitOptions, TakesApartAtEveryCommaOutsideQuotes, ()) {
   }
 }
 
-// Any bytes at all: a value or an error, and no option goes to the kernel that nobody listed.
+// Any bytes at all: a value or an error, and no option goes to the kernel that was not listed.
 RC_GTEST_PROP(ParseMountOptions, NeverLetsAnUnknownOptionThrough, (const std::string& list)) {
   const std::vector<std::string> lists = {list};
   const auto parsed = parse_mount_options(lists, {});

@@ -78,7 +78,7 @@ class CheckedMount {
   std::string read(const Opened& opened);
   std::string forget_all();
 
-  /// What the model's word for a node stands for.
+  /// The node that a word of the model stands for.
   const Known& known(const std::string& identity);
   [[nodiscard]] const ReferenceModel& now() const { return states_.back().second; }
   /// The states that an answer no older than the ttl may show.

@@ -55,7 +55,7 @@ struct ReferenceModel {
     return result;
   }
 
-  /// What one name stands for, "nothing" included.
+  /// The node that one name stands for, or "nothing".
   [[nodiscard]] std::string child(const std::string& prefix, const std::string& name) const {
     const Directory all = directory(prefix);
     const auto found = all.names.find(name);

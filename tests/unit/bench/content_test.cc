@@ -27,7 +27,7 @@ TEST(StampedContent, IsRecognisedAtAnyOffsetAndLength) {
   }
 }
 
-TEST(StampedContent, IsNotMemoryThatNobodyWrote) {
+TEST(StampedContent, IsNotMemoryThatWasNeverWritten) {
   EXPECT_FALSE(is_stamped(std::vector<std::byte>(kPageBytes), 0));
 }
 

@@ -64,14 +64,14 @@ TEST(MountOptions, KeepsCommasInDoubleQuotes) {
   EXPECT_THAT(refusal("bucket.prefix=\"a,uid=1"), HasSubstr("not closed"));
 }
 
-TEST(MountOptions, NamesTheOptionThatNobodyKnows) {
+TEST(MountOptions, NamesTheOptionThatIsUnknown) {
   EXPECT_EQ(refusal("ro,cache.sise=1GiB"),
             "option -o cache.sise: no such option; did you mean cache.size?");
   EXPECT_EQ(refusal("noatme"), "option -o noatme: no such option; did you mean noatime?");
   EXPECT_EQ(refusal("elephant"), "option -o elephant: no such option");
 }
 
-TEST(MountOptions, OverlooksWhatNobodyKnowsWhenSloppy) {
+TEST(MountOptions, OverlooksUnknownOptionsWhenSloppy) {
   EXPECT_EQ(refusal("elephant,cache.sise=1", {.ignore_unknown = true}), "");
   EXPECT_NE(refusal("uid", {.ignore_unknown = true}), "") << "known, but without a value";
 }

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What setting section.name to text says: empty if it was accepted.
+// The error of setting section.name to text: empty if it was accepted.
 std::string refusal(std::string_view section, std::string_view name, std::string_view text) {
   MountConfig config;
   const auto set = set_value(*find_key(section, name), text, config);

@@ -54,7 +54,7 @@ TEST(ChunkIndex, ForgetsASegmentAndNothingElse) {
   EXPECT_TRUE(index.find(kChunk, {.begin = kUnit, .end = 2 * kUnit}));
 }
 
-// What was dropped may have been replaced meanwhile: the new one must stay.
+// An extent to be dropped may have been replaced meanwhile: the new one must stay.
 TEST(ChunkIndex, RemovesExactlyTheExtentThatWasFound) {
   ChunkIndex index;
   const Extent old = extent(0, kUnit, 1, 0);

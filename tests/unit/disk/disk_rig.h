@@ -18,7 +18,7 @@
 
 namespace s3rdmafs::disk {
 
-/// A disk tier over a fake bucket, in a folder of its own. What it does can be waited for.
+/// A disk tier over a fake bucket, in a folder of its own. Its work can be waited for.
 class DiskRig {
  public:
   using GetResult = std::expected<s3::Path, s3::GetFailure>;

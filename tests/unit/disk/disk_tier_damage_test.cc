@@ -88,7 +88,7 @@ TEST_F(DiskTierTest, AnIndexThatEndsInTheMiddleLosesItsLastEntryOnly) {
   EXPECT_EQ(rig_.gets(), 1U) << "bytes written after the cut must be found";
 }
 
-TEST_F(DiskTierTest, FilesThatAreNoSegmentsAreDroppedOrLeftAlone) {
+TEST_F(DiskTierTest, FilesThatAreNotSegmentsAreDroppedOrLeftAlone) {
   const std::string bytes = content(14, kMiB);
   const std::string etag = put_and_read("k", bytes);
   rig_.stop();

@@ -36,7 +36,7 @@ TEST_F(SmallDiskTest, TheSizeIsNeverExceeded) {
             rig_.options.size_bytes);
 }
 
-TEST_F(SmallDiskTest, WhatIsReadAgainOutlivesWhatStreamsBy) {
+TEST_F(SmallDiskTest, BytesReadAgainOutliveBytesThatStreamBy) {
   const std::string bytes = content(0, kMiB);
   const std::string etag = rig_.store.put("kept", bytes);
   ASSERT_TRUE(rig_.get("kept", etag, 0, kMiB));
@@ -48,8 +48,8 @@ TEST_F(SmallDiskTest, WhatIsReadAgainOutlivesWhatStreamsBy) {
   EXPECT_EQ(rig_.gets(), 0U);
 }
 
-// The control: read once only, it goes as the others do.
-TEST_F(SmallDiskTest, WhatIsReadOnceStreamsBy) {
+// The control: read once only, they go as the others do.
+TEST_F(SmallDiskTest, BytesReadOnceStreamBy) {
   const std::string etag = rig_.store.put("once", content(0, kMiB));
   ASSERT_TRUE(rig_.get("once", etag, 0, kMiB));
   stream(100);

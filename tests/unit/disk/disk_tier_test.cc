@@ -8,7 +8,7 @@
 namespace s3rdmafs::disk {
 namespace {
 
-TEST_F(DiskTierTest, WhatWasReadOnceComesFromTheDiskTheSecondTime) {
+TEST_F(DiskTierTest, BytesReadOnceComeFromTheDiskTheSecondTime) {
   const std::string bytes = content(1, 9 * kMiB + 77);
   const std::string etag = put_and_read("k", bytes);
 
@@ -19,7 +19,7 @@ TEST_F(DiskTierTest, WhatWasReadOnceComesFromTheDiskTheSecondTime) {
   EXPECT_EQ(rig_.counted("disk_read_bytes_total"), bytes.size());
 }
 
-TEST_F(DiskTierTest, WhatIsDistrustedComesFromTheServerAndIsNotKept) {
+TEST_F(DiskTierTest, ADistrustedVersionComesFromTheServerAndIsNotKept) {
   const std::string bytes = content(1, kMiB);
   const std::string etag = put_and_read("k", bytes);
   const std::string other_etag = put_and_read("other", bytes);
@@ -34,7 +34,7 @@ TEST_F(DiskTierTest, WhatIsDistrustedComesFromTheServerAndIsNotKept) {
 }
 
 // The control: without the first read there is nothing on the disk.
-TEST_F(DiskTierTest, WhatWasNotReadComesFromTheServer) {
+TEST_F(DiskTierTest, BytesNotReadBeforeComeFromTheServer) {
   const std::string bytes = content(1, kMiB);
   const std::string etag = rig_.store.put("k", bytes);
   EXPECT_EQ(rig_.read("k", etag, 0, bytes.size()), bytes);
@@ -85,7 +85,7 @@ TEST_F(DiskTierTest, PiecesThatWereReadApartServeALongerRead) {
   EXPECT_EQ(rig_.gets(), 0U);
 }
 
-TEST_F(DiskTierTest, WhatIsOnTheDiskSurvivesARestart) {
+TEST_F(DiskTierTest, BytesOnTheDiskSurviveARestart) {
   const std::string bytes = content(5, 6 * kMiB + 1);
   const std::string etag = put_and_read("k", bytes);
   ASSERT_TRUE(rig_.restart());

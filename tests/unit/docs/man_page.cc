@@ -73,7 +73,7 @@ std::set<std::string> options_of_help(std::string_view help) {
   std::istringstream lines{std::string(help)};
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("  -")) continue;
-    // The description begins behind two blanks.
+    // The description begins after two blanks.
     options.merge(options_in(line.substr(2, line.find("  ", 2) - 2)));
   }
   return options;

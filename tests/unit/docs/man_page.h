@@ -13,9 +13,9 @@ namespace s3rdmafs::docs {
 /// A file of the source tree. The test fails where it cannot be read.
 std::string read_source(std::string_view path);
 
-/// What s3rdmafs.toml(5) says of each key, by full name ("cache.size"): the text of its "Default: "
-/// without emphasis up to the first "." or "," behind a word, or "required"; empty where it says
-/// neither.
+/// The default of each key in s3rdmafs.toml(5), by full name ("cache.size"): the text of its
+/// "Default: " without emphasis up to the first "." or "," after a word, or "required"; empty where
+/// the page says neither.
 std::map<std::string, std::string> documented_keys(std::string_view page);
 
 /// The options that stand as terms (lines that begin with "*-") below each heading of a page.

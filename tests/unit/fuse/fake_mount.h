@@ -49,14 +49,15 @@ class FakeMount {
   explicit FakeMount(Options options)
       : kernel(options.kernel),
         uploads(options.is_writable ? make_uploads() : nullptr),
-        fs(store, cache, clock, metrics,
-           {.prefix = "",
-            .ttl = std::chrono::seconds(30),
-            .negative_ttl = std::chrono::seconds(5),
-            .content_bytes_max = options.content_bytes_max},
-           uploads ? std::optional(vfs::FileSystem::Writing{store, *uploads}) : std::nullopt,
-           options.has_whole_objects ? &whole : nullptr),
-        context{.file_system = fs,
+        file_system(vfs::FileSystem::create(
+            store, cache, clock, metrics,
+            {.prefix = "",
+             .ttl = std::chrono::seconds(30),
+             .negative_ttl = std::chrono::seconds(5),
+             .content_bytes_max = options.content_bytes_max},
+            uploads ? std::optional(vfs::FileSystem::Writing{store, *uploads}) : std::nullopt,
+            options.has_whole_objects ? &whole : nullptr)),
+        context{.file_system = *file_system,
                 .clock = clock,
                 .metrics = metrics,
                 .presentation = {.uid = 7,
@@ -90,7 +91,7 @@ class FakeMount {
   /// Answers all that is under way.
   void shut_down() {
     const Deadline now = clock.now();
-    fs.end_writes(now);
+    file_system->end_writes(now);
     if (uploads) uploads->shut_down(now);
     store.shut_down();
   }
@@ -126,7 +127,7 @@ class FakeMount {
   ResidentFiles whole;
   FakeKernel kernel;
   std::unique_ptr<upload::Uploads> uploads;
-  vfs::FileSystem fs;
+  const std::shared_ptr<vfs::FileSystem> file_system;
   MountContext context;
   std::unique_ptr<Session> session;
   std::thread serving;

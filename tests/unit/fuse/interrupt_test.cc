@@ -114,7 +114,7 @@ TEST_F(FuseInterrupt, AnOpenThatWasInterruptedIsUndone) {
   EXPECT_EQ(mount_.kernel.open_files(), 1U);
 }
 
-TEST_F(FuseInterrupt, WhatChangesTheBucketGoesOnAndIsAnsweredWhenItIsDone) {
+TEST_F(FuseInterrupt, AChangeOfTheBucketGoesOnAndIsAnsweredWhenItIsDone) {
   for (const FuseRequest& change : {request::unlink(kRoot, "b"), request::mkdir(kRoot, "d")}) {
     mount_.store.put("b", "1");
     mount_.store.hold();
@@ -166,7 +166,7 @@ TEST_F(FuseInterrupt, AnAnswerThatComesWhileItsRequestIsMadeInterruptibleIsGiven
   }
 }
 
-TEST_F(FuseInterrupt, WhatIsUnderWayWhenTheMountEndsIsAnsweredToNoOne) {
+TEST_F(FuseInterrupt, ARequestUnderWayWhenTheMountEndsGetsAReplyThatTheKernelRefuses) {
   const auto id = send_waiting(read_, 1);
   mount_.unmount();
   EXPECT_EQ(mount_.kernel.await(id).error, ECONNABORTED);

@@ -169,7 +169,7 @@ TEST(FuseNames, FilesAreRemovedOrTheReasonIsSaid) {
   EXPECT_FALSE(mount.store.object("a"));
 }
 
-TEST(FuseNames, WhatObjectsCannotDoIsRefusedByName) {
+TEST(FuseNames, OperationsThatObjectsCannotDoAreRefusedByName) {
   FakeMount mount;
   FakeMount read_only({.is_writable = false});
   for (const FuseRequest& refused :

@@ -151,7 +151,7 @@ TEST(FusePassthrough, AllHandlesShareOneBackingFileThatGoesWithTheLast) {
   EXPECT_EQ(mount.whole.alive(), 0);
 }
 
-TEST(FusePassthrough, WhatCannotBeHadWholeIsReadByPiecesUntilItsLastHandleIsClosed) {
+TEST(FusePassthrough, AFileThatCannotBeHadWholeIsReadByPiecesUntilItsLastHandleIsClosed) {
   FakeMount mount(kPassthrough);
   mount.store.put("a", "bytes");
   const vfs::Ino ino = mount.ino_of("a");

@@ -69,8 +69,10 @@ TEST(Session, OverARingRequestsAreNoLargerThanItsBuffers) {
 
 TEST(Session, RefusesOptionsThatLibfuseDoesNotKnow) {
   FakeMount mount;
-  MountContext context{
-      .file_system = mount.fs, .clock = mount.clock, .metrics = mount.metrics, .presentation = {}};
+  MountContext context{.file_system = *mount.file_system,
+                       .clock = mount.clock,
+                       .metrics = mount.metrics,
+                       .presentation = {}};
   const auto refused = Session::mount(
       context, {.source = "s", .mount_point = "/nowhere", .kernel_options = "no_such_option"});
   ASSERT_FALSE(refused);
@@ -79,8 +81,10 @@ TEST(Session, RefusesOptionsThatLibfuseDoesNotKnow) {
 
 TEST(Session, AMountPointThatIsNotThereIsAnErrorOfTheSystem) {
   FakeMount mount;
-  MountContext context{
-      .file_system = mount.fs, .clock = mount.clock, .metrics = mount.metrics, .presentation = {}};
+  MountContext context{.file_system = *mount.file_system,
+                       .clock = mount.clock,
+                       .metrics = mount.metrics,
+                       .presentation = {}};
   const auto failed = Session::mount(context, {.source = "s", .mount_point = "/dev/fd/999999"});
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, ErrorCode::kSystem);
@@ -98,8 +102,10 @@ TEST(Session, ADeviceThatBreaksEndsServeAndIsLogged) {
 
 TEST(Session, TakesFurtherOptionsForTheKernelAndChoosesItsThreads) {
   FakeMount mount({.threads = 0});
-  MountContext context{
-      .file_system = mount.fs, .clock = mount.clock, .metrics = mount.metrics, .presentation = {}};
+  MountContext context{.file_system = *mount.file_system,
+                       .clock = mount.clock,
+                       .metrics = mount.metrics,
+                       .presentation = {}};
   FakeKernel kernel;
   EXPECT_TRUE(Session::mount(context, {.source = "s",
                                        .mount_point = kernel.make_device(),

@@ -32,7 +32,7 @@ TEST_F(StatsSocketTest, SendsWhatTheRegistryHoldsNow) {
   EXPECT_EQ(answer->daemon_pid, ::getpid());
 }
 
-TEST_F(StatsSocketTest, LeavesNoNameBehind) {
+TEST_F(StatsSocketTest, RemovesItsNameAtTheEnd) {
   {
     const auto socket = StatsSocket::listen(registry_, path_);
   }

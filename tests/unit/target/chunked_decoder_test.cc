@@ -88,7 +88,7 @@ TEST(ChunkedDecoder, RefusesUnsignedChunksWhereSignedOnesWereAnnounced) {
   EXPECT_EQ(decoded.error->code.name, "SignatureDoesNotMatch");
 }
 
-TEST(ChunkedDecoder, ReadsUnsignedTrailersBehindTheBody) {
+TEST(ChunkedDecoder, ReadsUnsignedTrailersAfterTheBody) {
   const Decoded decoded = decode({.signing = {}, .has_trailers = true, .decoded_bytes = 5},
                                  "5\r\nhello\r\n0\r\nX-Amz-Checksum-Crc32c: mnG7TA==\r\n\r\n", 3);
   EXPECT_FALSE(decoded.error) << decoded.error->message;

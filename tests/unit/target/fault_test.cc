@@ -88,7 +88,7 @@ TEST(Faults, StayAsTheyAreWhereALineIsWrong) {
   EXPECT_FALSE(faults.plan(FaultOperation::kGet).has(FaultKind::kNoReply));
 }
 
-TEST(Faults, MakeNobodyWaitOnceTheServerEnds) {
+TEST(Faults, MakeNoRequestWaitOnceTheServerEnds) {
   metrics::Registry registry;
   Faults faults(registry);
   faults.stop();

@@ -53,7 +53,7 @@ TEST_F(KeySafetyTest, DotsLeadNowhere) {
   EXPECT_EQ(read_file(folder("other/file")), "x");
 }
 
-TEST_F(KeySafetyTest, TheServersOwnFolderIsNoBucket) {
+TEST_F(KeySafetyTest, TheServersOwnFolderIsNotABucket) {
   EXPECT_EQ(send({.method = "GET", .target = "/.s3rdma-target?list-type=2"}).status, 404);
   EXPECT_EQ(send({.method = "PUT", .target = "/.s3rdma-target/uploads/x", .body = "y"}).status,
             404);

@@ -40,7 +40,7 @@ class ListingTest : public TargetTest {
     }
   }
 
-  /// What S3 says a listing has, from the plain set of keys: the rule itself, without a tree.
+  /// The listing that S3 prescribes, from the plain set of keys: the rule itself, without a tree.
   std::vector<std::string> expected(const ListQuery& query) const {
     std::vector<std::string> all;
     for (const std::string& key : keys_) {
@@ -87,7 +87,7 @@ TEST_F(ListingTest, EqualsTheRuleForEveryPrefixDelimiterMarkerAndPageSize) {
   }
 }
 
-TEST_F(ListingTest, AFolderNobodyPutIsNoKeyAndAnEmptyOneNoPrefix) {
+TEST_F(ListingTest, AFolderThatWasNeverPutIsNotAKeyAndAnEmptyOneNotAPrefix) {
   add({"full/file"});
   std::filesystem::create_directories(folder("bucket/empty/deep"));
   EXPECT_EQ(list_all({.delimiter = "/"}), (std::vector<std::string>{"full/ (prefix)"}));

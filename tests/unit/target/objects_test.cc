@@ -18,7 +18,7 @@ class ObjectsTest : public TargetTest {
   Response get(const std::string& key, NameValues headers = {}) {
     return send({.method = "GET", .target = "/bucket/" + key, .headers = std::move(headers)});
   }
-  /// What lies about in the staging folder.
+  /// Whether nothing lies about in the staging folder.
   [[nodiscard]] bool staging_is_empty() const {
     return std::filesystem::is_empty(folder(".s3rdma-target/staging"));
   }
@@ -88,7 +88,7 @@ TEST_F(ObjectsTest, AFileAndAFolderDoNotReplaceEachOther) {
   EXPECT_EQ(read_file(folder("bucket/d/e")), "file");
 }
 
-TEST_F(ObjectsTest, DeletingTheLastFileRemovesFoldersNobodyPut) {
+TEST_F(ObjectsTest, DeletingTheLastFileRemovesFoldersThatWereNeverPut) {
   put("kept/", "");
   put("kept/a/b/c", "x");
   send({.method = "DELETE", .target = "/bucket/kept/a/b/c"});

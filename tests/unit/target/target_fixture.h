@@ -68,7 +68,7 @@ class TargetTest : public testing::Test {
                                .traffic = traffic_});
   }
 
-  /// What one request says; `target` is path and query as on the wire.
+  /// The content of one request; `target` is path and query as on the wire.
   struct Ask {
     std::string method;
     std::string target;

@@ -52,7 +52,7 @@ TEST_F(RepeatingETags, AnOverwriteIsAnotherInodeAndIsReadAgain) {
   EXPECT_EQ(bucket_.cache.opens(), opens + 1) << "not through what the old version's readers share";
 }
 
-TEST_F(RepeatingETags, WhatOthersStoredAndThisMountReplacedIsAnotherInode) {
+TEST_F(RepeatingETags, AFileThatOthersStoredAndThisMountReplacedIsAnotherInode) {
   bucket_.store.put("file", "old!");
   const Ino old = number();
   store("new!");

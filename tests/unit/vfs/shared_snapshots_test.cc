@@ -41,7 +41,7 @@ TEST_F(SharedSnapshotsTest, HandlesOfOneDirectoryShareASnapshotWhileItIsFresh) {
   EXPECT_EQ(get("d/"), second) << "the newest is the one that is shared";
 }
 
-TEST_F(SharedSnapshotsTest, WhatWasNotListedYetIsFreshWheneverItWasOpened) {
+TEST_F(SharedSnapshotsTest, ASnapshotNotListedYetIsFreshWheneverItWasOpened) {
   const Snapshot first = get("d/");
   clock_.advance(10 * kFreshFor);
   EXPECT_EQ(get("d/"), first);

@@ -13,7 +13,7 @@
 
 namespace s3rdmafs::vfs {
 
-/// What a directory snapshot needs, over a fake bucket.
+/// The context that a directory snapshot needs, over a fake bucket.
 struct SnapshotRig {
   static constexpr std::uint64_t kBudget = 16 * kMiB;
 

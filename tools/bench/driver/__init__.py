@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tools/bench/run.sh runs: starts the contestants, gives each the same work, and reports."""
+"""The program that tools/bench/run.sh runs: starts the contestants, gives each the same work, and reports."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Those who are given work: our mount, what it is measured against, and the servers behind them.
+"""The contestants: our mount, what it is measured against, and the servers that they read from.
 
 A contestant is started when the first work needs it, on names as they are then, and ends with the run. One that
 cannot be started raises Failure; works that need it say so in the report.
@@ -23,7 +23,7 @@ MIB = 1 << 20
 SPARE_BYTES = 128 * MIB
 
 
-# What a mount of ours asks for (src/fuse/session.cc), where none is there to be looked at.
+# The read-ahead that a mount of ours asks for (src/fuse/session.cc), where none is there to be looked at.
 READ_AHEAD_KIB = "2048"
 
 
@@ -44,7 +44,7 @@ class Place:
 
 
 class Contestant:
-    """What the works see. `process` is the daemon whose processor time counts; None: there is none."""
+    """A contestant, as the works see it. `process` is the daemon whose processor time counts; None: there is none."""
     process = None
     point = None  # where the bucket's folders are to be found
 
@@ -59,7 +59,7 @@ class Contestant:
         """Before a work on warm objects, where there is a way to ask for it."""
 
     def let_go(self, folder):
-        """Behind such a work: what it made resident makes room for the next."""
+        """After such a work: what it made resident makes room for the next."""
 
     def fetched_bytes(self):
         """Bytes it has got from the server so far; None where it does not tell."""
@@ -90,7 +90,7 @@ class Ours(Contestant):
             "cache": {"size": place.cache_bytes},
             "metadata": {"ttl": "1h"},  # as the null file system's and the rivals' names
             "log": {"level": "warn"},
-            # What the mount does by itself is not written: builds that cannot choose must run too.
+            # The mount's own choice is not written: builds that cannot choose must run too.
             **({"mount": {"transport": place.transport}} if place.transport != "auto" else {}),
             **sections,
         }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The objects: files in a huge-page tmpfs, which the target serves and native reads go to.
 
-Cold means: a name nobody has asked for. Each run gets a folder of its own, whose files are hard links to a few
+Cold means: a name that has never been asked for. Each run gets a folder of its own, whose files are hard links to a few
 files per size, so that a hundred cold gigabytes cost the memory of one. Where no bytes are moved (--dma none),
 files are holes and cost none at all.
 """

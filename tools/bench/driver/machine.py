@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a result must be read with: the machine, its kernel, the versions of all that took part."""
+"""The facts that a result must be read with: the machine, its kernel, the versions of all that took part."""
 
 import os
 import platform

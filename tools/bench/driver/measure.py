@@ -18,7 +18,7 @@ RUN_SECONDS = 300
 
 @dataclass
 class Measured:
-    """What one side of a work did, run by run; `failure` where it could not."""
+    """The figures of one side of a work, run by run; `failure` where it could not do the work."""
     runs: list = field(default_factory=list)  # {metric: value}
     failure: str = ""
 

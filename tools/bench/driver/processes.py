@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes and mounts of one run, each ended by whoever holds the ExitStack it was entered on."""
+"""Processes and mounts of one run, each ended by the holder of the ExitStack it was entered on."""
 
 import contextlib
 import os
@@ -80,7 +80,7 @@ def is_mounted(point):
 
 
 def unmount(point):
-    """At the end of a run nobody reads any more; a mount that is busy all the same goes lazily."""
+    """At the end of a run all readers have ended; a mount that is busy all the same goes lazily."""
     if not is_mounted(point):
         return
     with contextlib.suppress(Failure):

@@ -9,7 +9,7 @@ from .data import Files
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
-# What is compared, and how it is written. Of the first two, more is better.
+# The figures that are compared, by their written names. Of the first two, more is better.
 RATE, OPS = "GB/s", "ops/s"
 DAEMON_CPU, LATENCY, FETCHED = "daemon CPU s/GB", "p50 us", "bytes fetched per byte read"
 EPOCHS = ("samples/s, epoch 1", "samples/s, epoch 2")

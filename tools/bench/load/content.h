@@ -11,7 +11,7 @@ namespace s3rdmafs::bench {
 
 inline constexpr std::uint64_t kPageBytes = 4096;
 
-/// Never zero, so that memory nobody wrote is told from page 0.
+/// Never zero, so that memory never written is told from page 0.
 inline std::uint64_t stamp_of_page(std::uint64_t page) {
   // Odd multiplier (2^64 over the golden ratio): neighbours differ in every byte.
   return (page + 1) * 0x9E3779B97F4A7C15U;

@@ -50,7 +50,7 @@ double cpu_seconds_so_far() {
 
 void run_one(unsigned number, Shared& shared, int start,
              const std::function<Tally(Reader&)>& read) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a run that is stopped leaves nobody reading
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a run that is stopped leaves no reader
   Slot& slot = shared.slots.at(number);
   Reader reader{.number = number, .wait_for_start = {}, .next = &shared.next};
   reader.wait_for_start = [&] {

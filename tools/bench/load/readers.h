@@ -7,15 +7,15 @@
 
 namespace s3rdmafs::bench {
 
-/// What one reader did. Lives in memory shared by all readers of a run.
+/// The figures of one reader. Lives in memory shared by all readers of a run.
 struct Tally {
   std::uint64_t bytes = 0;
   std::uint64_t ops = 0;  ///< reads, or files where each is opened, read and closed
-  double p50_us = 0;      ///< of one operation; 0 where nobody measured it
+  double p50_us = 0;      ///< of one operation; 0 where it was not measured
   double p99_us = 0;
 };
 
-/// What a reader is given besides its own number.
+/// The things that a reader is given besides its own number.
 struct Reader {
   unsigned number = 0;                         ///< 0 .. readers - 1
   std::function<void()> wait_for_start;        ///< to be called once, when all is prepared

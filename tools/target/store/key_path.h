@@ -32,7 +32,7 @@ struct SplitKey {
 [[nodiscard]] SplitKey split_key(std::string_view key);
 
 /// Whether a client may use this as a bucket's name in an address: any single folder name that is
-/// not hidden. Creating one is stricter, see check_new_bucket_name().
+/// not hidden. Creating one is stricter, see is_new_bucket_name().
 [[nodiscard]] bool is_bucket_folder_name(std::string_view name);
 
 /// S3's rules for new general-purpose buckets.

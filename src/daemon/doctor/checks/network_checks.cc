@@ -144,8 +144,9 @@ Finding judge_clock(std::chrono::seconds ours_ahead) {
   constexpr std::chrono::seconds kRefused = std::chrono::minutes(15);
   constexpr std::chrono::seconds kNoticed = std::chrono::minutes(1);
   const auto off = std::chrono::abs(ours_ahead);
-  const std::string seen = fmt::format("this machine's clock is {} s {} the server's", off.count(),
-                                       ours_ahead.count() < 0 ? "behind" : "ahead of");
+  const std::string seen =
+      fmt::format("this machine's clock {} the server's by {} s",
+                  ours_ahead.count() < 0 ? "lags behind" : "is ahead of", off.count());
   const std::string advice = "set both clocks (chrony, systemd-timesyncd)";
   if (off > kRefused)
     return {Level::kFail, "clock skew: " + seen + "; S3 refuses more than 15 min", advice};

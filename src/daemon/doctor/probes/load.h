@@ -14,7 +14,7 @@ struct Load {
   unsigned in_flight = 1;
 };
 
-/// What one run measured.
+/// The measurements of one run.
 struct LoadResult {
   std::uint64_t bytes = 0;
   unsigned failures = 0;

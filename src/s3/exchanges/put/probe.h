@@ -10,8 +10,8 @@
 
 namespace s3rdmafs::s3 {
 
-/// What a probe asks: whether `endpoint` reads our memory by RDMA. It stores something small out of
-/// the caller's memory, which it removes again.
+/// The question of a probe: whether `endpoint` reads our memory by RDMA. The probe stores something
+/// small out of the caller's memory, which it removes again.
 struct ProbeRequest {
   Endpoint* endpoint = nullptr;
   std::string key;  ///< of the object that is to be stored after the probe
@@ -19,7 +19,7 @@ struct ProbeRequest {
   Deadline deadline;
 };
 
-/// How a probe ended. What it found out is in the endpoint's Capabilities.
+/// How a probe ended. Its findings are in the endpoint's Capabilities.
 struct Probed {
   Result<void> result;  ///< an error: the endpoint is still not known to read
   bool late_read_possible = false;

@@ -36,7 +36,7 @@ class PutExchange final : public Exchange {
   /// The outcome, with what PutSequence needs besides.
   struct Ended {
     PutOutcome outcome;
-    /// What a server has stored in the object's place and no later attempt has replaced.
+    /// The object that a server has stored in place of ours and no later attempt has replaced.
     std::optional<WrongObject> wrong_object;
     /// With rdma.mode "require": the endpoint of the last attempt, if that was not sent because the
     /// endpoint is not known to read.

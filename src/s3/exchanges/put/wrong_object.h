@@ -10,7 +10,8 @@
 
 namespace s3rdmafs::s3 {
 
-/// What a server has stored in place of our object: it ignored the token, or read other bytes.
+/// An object that a server has stored in place of ours: the server ignored the token, or read other
+/// bytes.
 struct WrongObject {
   std::string etag;  ///< as received, quotes included; empty: the answer had none
 

@@ -52,7 +52,7 @@ TEST_F(BlockCacheTest, AnObjectLargerThanTheCacheMakesRoomForItself) {
   EXPECT_EQ(gets_of_reading(*other, 8 * kMiB), 8U);
 }
 
-TEST_F(BlockCacheTest, ReadersHalfACacheBehindFindWhatTheFirstReadOfAnObjectLargerThanTheCache) {
+TEST_F(BlockCacheTest, ReadersHalfACacheAfterTheFirstFindItsBytesOfAnObjectLargerThanTheCache) {
   const std::string bytes(96 * kMiB, 'x');
   const ObjectVersion version{
       .key = "large", .etag = store_.put("large", bytes), .size_bytes = bytes.size()};

@@ -89,7 +89,7 @@ TEST_F(BlockCacheTest, BringsAFooterWithTheReadOfItsLength) {
   }
 }
 
-// Safetensors begins with 8 bytes that tell the length of the header behind them; an HDF5 file with
+// Safetensors begins with 8 bytes that tell the length of the header after them; an HDF5 file with
 // its superblock and, as it is written by default, the first objects.
 TEST_F(BlockCacheTest, BringsAHeaderWithTheReadOfItsLength) {
   const std::string bytes = pattern(16 * kMiB);

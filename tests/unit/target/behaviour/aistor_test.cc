@@ -57,7 +57,7 @@ TEST_F(BehaviourTest, AistorListsUploadsOfOneKeyOnlyAndTakesThePrefixForTheKey) 
   EXPECT_NE(uploads("new").find("<Upload>"), std::string::npos);
 }
 
-TEST_F(BehaviourTest, AistorHasNoRuleThatEndsUploadsWhichNobodyCompletes) {
+TEST_F(BehaviourTest, AistorHasNoRuleThatEndsUploadsThatAreNeverCompleted) {
   behave_as("aistor");
   const Response refused =
       send({.method = "PUT", .target = "/bucket?lifecycle=", .body = "<LifecycleConfiguration/>"});

@@ -16,7 +16,7 @@ class BehaviourTest : public RdmaTargetTest {
  protected:
   BehaviourTest() { service_.windows[kToken] = "0123456789"; }
 
-  /// What a client learns from a GET of a range by RDMA.
+  /// The answer to a GET of a range by RDMA, as far as a client learns it.
   struct Ranged {
     int status;
     std::string reply, count;

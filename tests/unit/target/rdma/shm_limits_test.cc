@@ -154,7 +154,7 @@ TEST_F(ShmLimitsTest, RefusesATebibyteTooMuchUnderTheRealLimits) {
   EXPECT_EQ(client.offer(shm_limits_of_this_host().each_user.bytes + kPageBytes), ENOMEM);
 }
 
-TEST_F(ShmLimitsTest, ServesNobodyButItsOwnUserAndRootUnlessToldOtherwise) {
+TEST_F(ShmLimitsTest, ServesOnlyItsOwnUserAndRootUnlessToldOtherwise) {
   constexpr uid_t kStranger = 54'321;
   // Credentials are a thread's own (the system call, not the C library's function), and only root
   // can change them; others play a server of another user.
@@ -187,7 +187,7 @@ TEST_F(ShmLimitsTest, ServesNobodyButItsOwnUserAndRootUnlessToldOtherwise) {
   EXPECT_TRUE(stranger_is_welcome()) << "control: any";
 }
 
-TEST(ShmUsersTest, AreTheServersOwnRootAndWhoeverWasNamed) {
+TEST(ShmUsersTest, AreTheServersOwnRootAndTheOneThatWasNamed) {
   ShmUsers users;
   users.own = 1000;
   EXPECT_TRUE(users.serves(1000));

@@ -13,7 +13,7 @@ const std::string kRealistic =
     "00007fffc3200000:00100000:00004d16:0000:00133f:1:fe80000000000000000000000012ab34";
 const std::string kOfAnRcSession =
     "rc:ba6288ffa254eeaa9c2deff497aae8c0:00007f221e8f1000:00301000:000006a8";
-// What AIStor needed before August 2026.
+// The form that AIStor needed before August 2026.
 const std::string kWithSuffix = kRealistic + ":00007fffc3200000:0000000000100000";
 
 TEST(TokenKind, IsToldByTheForm) {

@@ -37,11 +37,11 @@ namespace verbs = rdma::verbs;
 constexpr std::size_t kStagingBuffers = 16;
 constexpr std::size_t kStagingBytes = 4 * kMiB;
 
-// What the dialect's first server uses (s3rdmafs-protocol(7)) and clients rely on, except
-// two: retry_cnt, whose 7 means for ever on soft-RoCE, and the timeout, whose 67 ms (14) a client
-// with busy processors does not keep where they, and not a NIC, acknowledge. Seven times a quarter
-// of a second outlast that, and lost packets, but not a client that is gone; a longer wait would
-// make each lost NAK cost it.
+// The values that the dialect's first server uses (s3rdmafs-protocol(7)) and clients rely on,
+// except two: retry_cnt, whose 7 means for ever on soft-RoCE, and the timeout, whose 67 ms (14) a
+// client with busy processors does not keep where they, and not a NIC, acknowledge. Seven times a
+// quarter of a second outlast that, and lost packets, but not a client that is gone; a longer wait
+// would make each lost NAK cost it.
 constexpr std::uint8_t kRetryCount = 6;
 constexpr std::uint8_t kRnrRetryCount = 7;
 constexpr std::uint8_t kTimeoutExponent = 16;  // 4.096 us * 2^16 = 268 ms
