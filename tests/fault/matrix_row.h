@@ -62,8 +62,8 @@ struct Written {
   bool is_good;
 };
 
-/// The error in the key's value, or empty. A failed PUT may still have stored the whole object: then
-/// its answer was lost.
+/// The error in the key's value, or empty. A failed PUT may still have stored the whole object:
+/// then its answer was lost.
 [[nodiscard]] std::string problem_with(const Written& written,
                                        const std::optional<std::string>& now);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One listing for each directory that a pattern passes through: "data/*/x.bin" lists data/ and
-// nothing below it. Names have the same meaning as in the mount. From a "**" on, everything below is
-// listed, and each file's path is compared with the whole pattern, so no directory is listed twice.
+// nothing below it. Names have the same meaning as in the mount. From a "**" on, everything below
+// is listed, and each file's path is compared with the whole pattern, so no directory is listed
+// twice.
 //
 // Directories still to be listed are kept in a vector; a recursion would be as deep as the server
 // wants its directories to be.

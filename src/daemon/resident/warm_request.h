@@ -8,8 +8,8 @@
 //   release PATH...  accepted, released OBJECTS BYTES, end
 //   anything else    error TEXT
 //
-// Paths and patterns are relative to the mount point (config/path_glob.h). An answer whose last line
-// is neither "end" nor "error" was cut short.
+// Paths and patterns are relative to the mount point (config/path_glob.h). An answer whose last
+// line is neither "end" nor "error" was cut short.
 #pragma once
 
 #include "cache/whole/object_cache.h"
