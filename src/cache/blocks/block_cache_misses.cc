@@ -200,6 +200,7 @@ void BlockCache::on_tick() {
       actions.fail(read, {ErrorCode::kTimedOut, "no cache memory became free within the deadline"});
     }
     for (const auto& read : waiting_.take_late_impatient(now)) {
+      if (read->is_settled) continue;  // a read that was started again is listed once a start
       release_parts(*read);
       actions.fail(read, {ErrorCode::kTimedOut, "the bytes did not come within the deadline"});
     }

@@ -71,6 +71,19 @@ TEST_F(ReadDeadline, CountsAlsoForAReadThatWaitsForAnotherReadsFill) {
   EXPECT_EQ(metrics_.gauge("cache_reads_waiting", "").value(), 0);
 }
 
+TEST_F(ReadDeadline, IsAnsweredOnceThoughTheReadWasStartedAgain) {
+  store_.hold();
+  Answer patient = read(seconds(60));
+  Answer impatient = read(seconds(5));
+  store_.fail_held(0, {{ErrorCode::kTimedOut, "the answer was lost"}, true});
+  EXPECT_EQ(store_.held().size(), 1U) << "the control: both wait for bytes in other memory";
+  clock_.advance(seconds(10));
+  EXPECT_EQ(answer_of(impatient), "TimedOut");
+  store_.release_all();
+  EXPECT_EQ(answer_of(patient), "");
+  EXPECT_EQ(metrics_.gauge("cache_reads_waiting", "").value(), 0);
+}
+
 TEST_F(ReadDeadline, MakesNoDifferenceWhereTheBytesComeInTime) {
   store_.hold();
   Answer patient = read(seconds(60));
