@@ -11,8 +11,11 @@
 namespace s3rdmafs::memory {
 
 void Quarantine::add(rdma::MemoryRegion& region, OnFenced on_fenced) {
-  thread_.post(
-      [this, entry = Entry{&region, std::move(on_fenced)}]() mutable { fence(std::move(entry)); });
+  thread_.post([this, entry = Entry{&region, std::move(on_fenced)}]() mutable {
+    // After a failure the next fence waits for the tick, as retry() says.
+    if (!unfenced_.empty()) return unfenced_.push_back(std::move(entry));
+    fence(std::move(entry));
+  });
 }
 
 void Quarantine::retry() {
