@@ -45,7 +45,8 @@ void PartProbe::send_part(Probe probe, std::string upload_id) {
 }
 
 void PartProbe::abort_upload(Probe probe, std::string upload_id, PutExchange::Ended part) {
-  Probed probed{.result = {}, .late_read_possible = part.outcome.late_read_possible};
+  Probed probed{
+      .result = {}, .was_sent = true, .late_read_possible = part.outcome.late_read_possible};
   if (!part.outcome.etag) probed.result = std::unexpected(std::move(part.outcome.etag.error()));
   Removal removal{.verb = "ABORT UPLOAD",
                   .key = probe.request.key,

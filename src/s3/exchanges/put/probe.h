@@ -21,7 +21,8 @@ struct ProbeRequest {
 
 /// How a probe ended. Its findings are in the endpoint's Capabilities.
 struct Probed {
-  Result<void> result;  ///< an error: the endpoint is still not known to read
+  Result<void> result;    ///< an error: the endpoint is still not known to read
+  bool was_sent = false;  ///< with a token; false: an earlier step of the probe failed
   bool late_read_possible = false;
   bool has_fabric = true;
 };

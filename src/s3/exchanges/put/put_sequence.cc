@@ -112,9 +112,9 @@ void PutSequence::send_probe(ProbeKind kind, ProbeRequest request, ProbedDone do
   ProbeRequest part = request;
   part_probe_.run(std::move(part), [this, request = std::move(request),
                                     done = std::move(done)](Probed probed) mutable {
-    if (probed.result || !request.endpoint->capabilities.should_probe_whole_puts()) {
-      return done(std::move(probed));
-    }
+    const bool is_part_refused = !probed.result && probed.was_sent &&
+                                 request.endpoint->capabilities.should_probe_whole_puts();
+    if (!is_part_refused) return done(std::move(probed));
     whole_put_probe_.run(std::move(request), [is_late = probed.late_read_possible,
                                               done = std::move(done)](Probed whole) mutable {
       whole.late_read_possible |= is_late;
