@@ -35,10 +35,12 @@ Result<std::string> check_globs(std::string_view list) {
   std::string globs(list);
   std::erase(globs, ' ');
   for (const std::string& glob : split_globs(globs)) {
-    if (!glob.empty() && glob != "/") continue;
+    if (!glob.empty() && !glob.ends_with('/') && !glob.contains("//")) continue;
     return fail_with_advice(ErrorCode::kInvalidArgument,
-                            fmt::format("'{}' has an empty pattern", list),
-                            "expected patterns separated by commas, such as "
+                            fmt::format("'{}' has a pattern that is empty, ends in \"/\" or has an "
+                                        "empty component",
+                                        list),
+                            "expected patterns of files separated by commas, such as "
                             "\"*.safetensors,index/*.bin\"");
   }
   return globs;
