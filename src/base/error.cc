@@ -75,7 +75,9 @@ bool is_retryable(ErrorCode code) noexcept {
 
 std::string_view Error::problem() const noexcept {
   std::string_view text = detail;
-  if (!advice.empty()) text.remove_suffix(kBeforeAdvice.size() + advice.size());
+  const std::size_t tail = kBeforeAdvice.size() + advice.size();
+  // A layer above may have appended its own words to `detail`.
+  if (!advice.empty() && text.size() > tail && text.ends_with(advice)) text.remove_suffix(tail);
   return text;
 }
 
