@@ -2,11 +2,14 @@
 #pragma once
 
 #include <sys/prctl.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -40,6 +43,16 @@ inline Outcome run_verb(std::vector<std::string> arguments) {
 /// A folder with a mount file. Afterwards the process logs, and may be traced, as before.
 class VerbTest : public testing::Test {
  protected:
+  VerbTest() {
+    // A test run may have variables of its own, such as S3RDMAFS_STRESS_SECONDS, and a mount warns
+    // of each that is not a key.
+    std::vector<std::string> names;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      const std::string_view text = *variable;
+      if (text.starts_with("S3RDMAFS_")) names.emplace_back(text.substr(0, text.find('=')));
+    }
+    for (const std::string& name : names) ::unsetenv(name.c_str());
+  }
   ~VerbTest() override {
     spdlog::set_default_logger(log_before_);
     ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // `mount` cleared it
