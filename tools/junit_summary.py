@@ -31,7 +31,13 @@ def main(arguments):
     skips_fail = "--skips-fail" in arguments
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for path in (a for a in arguments if a != "--skips-fail"):
-        for case in ElementTree.parse(path).iter("testcase"):
+        try:
+            cases = ElementTree.parse(path).iter("testcase")
+        except ElementTree.ParseError as error:
+            print(f"  FAILED {path}: the report was cut short: {error}", file=sys.stderr)
+            counts["failed"] += 1
+            continue
+        for case in cases:
             what, why = verdict(case)
             name = f"{case.get('classname', '')}.{case.get('name', '')}".lstrip(".")
             if what == "skipped" and skips_fail:

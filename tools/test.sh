@@ -36,7 +36,7 @@ ahead=  # the process group that prepares later suites, see prepare_ahead
 finish() {
   local status=$?
   [ -z "$ahead" ] || kill -- "-$ahead" 2> /dev/null || true
-  rm -rf "$results"
+  rm -rf "$results" || true  # what is prepared ahead may still write there
   [ $status -eq 0 ] || [ $failed -gt 0 ] || failed=1
   printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
   [ $failed -eq 0 ] || exit 1
@@ -157,7 +157,7 @@ run_tidy() {
 }
 
 # Six files at a time as one: half of the compiler's time goes into headers. The three warnings left out are about
-# code of which g++ then sees too much at once; clang-tidy compiles each file alone.
+# code of which g++ then sees too much at once. tools/demo.sh and --release compile each file alone.
 unity=(-Dunity=on -Dunity_size=6)
 unity_warnings='-Wno-subobject-linkage -Wno-maybe-uninitialized -Wno-stringop-overflow'
 
@@ -226,7 +226,8 @@ prepare_ahead() {
     for suite in "${suites[@]}"; do
       status=0
       "prepare_$suite" > "$results/$suite.output" 2>&1 || status=$?
-      echo $status > "$results/$suite.status"
+      echo $status > "$results/$suite.ended"
+      mv "$results/$suite.ended" "$results/$suite.status"
     done
   ) &
   ahead=$!

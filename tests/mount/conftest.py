@@ -4,6 +4,7 @@ process and no mount of that test may be left."""
 
 import os
 import shutil
+import signal
 
 import pytest
 from harness.mount import can_mount, can_pass_through
@@ -11,7 +12,12 @@ from harness.settings import BUILD
 from harness.site import Site, no_leaks
 
 
+def told_to_end(*_):
+    raise KeyboardInterrupt  # so that fixtures end what they started, and the report is written
+
+
 def pytest_configure(config):
+    signal.signal(signal.SIGTERM, told_to_end)
     config.addinivalue_line("markers", "needs_fuse: mounts something")
     config.addinivalue_line("markers", "needs_passthrough: the kernel reads files of the daemon")
     config.addinivalue_line("markers", "needs_root: enters name spaces of its own")

@@ -105,7 +105,7 @@ def test_no_hole_is_ever_seen_however_slow_the_server(site, offset):
 
 
 def test_other_files_answer_while_an_open_waits(site):
-    target = fill(site.target("--fault", "delay-transfer:1500ms@get"), 1)
+    target = fill(site.target("--fault", "delay-transfer:4s@get"), 1)
     (target.root / BUCKET / "small").write_bytes(b"small")
     mounted = site.mount(target, BUCKET, cache=CACHE, mount={"threads": 1}, rdma={"threshold": "1MiB"})
     opened = []
@@ -117,7 +117,7 @@ def test_other_files_answer_while_an_open_waits(site):
     assert (mounted / "small").read_bytes() == b"small"
     took = time.monotonic() - begin
     assert not opened, "the control: the open still waits"
-    assert took < 1
+    assert took < 3
     waiting.join(30)
     check(os.read(opened[0], 4096), 0, 0, 4096)
     os.close(opened[0])

@@ -65,13 +65,15 @@ def run_file(name, out, arguments):
     command = ["timeout", "--kill-after=60", str(FILE_SECONDS), sys.executable, "-B", "-m",
                "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={temporary}",
                f"--junit-xml={out / name}.xml", str(FOLDER / name), *arguments]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    output = out / f"{name}.output"  # a file: a pipe would wait for all that inherited it
+    with open(output, "wb") as file:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)
     _running.add(process)
-    output, _ = process.communicate()
+    process.wait()
     _running.discard(process)
     with _printing:
         print(f"-- {name}: {time.monotonic() - began:.0f} s", flush=True)
-        sys.stdout.buffer.write(output)
+        sys.stdout.buffer.write(output.read_bytes())
         sys.stdout.buffer.flush()
         if process.returncode != 0:
             print(f"  FAILED {name}: pytest ended with status {process.returncode}", flush=True)
