@@ -23,7 +23,7 @@ class ResidentService {
  public:
   struct Options {
     std::string socket_path;         ///< control_socket_path() of the mount point
-    std::vector<std::string> globs;  ///< of [[resident]]; see path_pattern.h
+    std::vector<std::string> globs;  ///< of [[resident]]; see config/path_glob.h
   };
 
   /// Borrows the cache, the registry and what the bucket borrows.
