@@ -51,14 +51,14 @@ InodeIoModes::Answer InodeIoModes::open(vfs::Ino ino, const std::function<OpenMo
 }
 
 void InodeIoModes::choose_mode(Inode& inode, const std::function<OpenMode()>& otherwise,
-                               const std::shared_ptr<const cache::ResidentObject>& whole,
+                               std::shared_ptr<const cache::ResidentObject>& whole,
                                const MakeBacking& make_backing) {
   if (whole) {
     const int backing_id = make_backing(whole->fd());
     if (backing_id > 0) {
       inode.mode = OpenMode::kPassthrough;
       inode.backing_id = backing_id;
-      inode.whole = whole;
+      inode.whole = std::move(whole);
       return;
     }
     refused_.add();

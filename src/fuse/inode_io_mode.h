@@ -65,8 +65,9 @@ class InodeIoModes {
     std::shared_ptr<const cache::ResidentObject> whole;  // while it has a backing id
   };
 
+  /// Takes `whole` where it gets a backing id.
   void choose_mode(Inode& inode, const std::function<OpenMode()>& otherwise,
-                   const std::shared_ptr<const cache::ResidentObject>& whole,
+                   std::shared_ptr<const cache::ResidentObject>& whole,
                    const MakeBacking& make_backing);
   metrics::Counter& opens_in(OpenMode mode);
 
