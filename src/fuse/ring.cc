@@ -54,7 +54,7 @@ UringBlocker judge_ring(bool in_this_build, const std::string& parameter, int io
   return {};
 }
 
-UringBlocker find_ring_hindrance() {
+UringBlocker find_uring_blocker() {
   std::ifstream file("/sys/module/fuse/parameters/enable_uring");
   std::string parameter;
   std::getline(file, parameter);

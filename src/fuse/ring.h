@@ -16,7 +16,7 @@ struct UringBlocker {
 
 /// Checks this build, the kernel and this process's rights. Changes nothing: an administrator
 /// decides whether a machine has it switched on.
-[[nodiscard]] UringBlocker find_ring_hindrance();
+[[nodiscard]] UringBlocker find_uring_blocker();
 
 /// The verdict on plain data.
 /// @param parameter  the first line of enable_uring of the kernel's module fuse; empty: none

@@ -25,7 +25,7 @@ class Session {
     /// Further options for mount(2), comma separated, e.g. "nosuid,nodev".
     std::string kernel_options = {};
     unsigned threads = 0;    ///< workers; 0: chosen from the processors
-    bool over_ring = false;  ///< requests come over io_uring; find_ring_hindrance() found nothing
+    bool over_ring = false;  ///< requests come over io_uring; find_uring_blocker() found nothing
   };
 
   /// Sets the context's `session` and `over_ring`; the context must outlive the session.

@@ -50,7 +50,7 @@ std::string Machine::kernel_release() const {
 
 Result<void> Machine::open_fuse_device() const { return fuse::check_fuse_device(); }
 
-fuse::UringBlocker Machine::ring_hindrance() const { return fuse::find_ring_hindrance(); }
+fuse::UringBlocker Machine::uring_blocker() const { return fuse::find_uring_blocker(); }
 
 Result<memory::MemoryFile> Machine::make_memory_file(std::uint64_t size_bytes) const {
   return memory::make_memory_file(size_bytes);

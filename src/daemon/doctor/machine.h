@@ -31,7 +31,7 @@ class Machine {
   [[nodiscard]] virtual std::string kernel_release() const;
   /// Errors: those of fuse::check_fuse_device().
   [[nodiscard]] virtual Result<void> open_fuse_device() const;
-  [[nodiscard]] virtual fuse::UringBlocker ring_hindrance() const;
+  [[nodiscard]] virtual fuse::UringBlocker uring_blocker() const;
   /// Errors: those of memory::make_memory_file().
   [[nodiscard]] virtual Result<memory::MemoryFile> make_memory_file(std::uint64_t size_bytes) const;
   /// Errors: those of rdma::verbs::list_devices().

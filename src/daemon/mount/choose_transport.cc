@@ -10,7 +10,7 @@ namespace s3rdmafs::daemon {
 
 Result<bool> choose_ring(config::Transport wish) {
   if (wish == config::Transport::kDev) return false;
-  const fuse::UringBlocker hindrance = fuse::find_ring_hindrance();
+  const fuse::UringBlocker hindrance = fuse::find_uring_blocker();
   if (wish == config::Transport::kUring) {
     if (hindrance.reason.empty()) return true;
     return fail(ErrorCode::kUnsupported,

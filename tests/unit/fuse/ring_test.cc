@@ -29,7 +29,7 @@ TEST(Ring, ItsBuffersStayBoundedOnMachinesWithManyProcessors) {
 }
 
 TEST(Ring, ThisMachineHasItOrAReasonWithAdvice) {
-  const UringBlocker blocker = find_ring_hindrance();
+  const UringBlocker blocker = find_uring_blocker();
   EXPECT_EQ(blocker.reason.empty(), blocker.advice.empty());
   EXPECT_GE(ring_depth(), ring_depth(1U << 20));
 }

@@ -41,7 +41,7 @@ class RingCheck final : public Check {
  public:
   std::string_view name() const override { return "FUSE over io_uring"; }
   Finding run(Context& context) override {
-    const fuse::UringBlocker hindrance = context.machine->ring_hindrance();
+    const fuse::UringBlocker hindrance = context.machine->uring_blocker();
     if (hindrance.reason.empty()) {
       return {Level::kPass, "available by mount.transport = \"uring\"", {}};
     }

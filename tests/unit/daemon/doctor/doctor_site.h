@@ -39,7 +39,7 @@ class FakeMachine final : public Machine {
     if (faults_.has_fuse) return {};
     return fail_with_advice(ErrorCode::kUnsupported, "/dev/fuse is not there", "modprobe fuse");
   }
-  fuse::UringBlocker ring_hindrance() const override { return {}; }
+  fuse::UringBlocker uring_blocker() const override { return {}; }
   Result<memory::MemoryFile> make_memory_file(std::uint64_t size_bytes) const override {
     auto file = memory::make_memory_file(size_bytes);
     if (file) file->huge_pages = faults_.has_huge_pages;

@@ -27,7 +27,7 @@ TEST(ChooseTransport, TheDeviceWhereItIsAskedForIsNothingToTell) {
 }
 
 TEST(ChooseTransport, RingsAreUsedWhereTheMachineHasThemAndElseRefusedWithAdvice) {
-  const fuse::UringBlocker blocker = fuse::find_ring_hindrance();
+  const fuse::UringBlocker blocker = fuse::find_uring_blocker();
   const auto chosen = choose_ring(config::Transport::kUring);
   if (blocker.reason.empty()) {
     EXPECT_EQ(chosen, true);
