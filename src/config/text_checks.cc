@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "s3rdmafs/base/ascii.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::config {
@@ -55,10 +56,7 @@ Result<std::string> check_header_text(std::string_view text) {
 // The looser rule that S3 had in us-east-1 before 2018 and other servers still have: 3 to 255
 // letters, digits, ".", "-" and "_". The server itself refuses what its own rule does not allow.
 Result<std::string> check_header_name(std::string_view text) {
-  std::string name(text);
-  for (char& c : name) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  std::string name = ascii_lower(text);
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-";
   if (name.empty() || name.find_first_not_of(kAllowed) != std::string::npos) {
     return fail(

@@ -10,6 +10,8 @@
 #include <charconv>
 #include <string>
 
+#include "s3rdmafs/base/ascii.h"
+
 namespace s3rdmafs::rdma {
 namespace {
 
@@ -41,11 +43,7 @@ Decision check_count(std::string_view transferred, std::uint64_t expected_bytes)
 }
 
 bool speaks_of_rdma(std::string_view s3_error_code) {
-  std::string lower(s3_error_code);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower.find("rdma") != std::string::npos;
+  return ascii_lower(s3_error_code).contains("rdma");
 }
 
 /// The codes of HTTP 400 that a bad token cannot cause. All others count against the token, since

@@ -11,16 +11,10 @@
 #include "s3/exchanges/removal.h"
 #include "s3/wire/xml_reader.h"
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/loopback.h"
 
 namespace s3rdmafs::s3 {
 namespace {
-
-/// Requests to this host never go through a proxy, whatever the environment says.
-bool is_loopback(std::string_view url) {
-  const std::size_t scheme_end = url.find("://");
-  if (scheme_end != std::string_view::npos) url.remove_prefix(scheme_end + 3);
-  return url.starts_with("127.") || url.starts_with("localhost") || url.starts_with("[::1]");
-}
 
 HttpEngine::Options engine_options(const HttpObjectStore::Options& options) {
   const std::vector<std::string>& urls = options.endpoint.urls;
@@ -33,7 +27,7 @@ HttpEngine::Options engine_options(const HttpObjectStore::Options& options) {
                        .rdma_timeout = options.rdma.transfer_timeout,
                        .rdma_names = {.reply = options.rdma.reply_header,
                                       .bytes = options.rdma.bytes_header},
-                       .ignore_proxy_environment = std::ranges::all_of(urls, is_loopback)}};
+                       .ignore_proxy_environment = std::ranges::all_of(urls, is_loopback_url)}};
 }
 
 Result<ObjectInfo> read_head(std::string key, const HttpResponse& response) {

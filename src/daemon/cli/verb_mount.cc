@@ -16,6 +16,7 @@
 #include "daemon/mount/process/last_words.h"
 #include "daemon/mount/process/private_memory.h"
 #include "daemon/mount/process/readiness.h"
+#include "daemon/mount/store_options.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/unique_fd.h"
 
@@ -59,10 +60,7 @@ Result<MountPlan> plan_mount(const MountCommand& command, config::LoadedConfig& 
   const auto found = config::resolve_credentials(loaded.config.credentials, environment);
   if (!found) return std::unexpected(found.error());
   if (!found->warning.empty()) loaded.warnings.push_back(found->warning);
-  plan.credentials = {.anonymous = found->anonymous,
-                      .access_key_id = found->access_key_id,
-                      .secret_access_key = found->secret_access_key,
-                      .session_token = found->session_token};
+  plan.credentials = store_credentials(*found);
   std::error_code ignored;
   plan.source = std::filesystem::absolute(command.file, ignored).string();
   return plan;

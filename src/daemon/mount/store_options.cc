@@ -65,4 +65,11 @@ s3::HttpObjectStore::Options store_options(const config::MountConfig& config) {
                     .backoff_max = config.retry.backoff_max}};
 }
 
+s3::Credentials store_credentials(const config::Credentials& found) {
+  return {.anonymous = found.anonymous,
+          .access_key_id = found.access_key_id,
+          .secret_access_key = found.secret_access_key,
+          .session_token = found.session_token};
+}
+
 }  // namespace s3rdmafs::daemon

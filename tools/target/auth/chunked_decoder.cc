@@ -6,6 +6,7 @@
 
 #include <openssl/crypto.h>
 
+#include "s3rdmafs/base/ascii.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::target {
@@ -120,9 +121,7 @@ S3Result<void> ChunkedDecoder::take_trailer(std::string_view line) {
   if (!form_.has_trailers || colon == std::string_view::npos || trailers_.size() == kTrailersMax) {
     return malformed("a trailing header was not expected");
   }
-  std::string name(trim(line.substr(0, colon)));
-  std::ranges::transform(name, name.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  std::string name = ascii_lower(trim(line.substr(0, colon)));
   const std::string value(trim(line.substr(colon + 1)));
   if (name == "x-amz-trailer-signature") {
     trailer_signature_ = value;

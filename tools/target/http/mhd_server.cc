@@ -14,6 +14,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "s3rdmafs/base/ascii.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 #include "s3rdmafs/s3/uri.h"
@@ -55,10 +56,8 @@ bool is_loopback(MHD_Connection* connection) {
 }
 
 MHD_Result collect_header(void* cls, MHD_ValueKind, const char* name, const char* value) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
-  static_cast<NameValues*>(cls)->emplace_back(std::move(lower), value == nullptr ? "" : value);
+  static_cast<NameValues*>(cls)->emplace_back(ascii_lower(std::string_view(name)),
+                                              value == nullptr ? "" : value);
   return MHD_YES;
 }
 

@@ -7,6 +7,7 @@
 #include "daemon/mount/await.h"
 #include "daemon/mount/choose_fabric.h"
 #include "daemon/mount/host_port.h"
+#include "daemon/mount/store_options.h"
 #include "s3/check_bucket.h"
 #include "s3rdmafs/base/log.h"
 
@@ -46,11 +47,7 @@ class CredentialsCheck final : public Check {
     const auto found =
         config::resolve_credentials(context.config().credentials, context.environment);
     if (!found) return {Level::kFail, found.error().detail, "see s3rdmafs.toml(5), credentials"};
-    context.credentials = std::make_unique<s3::StaticCredentials>(
-        s3::Credentials{.anonymous = found->anonymous,
-                        .access_key_id = found->access_key_id,
-                        .secret_access_key = found->secret_access_key,
-                        .session_token = found->session_token});
+    context.credentials = std::make_unique<s3::StaticCredentials>(store_credentials(*found));
     context.http = make_store(context, config::RdmaMode::kOff, context.config().endpoint);
     const Result<void> listed = list_everywhere(context);
     if (!listed) context.listing_error = listed.error();

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 
+#include "s3rdmafs/base/ascii.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 
@@ -31,7 +32,7 @@ std::vector<ChecksumKind> announced_checksums(const Request& request) {
         add(checksum_of_header(name));
         name.clear();
       } else if (c != ' ') {
-        name.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c);
+        name.push_back(ascii_lower(c));
       }
     }
   }
