@@ -41,6 +41,8 @@ FILE_SECONDS = 1800  # for what has no bound of its own; the longest file takes 
 
 _printing = threading.Lock()
 _running = set()  # the processes to end if this one is told to end
+_ending = threading.Event()  # nothing more may begin
+_starting = threading.Lock()  # held from the look at _ending until the process is in _running
 
 
 def order(files):
@@ -67,8 +69,11 @@ def run_file(name, out, arguments):
                f"--junit-xml={out / name}.xml", str(FOLDER / name), *arguments]
     output = out / f"{name}.output"  # a file: a pipe would wait for all that inherited it
     with open(output, "wb") as file:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)
-    _running.add(process)
+        with _starting:
+            if _ending.is_set():
+                return False
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)
+            _running.add(process)
     process.wait()
     _running.discard(process)
     with _printing:
@@ -110,8 +115,8 @@ def main():
             thread.join()
         work_off(alone, out, arguments, results)
     finally:
-        for queue in together:
-            queue.clear()
+        with _starting:
+            _ending.set()
         for process in list(_running):
             process.terminate()
     missing = sorted(set(files) - set(results))
