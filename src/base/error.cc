@@ -3,64 +3,41 @@
 
 #include <cstring>
 
+#include "s3rdmafs/base/enum_names.h"
+
 namespace s3rdmafs {
 namespace {
 
 constexpr std::string_view kBeforeAdvice = "; ";
 
+constexpr EnumNames<ErrorCode::kSystem> kErrorNames({{ErrorCode::kNotFound, "NotFound"},
+                                                     {ErrorCode::kStale, "Stale"},
+                                                     {ErrorCode::kAccessDenied, "AccessDenied"},
+                                                     {ErrorCode::kThrottled, "Throttled"},
+                                                     {ErrorCode::kServerError, "ServerError"},
+                                                     {ErrorCode::kUnreachable, "Unreachable"},
+                                                     {ErrorCode::kTimedOut, "TimedOut"},
+                                                     {ErrorCode::kCancelled, "Cancelled"},
+                                                     {ErrorCode::kProtocol, "Protocol"},
+                                                     {ErrorCode::kCorrupt, "Corrupt"},
+                                                     {ErrorCode::kInvalidArgument,
+                                                      "InvalidArgument"},
+                                                     {ErrorCode::kConfig, "Config"},
+                                                     {ErrorCode::kUnsupported, "Unsupported"},
+                                                     {ErrorCode::kNoMemory, "NoMemory"},
+                                                     {ErrorCode::kExists, "Exists"},
+                                                     {ErrorCode::kIsDirectory, "IsDirectory"},
+                                                     {ErrorCode::kNotDirectory, "NotDirectory"},
+                                                     {ErrorCode::kNotEmpty, "NotEmpty"},
+                                                     {ErrorCode::kBusy, "Busy"},
+                                                     {ErrorCode::kSequentialOnly, "SequentialOnly"},
+                                                     {ErrorCode::kTooLarge, "TooLarge"},
+                                                     {ErrorCode::kReadOnly, "ReadOnly"},
+                                                     {ErrorCode::kSystem, "System"}});
+
 }  // namespace
 
-std::string_view error_code_name(ErrorCode code) noexcept {
-  switch (code) {
-    case ErrorCode::kNotFound:
-      return "NotFound";
-    case ErrorCode::kStale:
-      return "Stale";
-    case ErrorCode::kAccessDenied:
-      return "AccessDenied";
-    case ErrorCode::kThrottled:
-      return "Throttled";
-    case ErrorCode::kServerError:
-      return "ServerError";
-    case ErrorCode::kUnreachable:
-      return "Unreachable";
-    case ErrorCode::kTimedOut:
-      return "TimedOut";
-    case ErrorCode::kCancelled:
-      return "Cancelled";
-    case ErrorCode::kProtocol:
-      return "Protocol";
-    case ErrorCode::kCorrupt:
-      return "Corrupt";
-    case ErrorCode::kInvalidArgument:
-      return "InvalidArgument";
-    case ErrorCode::kConfig:
-      return "Config";
-    case ErrorCode::kUnsupported:
-      return "Unsupported";
-    case ErrorCode::kNoMemory:
-      return "NoMemory";
-    case ErrorCode::kExists:
-      return "Exists";
-    case ErrorCode::kIsDirectory:
-      return "IsDirectory";
-    case ErrorCode::kNotDirectory:
-      return "NotDirectory";
-    case ErrorCode::kNotEmpty:
-      return "NotEmpty";
-    case ErrorCode::kBusy:
-      return "Busy";
-    case ErrorCode::kSequentialOnly:
-      return "SequentialOnly";
-    case ErrorCode::kTooLarge:
-      return "TooLarge";
-    case ErrorCode::kReadOnly:
-      return "ReadOnly";
-    case ErrorCode::kSystem:
-      return "System";
-  }
-  return "Unknown";
-}
+std::string_view error_code_name(ErrorCode code) noexcept { return kErrorNames[code]; }
 
 bool is_retryable(ErrorCode code) noexcept {
   switch (code) {

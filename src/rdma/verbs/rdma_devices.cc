@@ -18,6 +18,7 @@
 
 #include <net/if.h>
 
+#include "s3rdmafs/base/enum_names.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/unique_fd.h"
 #include "s3rdmafs/rdma/verbs_handles.h"
@@ -174,6 +175,10 @@ std::expected<std::string, int> source_of_route(const addrinfo& destination) {
   return text;
 }
 
+constexpr EnumNames<GidType::kRoceV2> kGidTypeNames({{GidType::kInfiniBand, "InfiniBand"},
+                                                     {GidType::kRoceV1, "RoCE v1"},
+                                                     {GidType::kRoceV2, "RoCE v2"}});
+
 }  // namespace
 
 Result<std::vector<DeviceInfo>> list_devices() {
@@ -277,16 +282,6 @@ std::string address_of_gid(const Gid& gid) {
   return text;
 }
 
-std::string_view gid_type_name(GidType type) noexcept {
-  switch (type) {
-    case GidType::kInfiniBand:
-      return "InfiniBand";
-    case GidType::kRoceV1:
-      return "RoCE v1";
-    case GidType::kRoceV2:
-      break;
-  }
-  return "RoCE v2";
-}
+std::string_view gid_type_name(GidType type) noexcept { return kGidTypeNames[type]; }
 
 }  // namespace s3rdmafs::rdma::verbs

@@ -12,26 +12,21 @@
 
 #include "s3/wire/response_headers.h"
 #include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/enum_names.h"
 #include "s3rdmafs/base/error.h"
 
 namespace s3rdmafs::s3 {
 
 enum class HttpMethod { kGet, kHead, kPut, kPost, kDelete };
 
+inline constexpr EnumNames<HttpMethod::kDelete> kMethodNames({{HttpMethod::kGet, "GET"},
+                                                              {HttpMethod::kHead, "HEAD"},
+                                                              {HttpMethod::kPut, "PUT"},
+                                                              {HttpMethod::kPost, "POST"},
+                                                              {HttpMethod::kDelete, "DELETE"}});
+
 [[nodiscard]] constexpr const char* method_name(HttpMethod method) {
-  switch (method) {
-    case HttpMethod::kHead:
-      return "HEAD";
-    case HttpMethod::kPut:
-      return "PUT";
-    case HttpMethod::kPost:
-      return "POST";
-    case HttpMethod::kDelete:
-      return "DELETE";
-    case HttpMethod::kGet:
-      break;
-  }
-  return "GET";
+  return kMethodNames[method].data();
 }
 
 /// One exchange.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "s3rdmafs/base/enum_names.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::target {
@@ -90,61 +91,35 @@ S3Result<Operation> object_operation(const Request& request) {
   return refuse(kMethodNotAllowed);
 }
 
+constexpr EnumNames<Operation::kAbortMultipartUpload> kOperationNames(
+    {{Operation::kListBuckets, "ListBuckets"},
+     {Operation::kCreateBucket, "CreateBucket"},
+     {Operation::kHeadBucket, "HeadBucket"},
+     {Operation::kDeleteBucket, "DeleteBucket"},
+     {Operation::kGetBucketLocation, "GetBucketLocation"},
+     {Operation::kGetBucketVersioning, "GetBucketVersioning"},
+     {Operation::kGetBucketAcl, "GetBucketAcl"},
+     {Operation::kListObjects, "ListObjects"},
+     {Operation::kListObjectsV2, "ListObjectsV2"},
+     {Operation::kListMultipartUploads, "ListMultipartUploads"},
+     {Operation::kDeleteObjects, "DeleteObjects"},
+     {Operation::kGetObject, "GetObject"},
+     {Operation::kHeadObject, "HeadObject"},
+     {Operation::kGetObjectAcl, "GetObjectAcl"},
+     {Operation::kGetObjectTagging, "GetObjectTagging"},
+     {Operation::kPutObject, "PutObject"},
+     {Operation::kCopyObject, "CopyObject"},
+     {Operation::kDeleteObject, "DeleteObject"},
+     {Operation::kCreateMultipartUpload, "CreateMultipartUpload"},
+     {Operation::kUploadPart, "UploadPart"},
+     {Operation::kUploadPartCopy, "UploadPartCopy"},
+     {Operation::kListParts, "ListParts"},
+     {Operation::kCompleteMultipartUpload, "CompleteMultipartUpload"},
+     {Operation::kAbortMultipartUpload, "AbortMultipartUpload"}});
+
 }  // namespace
 
-std::string_view operation_name(Operation operation) {
-  switch (operation) {
-    case Operation::kListBuckets:
-      return "ListBuckets";
-    case Operation::kCreateBucket:
-      return "CreateBucket";
-    case Operation::kHeadBucket:
-      return "HeadBucket";
-    case Operation::kDeleteBucket:
-      return "DeleteBucket";
-    case Operation::kGetBucketLocation:
-      return "GetBucketLocation";
-    case Operation::kGetBucketVersioning:
-      return "GetBucketVersioning";
-    case Operation::kGetBucketAcl:
-      return "GetBucketAcl";
-    case Operation::kListObjects:
-      return "ListObjects";
-    case Operation::kListObjectsV2:
-      return "ListObjectsV2";
-    case Operation::kListMultipartUploads:
-      return "ListMultipartUploads";
-    case Operation::kDeleteObjects:
-      return "DeleteObjects";
-    case Operation::kGetObject:
-      return "GetObject";
-    case Operation::kHeadObject:
-      return "HeadObject";
-    case Operation::kGetObjectAcl:
-      return "GetObjectAcl";
-    case Operation::kGetObjectTagging:
-      return "GetObjectTagging";
-    case Operation::kPutObject:
-      return "PutObject";
-    case Operation::kCopyObject:
-      return "CopyObject";
-    case Operation::kDeleteObject:
-      return "DeleteObject";
-    case Operation::kCreateMultipartUpload:
-      return "CreateMultipartUpload";
-    case Operation::kUploadPart:
-      return "UploadPart";
-    case Operation::kUploadPartCopy:
-      return "UploadPartCopy";
-    case Operation::kListParts:
-      return "ListParts";
-    case Operation::kCompleteMultipartUpload:
-      return "CompleteMultipartUpload";
-    case Operation::kAbortMultipartUpload:
-      return "AbortMultipartUpload";
-  }
-  return "Unknown";
-}
+std::string_view operation_name(Operation operation) { return kOperationNames[operation]; }
 
 bool is_read(Operation operation) {
   switch (operation) {
