@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,17 +31,13 @@ struct Finding {
 };
 
 /// Checks one thing that a mount needs. Checks run one after another on one thread.
-class Check {
- public:
-  virtual ~Check() = default;
-  /// Fixed and unique; shown to people and by --json: "locked memory".
-  [[nodiscard]] virtual std::string_view name() const = 0;
-  /// The name of the check that must not have failed or been skipped before; empty: none.
-  [[nodiscard]] virtual std::string_view needs() const { return {}; }
+struct Check {
+  std::string_view name;   ///< fixed and unique; shown to people and by --json: "locked memory"
+  std::string_view needs;  ///< the check that must not have failed or been skipped; empty: none
   /// Blocks for a bounded time. May store results in the context, for later checks.
-  [[nodiscard]] virtual Finding run(Context& context) = 0;
+  std::function<Finding(Context& context)> run;
 };
 
-using Checks = std::vector<std::unique_ptr<Check>>;
+using Checks = std::vector<Check>;
 
 }  // namespace s3rdmafs::daemon::doctor

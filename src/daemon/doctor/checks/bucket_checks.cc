@@ -39,41 +39,28 @@ Result<void> list_everywhere(Context& context) {
   return answer;
 }
 
-class CredentialsCheck final : public Check {
- public:
-  std::string_view name() const override { return "credentials"; }
-  std::string_view needs() const override { return "TLS and HTTP"; }
-  Finding run(Context& context) override {
-    const auto found =
-        config::resolve_credentials(context.config().credentials, context.environment);
-    if (!found) return {Level::kFail, found.error().detail, "see s3rdmafs.toml(5), credentials"};
-    context.credentials = std::make_unique<s3::StaticCredentials>(store_credentials(*found));
-    context.http = make_store(context, config::RdmaMode::kOff, context.config().endpoint);
-    const Result<void> listed = list_everywhere(context);
-    if (!listed) context.listing_error = listed.error();
-    if (!listed && listed.error().code == ErrorCode::kAccessDenied) {
-      return {Level::kFail, listed.error().detail,
-              "check the keys (from " + found->origin + ") and their permissions"};
-    }
-    return {Level::kPass,
-            found->anonymous ? "none: requests are unsigned" : "from " + found->origin,
-            {}};
+Finding check_credentials(Context& context) {
+  const auto found = config::resolve_credentials(context.config().credentials, context.environment);
+  if (!found) return {Level::kFail, found.error().detail, "see s3rdmafs.toml(5), credentials"};
+  context.credentials = std::make_unique<s3::StaticCredentials>(store_credentials(*found));
+  context.http = make_store(context, config::RdmaMode::kOff, context.config().endpoint);
+  const Result<void> listed = list_everywhere(context);
+  if (!listed) context.listing_error = listed.error();
+  if (!listed && listed.error().code == ErrorCode::kAccessDenied) {
+    return {Level::kFail, listed.error().detail,
+            "check the keys (from " + found->origin + ") and their permissions"};
   }
-};
+  return {
+      Level::kPass, found->anonymous ? "none: requests are unsigned" : "from " + found->origin, {}};
+}
 
-class BucketCheck final : public Check {
- public:
-  std::string_view name() const override { return "bucket"; }
-  std::string_view needs() const override { return "credentials"; }
-  Finding run(Context& context) override {
-    const auto& bucket = context.config().bucket;
-    if (context.listing_error) {
-      return {Level::kFail, context.listing_error->detail, "check bucket.name and endpoint.url"};
-    }
-    return {
-        Level::kPass, fmt::format("{} can be listed below '{}'", bucket.name, bucket.prefix), {}};
+Finding check_bucket_listing(Context& context) {
+  const auto& bucket = context.config().bucket;
+  if (context.listing_error) {
+    return {Level::kFail, context.listing_error->detail, "check bucket.name and endpoint.url"};
   }
-};
+  return {Level::kPass, fmt::format("{} can be listed below '{}'", bucket.name, bucket.prefix), {}};
+}
 
 // The ports that the fabric uses, or the reason why it has none; empty where it needs no NIC.
 std::string describe_ports(const Context& context, std::string_view fabric) {
@@ -94,41 +81,36 @@ std::string describe_ports(const Context& context, std::string_view fabric) {
                      port->gid_index, port->why);
 }
 
-class FabricCheck final : public Check {
- public:
-  std::string_view name() const override { return "RDMA fabric"; }
-  std::string_view needs() const override { return "bucket"; }
-  Finding run(Context& context) override {
-    config::MountConfig config = context.config();
-    const bool is_required = config.rdma.mode == config::RdmaMode::kRequire;
-    const bool is_off = config.rdma.mode == config::RdmaMode::kOff;
-    // With "prefer" a fabric that is down is still returned, and can be described.
-    if (is_required) config.rdma.mode = config::RdmaMode::kPrefer;
-    auto fabric = context.machine->open_fabric(config, context.clock, context.metrics);
-    if (!fabric) return {Level::kFail, fabric.error().detail, "see section rdma of the mount file"};
-    context.fabric = std::move(*fabric);
-    if (is_off) return {Level::kNote, "rdma.mode is \"off\": all bytes go by HTTP", {}};
-    const std::vector<std::string> urls = config.endpoint.all_urls();
-    const std::string ports = describe_ports(context, context.fabric->name());
-    if (!context.fabric->is_up()) {
-      return {is_required ? Level::kFail : Level::kDegraded,
-              fmt::format("no RDMA fabric reaches {}{} (fabric {}{})", urls.front(),
-                          urls.size() > 1 ? " or the other endpoints" : "", context.fabric->name(),
-                          ports),
-              "start the server's side of RDMA (s3rdma-target: --shm-socket auto), or set "
-              "rdma.mode = \"off\""};
-    }
-    context.rdma = make_store(context, config::RdmaMode::kRequire, config.endpoint);
-    return {Level::kPass, fmt::format("{}{}", context.fabric->name(), ports), {}};
+Finding check_fabric(Context& context) {
+  config::MountConfig config = context.config();
+  const bool is_required = config.rdma.mode == config::RdmaMode::kRequire;
+  const bool is_off = config.rdma.mode == config::RdmaMode::kOff;
+  // With "prefer" a fabric that is down is still returned, and can be described.
+  if (is_required) config.rdma.mode = config::RdmaMode::kPrefer;
+  auto fabric = context.machine->open_fabric(config, context.clock, context.metrics);
+  if (!fabric) return {Level::kFail, fabric.error().detail, "see section rdma of the mount file"};
+  context.fabric = std::move(*fabric);
+  if (is_off) return {Level::kNote, "rdma.mode is \"off\": all bytes go by HTTP", {}};
+  const std::vector<std::string> urls = config.endpoint.all_urls();
+  const std::string ports = describe_ports(context, context.fabric->name());
+  if (!context.fabric->is_up()) {
+    return {is_required ? Level::kFail : Level::kDegraded,
+            fmt::format("no RDMA fabric reaches {}{} (fabric {}{})", urls.front(),
+                        urls.size() > 1 ? " or the other endpoints" : "", context.fabric->name(),
+                        ports),
+            "start the server's side of RDMA (s3rdma-target: --shm-socket auto), or set "
+            "rdma.mode = \"off\""};
   }
-};
+  context.rdma = make_store(context, config::RdmaMode::kRequire, config.endpoint);
+  return {Level::kPass, fmt::format("{}{}", context.fabric->name(), ports), {}};
+}
 
 }  // namespace
 
 void add_bucket_checks(Checks& checks) {
-  checks.push_back(std::make_unique<CredentialsCheck>());
-  checks.push_back(std::make_unique<BucketCheck>());
-  checks.push_back(std::make_unique<FabricCheck>());
+  checks.insert(checks.end(), {{"credentials", "TLS and HTTP", check_credentials},
+                               {"bucket", "credentials", check_bucket_listing},
+                               {"RDMA fabric", "bucket", check_fabric}});
 }
 
 }  // namespace s3rdmafs::daemon::doctor

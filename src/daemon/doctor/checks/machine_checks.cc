@@ -14,77 +14,53 @@
 namespace s3rdmafs::daemon::doctor {
 namespace {
 
-class KernelCheck final : public Check {
- public:
-  std::string_view name() const override { return "kernel"; }
-  Finding run(Context& context) override {
-    Finding finding = judge_kernel(context.machine->kernel_release());
-    const std::string pages = first_line("/proc/sys/fs/fuse/max_pages_limit");
-    finding.seen += fmt::format("; requests of at most {} pages", pages.empty() ? "256" : pages);
-    return finding;
-  }
-};
+Finding check_kernel(Context& context) {
+  Finding finding = judge_kernel(context.machine->kernel_release());
+  const std::string pages = first_line("/proc/sys/fs/fuse/max_pages_limit");
+  finding.seen += fmt::format("; requests of at most {} pages", pages.empty() ? "256" : pages);
+  return finding;
+}
 
-class FuseDeviceCheck final : public Check {
- public:
-  std::string_view name() const override { return "FUSE device"; }
-  Finding run(Context& context) override {
-    const auto opened = context.machine->open_fuse_device();
-    if (opened) return {Level::kPass, "/dev/fuse can be opened", {}};
-    const Error& error = opened.error();
-    return {Level::kFail, std::string(error.problem()), error.advice};
-  }
-};
+Finding check_fuse_device(Context& context) {
+  const auto opened = context.machine->open_fuse_device();
+  if (opened) return {Level::kPass, "/dev/fuse can be opened", {}};
+  const Error& error = opened.error();
+  return {Level::kFail, std::string(error.problem()), error.advice};
+}
 
 // No mount needs io_uring, so its absence is a note at most.
-class RingCheck final : public Check {
- public:
-  std::string_view name() const override { return "FUSE over io_uring"; }
-  Finding run(Context& context) override {
-    const fuse::UringBlocker hindrance = context.machine->uring_blocker();
-    if (hindrance.reason.empty()) {
-      return {Level::kPass, "available by mount.transport = \"uring\"", {}};
-    }
-    return {Level::kNote, hindrance.reason,
-            "worthwhile only for many small files and reads: " + hindrance.advice};
+Finding check_uring(Context& context) {
+  const fuse::UringBlocker hindrance = context.machine->uring_blocker();
+  if (hindrance.reason.empty()) {
+    return {Level::kPass, "available by mount.transport = \"uring\"", {}};
   }
-};
+  return {Level::kNote, hindrance.reason,
+          "worthwhile only for many small files and reads: " + hindrance.advice};
+}
 
-class LibfuseCheck final : public Check {
- public:
-  std::string_view name() const override { return "libfuse"; }
-  Finding run(Context&) override { return {Level::kPass, fuse_pkgversion(), {}}; }
-};
+Finding check_libfuse(Context&) { return {Level::kPass, fuse_pkgversion(), {}}; }
 
-class HugePagesCheck final : public Check {
- public:
-  std::string_view name() const override { return "huge pages"; }
-  Finding run(Context& context) override {
-    const auto file = context.machine->make_memory_file(2 * kMiB);
-    if (!file) return {Level::kFail, file.error().detail, "free memory"};
-    if (file->huge_pages) return {Level::kPass, "the cache can have its own huge pages", {}};
-    const std::string shmem = first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
-    if (shmem.contains("[always]") || shmem.contains("[force]")) {
-      return {Level::kPass, "the system gives huge pages to all of shmem", {}};
-    }
-    return {Level::kDegraded,
-            fmt::format("no huge pages: {} ({} CAP_SYS_ADMIN)", file->note,
-                        context.machine->has_capability(CAP_SYS_ADMIN) ? "has" : "without"),
-            "mount as root, or write always to "
-            "/sys/kernel/mm/transparent_hugepage/shmem_enabled"};
+Finding check_huge_pages(Context& context) {
+  const auto file = context.machine->make_memory_file(2 * kMiB);
+  if (!file) return {Level::kFail, file.error().detail, "free memory"};
+  if (file->huge_pages) return {Level::kPass, "the cache can have its own huge pages", {}};
+  const std::string shmem = first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+  if (shmem.contains("[always]") || shmem.contains("[force]")) {
+    return {Level::kPass, "the system gives huge pages to all of shmem", {}};
   }
-};
+  return {Level::kDegraded,
+          fmt::format("no huge pages: {} ({} CAP_SYS_ADMIN)", file->note,
+                      context.machine->has_capability(CAP_SYS_ADMIN) ? "has" : "without"),
+          "mount as root, or write always to "
+          "/sys/kernel/mm/transparent_hugepage/shmem_enabled"};
+}
 
-class DevicesCheck final : public Check {
- public:
-  std::string_view name() const override { return "RDMA devices"; }
-  Finding run(Context& context) override {
-    const auto devices = context.machine->rdma_devices();
-    if (devices) return judge_devices(*devices);
-    return {Level::kNote, devices.error().detail,
-            "needed only for RDMA by a NIC: load its driver (soft-RoCE: modprobe rdma_rxe)"};
-  }
-};
+Finding check_devices(Context& context) {
+  const auto devices = context.machine->rdma_devices();
+  if (devices) return judge_devices(*devices);
+  return {Level::kNote, devices.error().detail,
+          "needed only for RDMA by a NIC: load its driver (soft-RoCE: modprobe rdma_rxe)"};
+}
 
 // The reason why a port cannot be used; empty: it can.
 std::string hindrance(const rdma::verbs::PortInfo& port) {
@@ -171,12 +147,12 @@ Finding judge_devices(const std::vector<rdma::verbs::DeviceInfo>& devices) {
 }
 
 void add_machine_checks(Checks& checks) {
-  checks.push_back(std::make_unique<KernelCheck>());
-  checks.push_back(std::make_unique<FuseDeviceCheck>());
-  checks.push_back(std::make_unique<LibfuseCheck>());
-  checks.push_back(std::make_unique<RingCheck>());
-  checks.push_back(std::make_unique<HugePagesCheck>());
-  checks.push_back(std::make_unique<DevicesCheck>());
+  checks.insert(checks.end(), {{"kernel", "", check_kernel},
+                               {"FUSE device", "", check_fuse_device},
+                               {"libfuse", "", check_libfuse},
+                               {"FUSE over io_uring", "", check_uring},
+                               {"huge pages", "", check_huge_pages},
+                               {"RDMA devices", "", check_devices}});
 }
 
 }  // namespace s3rdmafs::daemon::doctor

@@ -15,45 +15,31 @@
 namespace s3rdmafs::daemon::doctor {
 namespace {
 
-class MountFileCheck final : public Check {
- public:
-  std::string_view name() const override { return "mount file"; }
-  Finding run(Context& context) override {
-    auto loaded = config::load_mount_config(context.file, context.environment);
-    if (!loaded) {
-      std::string faults = loaded.error().detail;
-      std::ranges::replace(faults, '\n', ';');
-      return {Level::kFail, faults, "correct it; s3rdmafs.toml(5) explains each key"};
-    }
-    std::string warnings;
-    for (const std::string& warning : loaded->warnings) warnings += "; " + warning;
-    context.loaded = std::move(*loaded);
-    return {
-        warnings.empty() ? Level::kPass : Level::kNote, context.file + " is valid" + warnings, {}};
+Finding check_mount_file(Context& context) {
+  auto loaded = config::load_mount_config(context.file, context.environment);
+  if (!loaded) {
+    std::string faults = loaded.error().detail;
+    std::ranges::replace(faults, '\n', ';');
+    return {Level::kFail, faults, "correct it; s3rdmafs.toml(5) explains each key"};
   }
-};
+  std::string warnings;
+  for (const std::string& warning : loaded->warnings) warnings += "; " + warning;
+  context.loaded = std::move(*loaded);
+  return {
+      warnings.empty() ? Level::kPass : Level::kNote, context.file + " is valid" + warnings, {}};
+}
 
-class LockedMemoryCheck final : public Check {
- public:
-  std::string_view name() const override { return "locked memory"; }
-  std::string_view needs() const override { return "mount file"; }
-  Finding run(Context& context) override {
-    const auto& cache = context.config().cache;
-    if (cache.lock == config::CacheLock::kOff) {
-      return {Level::kNote, "cache.lock is \"off\"", {}};
-    }
-    return judge_locked_memory(context.machine->locked_memory_limit_bytes(),
-                               context.machine->has_capability(CAP_IPC_LOCK), cache.size_bytes,
-                               cache.lock == config::CacheLock::kRequire);
+Finding check_locked_memory(Context& context) {
+  const auto& cache = context.config().cache;
+  if (cache.lock == config::CacheLock::kOff) {
+    return {Level::kNote, "cache.lock is \"off\"", {}};
   }
-};
+  return judge_locked_memory(context.machine->locked_memory_limit_bytes(),
+                             context.machine->has_capability(CAP_IPC_LOCK), cache.size_bytes,
+                             cache.lock == config::CacheLock::kRequire);
+}
 
-class DiskCacheCheck final : public Check {
- public:
-  std::string_view name() const override { return "disk cache"; }
-  std::string_view needs() const override { return "mount file"; }
-  Finding run(Context& context) override { return judge_disk_cache(context.config().disk); }
-};
+Finding check_disk_cache(Context& context) { return judge_disk_cache(context.config().disk); }
 
 }  // namespace
 
@@ -97,9 +83,9 @@ Finding judge_locked_memory(std::uint64_t limit_bytes, bool may_exceed, std::uin
 }
 
 void add_mount_file_checks(Checks& checks) {
-  checks.push_back(std::make_unique<MountFileCheck>());
-  checks.push_back(std::make_unique<LockedMemoryCheck>());
-  checks.push_back(std::make_unique<DiskCacheCheck>());
+  checks.insert(checks.end(), {{"mount file", "", check_mount_file},
+                               {"locked memory", "mount file", check_locked_memory},
+                               {"disk cache", "mount file", check_disk_cache}});
 }
 
 }  // namespace s3rdmafs::daemon::doctor

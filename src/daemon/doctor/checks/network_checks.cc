@@ -14,128 +14,96 @@
 namespace s3rdmafs::daemon::doctor {
 namespace {
 
-/// Looks at every endpoint and makes one finding, with each endpoint named where there are several.
-/// A mount works as long as one endpoint does, so only a failure of all is a failure.
-class EndpointCheck : public Check {
- public:
-  Finding run(Context& context) final {
-    const std::vector<std::string> urls = context.config().endpoint.all_urls();
-    if (urls.size() == 1) return look(context, urls.front());
-    Finding all;
-    std::size_t failed = 0;
-    for (const std::string& url : urls) {
-      const Finding one = look(context, url);
-      all.seen += fmt::format("{}{}: {}", all.seen.empty() ? "" : "; ", url, one.seen);
-      if (one.level != Level::kFail) continue;
-      ++failed;
-      all.advice = one.advice;
-    }
-    if (failed > 0) all.level = failed == urls.size() ? Level::kFail : Level::kDegraded;
-    return all;
+// Looks at every endpoint and makes one finding, with each endpoint named where there are several.
+// A mount works as long as one endpoint does, so only a failure of all is a failure.
+template <Finding (*look)(Context& context, const std::string& url)>
+Finding at_each_endpoint(Context& context) {
+  const std::vector<std::string> urls = context.config().endpoint.all_urls();
+  if (urls.size() == 1) return look(context, urls.front());
+  Finding all;
+  std::size_t failed = 0;
+  for (const std::string& url : urls) {
+    const Finding one = look(context, url);
+    all.seen += fmt::format("{}{}: {}", all.seen.empty() ? "" : "; ", url, one.seen);
+    if (one.level != Level::kFail) continue;
+    ++failed;
+    all.advice = one.advice;
   }
+  if (failed > 0) all.level = failed == urls.size() ? Level::kFail : Level::kDegraded;
+  return all;
+}
 
- private:
-  virtual Finding look(Context& context, const std::string& url) = 0;
-};
-
-class NameCheck final : public EndpointCheck {
- public:
-  std::string_view name() const override { return "DNS"; }
-  std::string_view needs() const override { return "mount file"; }
-
- private:
-  Finding look(Context& /*context*/, const std::string& url) override {
-    const HostPort endpoint = host_port_of(url);
-    int error = 0;
-    const AddressList list = look_up(endpoint, error);
-    if (error != 0) {
-      return {Level::kFail,
-              fmt::format("the name {} is unknown: {}", endpoint.host, ::gai_strerror(error)),
-              "check endpoint.url and /etc/resolv.conf"};
-    }
-    std::string addresses;
-    for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
-      addresses += (addresses.empty() ? "" : ", ") + text_of(*at);
-    }
-    return {Level::kPass, fmt::format("{} is {}", endpoint.host, addresses), {}};
-  }
-};
-
-class TcpCheck final : public EndpointCheck {
- public:
-  std::string_view name() const override { return "TCP"; }
-  std::string_view needs() const override { return "DNS"; }
-
- private:
-  Finding look(Context& /*context*/, const std::string& url) override {
-    const HostPort endpoint = host_port_of(url);
-    int error = 0;
-    const AddressList list = look_up(endpoint, error);
-    for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
-      error = try_connect(*at, {}, kQuestionTimeout);
-      if (error == 0) {
-        return {Level::kPass,
-                fmt::format("{} port {} accepts connections", text_of(*at), endpoint.port),
-                {}};
-      }
-    }
+Finding look_up_name(Context& /*context*/, const std::string& url) {
+  const HostPort endpoint = host_port_of(url);
+  int error = 0;
+  const AddressList list = look_up(endpoint, error);
+  if (error != 0) {
     return {Level::kFail,
-            fmt::format("no connection to {} port {}: {}", endpoint.host, endpoint.port,
-                        std::strerror(error)),
-            "start the server; check the port of endpoint.url, and firewalls"};
+            fmt::format("the name {} is unknown: {}", endpoint.host, ::gai_strerror(error)),
+            "check endpoint.url and /etc/resolv.conf"};
   }
-};
+  std::string addresses;
+  for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
+    addresses += (addresses.empty() ? "" : ", ") + text_of(*at);
+  }
+  return {Level::kPass, fmt::format("{} is {}", endpoint.host, addresses), {}};
+}
 
-class HttpCheck final : public EndpointCheck {
- public:
-  std::string_view name() const override { return "TLS and HTTP"; }
-  std::string_view needs() const override { return "TCP"; }
-
- private:
-  Finding look(Context& context, const std::string& url) override {
-    const config::MountConfig& config = context.config();
-    s3::HttpEngine engine(
-        {.transfer = {.connect_timeout = config.http.connect_timeout,
-                      .request_timeout = kQuestionTimeout,
-                      .ca_file = config.endpoint.ca_file,
-                      .ignore_proxy_environment = is_this_host(host_port_of(url).host)}},
-        context.clock);
-    std::promise<s3::HttpOutcome> answer;
-    auto answered = answer.get_future();
-    constexpr std::size_t kAnswerBytesMax = 1024UL * 1024;  // an S3 server's answer is shorter
-    engine.send({.url = url + "/",
-                 .headers = {},
-                 .text_bytes_max = kAnswerBytesMax,
-                 .deadline = context.clock.now() + kQuestionTimeout},
-                [&answer](s3::HttpOutcome outcome) { answer.set_value(std::move(outcome)); });
-    s3::HttpOutcome outcome = answered.get();
-    if (!outcome) {
-      const bool is_tls = outcome.error().error.code == ErrorCode::kConfig;
-      return {
-          Level::kFail, outcome.error().error.detail,
-          is_tls
-              ? "name the certificate's authority in endpoint.ca_file"
-              : "check that an S3 server listens there, and whether it wants http:// or https://"};
+Finding connect_to(Context& /*context*/, const std::string& url) {
+  const HostPort endpoint = host_port_of(url);
+  int error = 0;
+  const AddressList list = look_up(endpoint, error);
+  for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
+    error = try_connect(*at, {}, kQuestionTimeout);
+    if (error == 0) {
+      return {Level::kPass,
+              fmt::format("{} port {} accepts connections", text_of(*at), endpoint.port),
+              {}};
     }
-    context.answer = std::move(*outcome);
-    return {Level::kPass,
-            fmt::format("{}, answers HTTP {} to an unsigned request",
-                        url.starts_with("https:") ? "the certificate is trusted" : "no TLS",
-                        context.answer->status),
-            {}};
   }
-};
+  return {Level::kFail,
+          fmt::format("no connection to {} port {}: {}", endpoint.host, endpoint.port,
+                      std::strerror(error)),
+          "start the server; check the port of endpoint.url, and firewalls"};
+}
 
-class ClockCheck final : public Check {
- public:
-  std::string_view name() const override { return "clock"; }
-  std::string_view needs() const override { return "TLS and HTTP"; }
-  Finding run(Context& context) override {
-    const auto date = context.answer->headers.date;
-    if (!date) return {Level::kNote, "the server's answers carry no Date", {}};
-    return judge_clock(std::chrono::round<std::chrono::seconds>(context.clock.wall_now() - *date));
+Finding ask_by_http(Context& context, const std::string& url) {
+  const config::MountConfig& config = context.config();
+  s3::HttpEngine engine(
+      {.transfer = {.connect_timeout = config.http.connect_timeout,
+                    .request_timeout = kQuestionTimeout,
+                    .ca_file = config.endpoint.ca_file,
+                    .ignore_proxy_environment = is_this_host(host_port_of(url).host)}},
+      context.clock);
+  std::promise<s3::HttpOutcome> answer;
+  auto answered = answer.get_future();
+  constexpr std::size_t kAnswerBytesMax = 1024UL * 1024;  // an S3 server's answer is shorter
+  engine.send({.url = url + "/",
+               .headers = {},
+               .text_bytes_max = kAnswerBytesMax,
+               .deadline = context.clock.now() + kQuestionTimeout},
+              [&answer](s3::HttpOutcome outcome) { answer.set_value(std::move(outcome)); });
+  s3::HttpOutcome outcome = answered.get();
+  if (!outcome) {
+    const bool is_tls = outcome.error().error.code == ErrorCode::kConfig;
+    return {
+        Level::kFail, outcome.error().error.detail,
+        is_tls ? "name the certificate's authority in endpoint.ca_file"
+               : "check that an S3 server listens there, and whether it wants http:// or https://"};
   }
-};
+  context.answer = std::move(*outcome);
+  return {Level::kPass,
+          fmt::format("{}, answers HTTP {} to an unsigned request",
+                      url.starts_with("https:") ? "the certificate is trusted" : "no TLS",
+                      context.answer->status),
+          {}};
+}
+
+Finding check_clock(Context& context) {
+  const auto date = context.answer->headers.date;
+  if (!date) return {Level::kNote, "the server's answers carry no Date", {}};
+  return judge_clock(std::chrono::round<std::chrono::seconds>(context.clock.wall_now() - *date));
+}
 
 }  // namespace
 
@@ -155,10 +123,10 @@ Finding judge_clock(std::chrono::seconds ours_ahead) {
 }
 
 void add_network_checks(Checks& checks) {
-  checks.push_back(std::make_unique<NameCheck>());
-  checks.push_back(std::make_unique<TcpCheck>());
-  checks.push_back(std::make_unique<HttpCheck>());
-  checks.push_back(std::make_unique<ClockCheck>());
+  checks.insert(checks.end(), {{"DNS", "mount file", at_each_endpoint<look_up_name>},
+                               {"TCP", "DNS", at_each_endpoint<connect_to>},
+                               {"TLS and HTTP", "TCP", at_each_endpoint<ask_by_http>},
+                               {"clock", "TLS and HTTP", check_clock}});
 }
 
 }  // namespace s3rdmafs::daemon::doctor

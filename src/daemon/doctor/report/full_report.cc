@@ -19,12 +19,10 @@ constexpr int kFormat = 1;
 toml::array check_facts(const Report& report) {
   toml::array checks;
   for (const Entry& entry : report) {
-    checks.push_back(toml::table{{"name", entry.name},
-                                 {"level", level_name(entry.finding.level)},
-                                 {"seen", entry.finding.seen},
-                                 {"advice", entry.finding.advice},
-                                 {"evidence", entry.finding.evidence},
-                                 {"seconds", entry.seconds}});
+    toml::table facts = entry_facts(entry);
+    facts.insert("evidence", entry.finding.evidence);
+    facts.insert("seconds", entry.seconds);
+    checks.push_back(std::move(facts));
   }
   return checks;
 }

@@ -5,6 +5,7 @@
 
 #include "daemon/doctor/context.h"
 #include "daemon/doctor/report/json.h"
+#include "s3rdmafs/base/enum_names.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/printable.h"
 
@@ -18,6 +19,12 @@ std::string skip_reason(const Entry& need) {
   if (need.finding.level == Level::kSkipped) return need.finding.seen;
   return fmt::format("because \"{}\" failed", need.name);
 }
+
+constexpr EnumNames<Level::kSkipped> kLevelNames({{Level::kPass, "pass"},
+                                                  {Level::kNote, "note"},
+                                                  {Level::kDegraded, "degraded"},
+                                                  {Level::kFail, "fail"},
+                                                  {Level::kSkipped, "skipped"}});
 
 }  // namespace
 
@@ -34,14 +41,14 @@ std::string_view verdict_name(const Report& report) {
 
 Report run_checks(const Checks& checks, Context& context) {
   Report report;
-  for (const auto& check : checks) {
-    const auto need = std::ranges::find(report, check->needs(), &Entry::name);
+  for (const Check& check : checks) {
+    const auto need = std::ranges::find(report, check.needs, &Entry::name);
     const bool is_blocked = need != report.end() && blocks(need->finding.level);
     const auto begin = context.clock.now();
     Finding finding =
-        is_blocked ? Finding{Level::kSkipped, skip_reason(*need), {}} : check->run(context);
+        is_blocked ? Finding{Level::kSkipped, skip_reason(*need), {}} : check.run(context);
     const std::chrono::duration<double> taken = context.clock.now() - begin;
-    report.push_back({std::string(check->name()), std::move(finding), taken.count()});
+    report.push_back({std::string(check.name), std::move(finding), taken.count()});
   }
   return report;
 }
@@ -55,20 +62,13 @@ int exit_status(const Report& report) {
   return has(Level::kDegraded) ? kExitDegraded : kExitPass;
 }
 
-std::string_view level_name(Level level) {
-  switch (level) {
-    case Level::kPass:
-      return "pass";
-    case Level::kNote:
-      return "note";
-    case Level::kDegraded:
-      return "degraded";
-    case Level::kFail:
-      return "fail";
-    case Level::kSkipped:
-      break;
-  }
-  return "skipped";
+std::string_view level_name(Level level) { return kLevelNames[level]; }
+
+toml::table entry_facts(const Entry& entry) {
+  return toml::table{{"name", entry.name},
+                     {"level", level_name(entry.finding.level)},
+                     {"seen", entry.finding.seen},
+                     {"advice", entry.finding.advice}};
 }
 
 std::string to_text(const Report& report) {
@@ -86,12 +86,7 @@ std::string to_text(const Report& report) {
 
 std::string to_json(const Report& report) {
   toml::array checks;
-  for (const Entry& entry : report) {
-    checks.push_back(toml::table{{"name", entry.name},
-                                 {"level", level_name(entry.finding.level)},
-                                 {"seen", entry.finding.seen},
-                                 {"advice", entry.finding.advice}});
-  }
+  for (const Entry& entry : report) checks.push_back(entry_facts(entry));
   return json_text(toml::table{{"verdict", verdict_name(report)},
                                {"exit_status", exit_status(report)},
                                {"checks", std::move(checks)}});

@@ -31,6 +31,9 @@ using Report = std::vector<Entry>;
 
 [[nodiscard]] std::string_view level_name(Level level);  ///< "pass", "degraded", ...
 
+/// The facts that every report has of a check: name, level, what was seen, advice.
+[[nodiscard]] toml::table entry_facts(const Entry& entry);
+
 /// A line for each finding and one for its advice; the last line is the verdict.
 [[nodiscard]] std::string to_text(const Report& report);
 /// One JSON object, see s3rdmafs(1).

@@ -47,8 +47,8 @@ bool is_failing(const Entry& entry) {
 // As run_checks(), but no further than the first failing line.
 Report run_until_failing(const Checks& checks, Context& context) {
   Report report;
-  for (const auto& check : checks) {
-    report.push_back({.name = std::string(check->name()), .finding = check->run(context)});
+  for (const Check& check : checks) {
+    report.push_back({.name = std::string(check.name), .finding = check.run(context)});
     if (is_failing(report.back())) break;
   }
   return report;

@@ -16,25 +16,13 @@ namespace {
 
 using testing::HasSubstr;
 
-class Scripted final : public Check {
- public:
-  Scripted(std::string name, std::string needs, Level level)
-      : name_(std::move(name)), needs_(std::move(needs)), level_(level) {}
-  std::string_view name() const override { return name_; }
-  std::string_view needs() const override { return needs_; }
-  Finding run(Context&) override { return {level_, "seen", {}}; }
-
- private:
-  const std::string name_;
-  const std::string needs_;
-  const Level level_;
-};
+Check scripted(std::string_view name, std::string_view needs, Level level) {
+  return {name, needs, [level](Context&) { return Finding{level, "seen", {}}; }};
+}
 
 Report run(Level first) {
-  Checks checks;
-  checks.push_back(std::make_unique<Scripted>("one", "", first));
-  checks.push_back(std::make_unique<Scripted>("two", "one", Level::kPass));
-  checks.push_back(std::make_unique<Scripted>("three", "two", Level::kPass));
+  const Checks checks{scripted("one", "", first), scripted("two", "one", Level::kPass),
+                      scripted("three", "two", Level::kPass)};
   Context context;
   return run_checks(checks, context);
 }
