@@ -6,19 +6,15 @@
 #include "cache/read_cache.h"
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/interface.h"
 
 namespace s3rdmafs::cache {
 
 /// One version of one object with every byte in a file of the cache. The bytes do not change while
 /// this lives, nor later while the kernel holds the file open or mapped. Any thread may use and
 /// destroy it.
-class ResidentObject {
+class ResidentObject : public Interface {
  public:
-  ResidentObject() = default;
-  ResidentObject(const ResidentObject&) = delete;
-  ResidentObject& operator=(const ResidentObject&) = delete;
-  virtual ~ResidentObject() = default;
-
   /// A regular file exactly as long as the object. Borrowed, and only for reading.
   [[nodiscard]] virtual int fd() const noexcept = 0;
 };

@@ -11,6 +11,7 @@
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/error.h"
+#include "s3rdmafs/base/interface.h"
 
 namespace s3rdmafs::rdma {
 
@@ -33,13 +34,8 @@ struct Backing {
 /// ends the server's right to touch the memory, as fence() does.
 ///
 /// Threads: token() may be called by any thread at any time; fence() by one at a time.
-class MemoryRegion {
+class MemoryRegion : public Interface {
  public:
-  MemoryRegion() = default;
-  MemoryRegion(const MemoryRegion&) = delete;
-  MemoryRegion& operator=(const MemoryRegion&) = delete;
-  virtual ~MemoryRegion() = default;
-
   [[nodiscard]] virtual std::span<std::byte> bytes() const noexcept = 0;
 
   /// Makes a token for exactly [offset, offset + length) of this region, in bytes. Calls `done` at

@@ -13,6 +13,7 @@
 #include "rdma/fabric.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/error.h"
+#include "s3rdmafs/base/interface.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "s3rdmafs/rdma/rdma_devices.h"
 
@@ -20,13 +21,8 @@ namespace s3rdmafs::daemon::doctor {
 
 /// Everything that checks ask of the machine, answered by this one. Tests override single answers
 /// to plant a fault. Used by one thread.
-class Machine {
+class Machine : public Interface {
  public:
-  Machine() = default;
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-  virtual ~Machine() = default;
-
   /// As in uname(2): "6.1.0-13-amd64".
   [[nodiscard]] virtual std::string kernel_release() const;
   /// Errors: those of fuse::check_fuse_device().

@@ -7,7 +7,6 @@
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +20,8 @@
 #include <memory>
 #include <new>
 #include <vector>
+
+#include "s3rdmafs/base/cpu_time.h"
 
 namespace s3rdmafs::bench {
 namespace {
@@ -39,15 +40,6 @@ struct Shared {
   std::array<Slot, kReadersMax> slots;
 };
 
-double cpu_seconds_so_far() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 void run_one(unsigned number, Shared& shared, int start,
              const std::function<Tally(Reader&)>& read) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a run that is stopped leaves no reader
@@ -57,10 +49,10 @@ void run_one(unsigned number, Shared& shared, int start,
     shared.ready.fetch_add(1);
     char nothing = 0;
     if (::read(start, &nothing, 1) != 0) give_up("the start signal is broken");
-    slot.cpu_before_start = cpu_seconds_so_far();
+    slot.cpu_before_start = process_cpu_seconds();
   };
   slot.tally = read(reader);
-  slot.cpu_at_end = cpu_seconds_so_far();
+  slot.cpu_at_end = process_cpu_seconds();
 }
 
 }  // namespace

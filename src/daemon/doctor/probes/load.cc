@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/doctor/probes/load.h"
 
-#include <sys/resource.h>
-
 #include "daemon/doctor/context.h"
+#include "s3rdmafs/base/cpu_time.h"
 #include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs::daemon::doctor {
 namespace {
-
-double cpu_seconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 /// Counts the requests in flight and their outcomes.
 class Flight {
@@ -65,7 +55,7 @@ LoadResult run_load(Context& context, const ReadPath& path, Load load,
                     std::chrono::milliseconds time) {
   Flight flight;
   const auto begin = context.clock.now();
-  const double cpu_before = cpu_seconds();
+  const double cpu_before = process_cpu_seconds();
   const std::size_t places = path.memory.landing_bytes() / load.request_bytes;
   std::size_t number = 0;
   while (context.clock.now() < begin + time && flight.take_off(load.in_flight)) {
@@ -81,7 +71,7 @@ LoadResult run_load(Context& context, const ReadPath& path, Load load,
   return {.bytes = std::uint64_t{flight.good()} * load.request_bytes,
           .failures = flight.failures(),
           .seconds = std::chrono::duration<double>(context.clock.now() - begin).count(),
-          .cpu_seconds = cpu_seconds() - cpu_before};
+          .cpu_seconds = process_cpu_seconds() - cpu_before};
 }
 
 }  // namespace s3rdmafs::daemon::doctor
