@@ -15,7 +15,8 @@
 namespace s3rdmafs {
 namespace {
 
-constexpr int kBacklog = 8;  // people and scrapers, not load
+constexpr int kBacklog = 8;                            // people and scrapers, not load
+constexpr std::chrono::milliseconds kAcceptTime{200};  // how soon the end of the mount is noticed
 
 Result<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
@@ -40,6 +41,16 @@ Result<void> check_folder(const std::string& folder) {
               folder +
                   " is not a folder that only this user may change: remove it, or set "
                   "XDG_RUNTIME_DIR to one that is yours");
+}
+
+/// The next client; empty if none connects within the time. If accept fails, as without a free
+/// descriptor, it sleeps for that time, so that a loop around it does not spin.
+UniqueFd accept_soon(int listener) {
+  pollfd watched{.fd = listener, .events = POLLIN, .revents = 0};
+  if (::poll(&watched, 1, static_cast<int>(kAcceptTime.count())) <= 0) return {};
+  UniqueFd client(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  if (!client) std::this_thread::sleep_for(kAcceptTime);
+  return client;
 }
 
 }  // namespace
@@ -67,12 +78,14 @@ Result<UniqueFd> listen_on_unix_socket(const std::string& path) {
   return listener;
 }
 
-UniqueFd accept_within(int listener, std::chrono::milliseconds time) {
-  pollfd watched{.fd = listener, .events = POLLIN, .revents = 0};
-  if (::poll(&watched, 1, static_cast<int>(time.count())) <= 0) return {};
-  UniqueFd client(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-  if (!client) std::this_thread::sleep_for(time);
-  return client;
+void serve_clients(int listener, const std::stop_token& stop, std::chrono::seconds timeout,
+                   const std::function<void(int client)>& serve) {
+  while (!stop.stop_requested()) {
+    const UniqueFd client = accept_soon(listener);
+    if (!client) continue;
+    set_socket_timeouts(client.get(), timeout);
+    serve(client.get());
+  }
 }
 
 Result<UniqueFd> connect_to_unix_socket(const std::string& path) {

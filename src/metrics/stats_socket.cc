@@ -16,7 +16,6 @@
 namespace s3rdmafs::metrics {
 namespace {
 
-constexpr std::chrono::milliseconds kPollTime{200};  // how soon the end of the mount is noticed
 constexpr std::chrono::seconds kSendTimeout{2};
 
 // FNV-1a: a file name of fixed length for any path, since sun_path holds 107 bytes.
@@ -52,13 +51,10 @@ StatsSocket::~StatsSocket() { ::unlink(path_.c_str()); }
 
 void StatsSocket::run(const std::stop_token& stop) {
   set_thread_name("stats");
-  while (!stop.stop_requested()) {
-    const UniqueFd client = accept_within(listener_.get(), kPollTime);
-    if (!client) continue;
-    set_socket_timeouts(client.get(), kSendTimeout);
+  serve_clients(listener_.get(), stop, kSendTimeout, [this](int client) {
     // A client that left or does not read gets no answer.
-    std::ignore = send_all(client.get(), registry_.prometheus_text());
-  }
+    std::ignore = send_all(client, registry_.prometheus_text());
+  });
 }
 
 Result<StatsAnswer> ask_stats(const std::string& path, std::chrono::seconds timeout) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -15,9 +17,11 @@ namespace s3rdmafs {
 /// user may change the folder.
 [[nodiscard]] Result<UniqueFd> listen_on_unix_socket(const std::string& path);
 
-/// Accepts the next client within `time`; empty if none connects. If accept fails, as without a
-/// free descriptor, it sleeps for `time` so that a loop around it does not spin.
-[[nodiscard]] UniqueFd accept_within(int listener, std::chrono::milliseconds time);
+/// Accepts one client after another, gives each to `serve` and closes its connection. Ends 0.2 s
+/// after `stop` was requested, or when `serve` returns after that.
+/// @param timeout  for each send to a client and each receive
+void serve_clients(int listener, const std::stop_token& stop, std::chrono::seconds timeout,
+                   const std::function<void(int client)>& serve);
 
 /// Errors: kNotFound (no process listens there), kSystem. It refuses the same folders: a user who
 /// may change one could have put a socket of their own there.

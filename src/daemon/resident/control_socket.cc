@@ -18,8 +18,8 @@
 namespace s3rdmafs::daemon {
 namespace {
 
-constexpr std::chrono::milliseconds kPollTime{
-    200};  // the delay after which the end of the mount is noticed
+// How soon the end of the mount is noticed while a client sends its request.
+constexpr std::chrono::milliseconds kPollTime{200};
 // For a whole request, or for sending one line of an answer; a stopped client counts as gone.
 constexpr std::chrono::seconds kClientTimeout{5};
 // A command line has at most 2 MiB (execve(2)), unless the limit on stacks was raised.
@@ -90,19 +90,16 @@ ControlSocket::~ControlSocket() { ::unlink(path_.c_str()); }
 
 void ControlSocket::run(const std::stop_token& stop) {
   set_thread_name("control");
-  while (!stop.stop_requested()) {
-    const UniqueFd client = accept_within(listener_.get(), kPollTime);
-    if (!client) continue;
-    set_socket_timeouts(client.get(), kClientTimeout);
-    const auto text = read_to_end(client.get(), stop);
-    if (!text) continue;
+  serve_clients(listener_.get(), stop, kClientTimeout, [&](int client) {
+    const auto text = read_to_end(client, stop);
+    if (!text) return;
     if (std::ranges::count(*text, '\0') > kWordsMax) {
-      static_cast<void>(send_all(client.get(), "error too many paths; name fewer\n"));
-      continue;
+      static_cast<void>(send_all(client, "error too many paths; name fewer\n"));
+      return;
     }
-    ControlRequest request(client.get(), stop, split_words(*text));
+    ControlRequest request(client, stop, split_words(*text));
     answer_(request);
-  }
+  });
 }
 
 Result<UniqueFd> send_request(const std::string& path, const std::vector<std::string>& words) {
