@@ -155,7 +155,7 @@ void HttpObjectStore::abort_upload(std::string key, std::string upload_id, Deadl
 }
 
 void HttpObjectStore::remove(std::string key, Deadline deadline, Done<void> done) {
-  metrics_.requests(StoreMetrics::Operation::kDelete).add();
+  metrics_.requests(StoreMetrics::Operation::kRemove).add();
   runner_.run(make_removal({.verb = "DELETE", .key = std::move(key)}, std::move(done)), deadline);
 }
 

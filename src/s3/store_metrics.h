@@ -25,7 +25,7 @@ class StoreMetrics {
     kUploadPart,
     kCompleteUpload,
     kAbortUpload,
-    kDelete,
+    kRemove,
   };
 
   explicit StoreMetrics(metrics::Registry& registry);

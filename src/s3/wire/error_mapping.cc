@@ -45,30 +45,29 @@ constexpr auto kKnown = std::to_array<Known>({
     {"NotImplemented", ErrorCode::kUnsupported, ""},
 });
 
+struct KnownStatus {
+  int status;
+  ErrorCode code;
+};
+
+constexpr auto kKnownStatuses = std::to_array<KnownStatus>({
+    {301, ErrorCode::kConfig},
+    {302, ErrorCode::kConfig},
+    {307, ErrorCode::kConfig},
+    {308, ErrorCode::kConfig},
+    {401, ErrorCode::kAccessDenied},
+    {403, ErrorCode::kAccessDenied},
+    {404, ErrorCode::kNotFound},
+    {408, ErrorCode::kServerError},
+    {412, ErrorCode::kStale},
+    {429, ErrorCode::kThrottled},
+    {501, ErrorCode::kUnsupported},
+    {503, ErrorCode::kThrottled},
+});
+
 ErrorCode code_of_status(int status) {
-  switch (status) {
-    case 301:
-    case 302:
-    case 307:
-    case 308:
-      return ErrorCode::kConfig;
-    case 401:
-    case 403:
-      return ErrorCode::kAccessDenied;
-    case 404:
-      return ErrorCode::kNotFound;
-    case 408:
-      return ErrorCode::kServerError;
-    case 412:
-      return ErrorCode::kStale;
-    case 429:
-    case 503:
-      return ErrorCode::kThrottled;
-    case 501:
-      return ErrorCode::kUnsupported;
-    default:
-      break;
-  }
+  const auto* known = std::ranges::find(kKnownStatuses, status, &KnownStatus::status);
+  if (known != kKnownStatuses.end()) return known->code;
   if (status >= 500) return ErrorCode::kServerError;
   if (status >= 400) return ErrorCode::kInvalidArgument;
   return ErrorCode::kProtocol;  // an unexpected 1xx, 2xx or 3xx

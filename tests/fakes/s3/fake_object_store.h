@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "s3/object_writer.h"
+#include "s3/store_metrics.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
 
@@ -21,17 +22,7 @@ namespace s3rdmafs::fakes {
 /// the thread that made the call or, for a held one, on the thread that released it.
 class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
  public:
-  enum class Operation {
-    kHead,
-    kList,
-    kGet,
-    kPut,
-    kCreateUpload,
-    kUploadPart,
-    kCompleteUpload,
-    kAbortUpload,
-    kRemove,
-  };
+  using Operation = s3::StoreMetrics::Operation;
 
   struct Call {
     Operation operation;
