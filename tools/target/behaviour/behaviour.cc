@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
+
+#include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::target {
 namespace {
@@ -87,12 +90,7 @@ std::optional<Behaviour> find_behaviour(std::string_view name) {
 }
 
 std::string behaviour_names() {
-  std::string names;
-  for (const Behaviour& behaviour : kBehaviours) {
-    if (!names.empty()) names += ", ";
-    names += behaviour.name;
-  }
-  return names;
+  return fmt::format("{}", fmt::join(std::views::transform(kBehaviours, &Behaviour::name), ", "));
 }
 
 }  // namespace s3rdmafs::target

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <ranges>
 
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
@@ -92,12 +93,8 @@ bool read_count(std::string_view text, Fault& fault) {
 }
 
 std::string known_names() {
-  std::string names;
-  for (const FaultDescription& kind : kDescriptions) {
-    if (!names.empty()) names += ", ";
-    names += kind.name;
-  }
-  return names;
+  return fmt::format(
+      "{}", fmt::join(std::views::transform(kDescriptions, &FaultDescription::name), ", "));
 }
 
 }  // namespace

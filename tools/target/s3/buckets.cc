@@ -27,13 +27,12 @@ S3Result<Response> list_buckets(const Services& services, const Call&) {
   return xml_response(document);
 }
 
-S3Result<Response> create_bucket(const Services& services, const Call& call,
-                                 const std::string& body) {
+S3Result<Response> create_bucket(const Services& services, const Call& call) {
   if (auto good = check_upload_headers(call.request); !good) return pass_on(good);
   // Its only content is the region; there is one place here, whatever it is called.
   pugi::xml_document document;
-  if (!body.empty()) {
-    if (auto parsed = parse_xml(document, body, "CreateBucketConfiguration"); !parsed) {
+  if (!call.document.empty()) {
+    if (auto parsed = parse_xml(document, call.document, "CreateBucketConfiguration"); !parsed) {
       return pass_on(parsed);
     }
   }

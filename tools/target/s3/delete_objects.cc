@@ -16,12 +16,11 @@ S3Result<Response> delete_object(const Services& services, const Call& call) {
   return Response{.status = 204, .headers = {}, .body = {}};
 }
 
-S3Result<Response> delete_objects(const Services& services, const Call& call,
-                                  const std::string& body) {
+S3Result<Response> delete_objects(const Services& services, const Call& call) {
   auto bucket = services.store.open_bucket(call.bucket);
   if (!bucket) return pass_on(bucket);
   pugi::xml_document request;
-  if (auto parsed = parse_xml(request, body, "Delete"); !parsed) return pass_on(parsed);
+  if (auto parsed = parse_xml(request, call.document, "Delete"); !parsed) return pass_on(parsed);
   const pugi::xml_node wanted = request.document_element();
   const bool is_quiet = wanted.child("Quiet").text().as_bool();
   std::size_t count = 0;

@@ -50,6 +50,12 @@ S3Result<ListCall> parse_list_call(const Behaviour& behaviour, const Request& re
   return list;
 }
 
+S3Result<ListPage> find_page(const Services& services, const Call& call, const ListCall& list) {
+  auto bucket = services.store.open_bucket(call.bucket);
+  if (!bucket) return pass_on(bucket);
+  return list_keys(*bucket, services.snapshots, list.query);
+}
+
 void write_page(pugi::xml_node root, const Call& call, const ListCall& list, const ListPage& page,
                 bool with_owner) {
   add_text(root, "Name", call.bucket);
@@ -78,9 +84,7 @@ S3Result<Response> list_objects(const Services& services, const Call& call) {
   auto list = parse_list_call(services.behaviour, call.request);
   if (!list) return pass_on(list);
   list->query.after = call.request.parameter("marker").value_or("");
-  auto bucket = services.store.open_bucket(call.bucket);
-  if (!bucket) return pass_on(bucket);
-  auto page = list_keys(*bucket, services.snapshots, list->query);
+  auto page = find_page(services, call, *list);
   if (!page) return pass_on(page);
   pugi::xml_document document;
   pugi::xml_node root = start_xml(document, "ListBucketResult");
@@ -107,9 +111,7 @@ S3Result<Response> list_objects_v2(const Services& services, const Call& call) {
     }
     list->query.after = *after;
   }
-  auto bucket = services.store.open_bucket(call.bucket);
-  if (!bucket) return pass_on(bucket);
-  auto page = list_keys(*bucket, services.snapshots, list->query);
+  auto page = find_page(services, call, *list);
   if (!page) return pass_on(page);
   pugi::xml_document document;
   pugi::xml_node root = start_xml(document, "ListBucketResult");

@@ -3,53 +3,27 @@
 // the sender is known and allowed, on the connection's own thread.
 #pragma once
 
-#include <string>
-
 #include "target/s3/services.h"
 
 namespace s3rdmafs::target {
 
+/// Answers one request.
+using Serve = S3Result<Response>(const Services& services, const Call& call);
+
 // buckets.cc
-S3Result<Response> list_buckets(const Services& services, const Call& call);
-S3Result<Response> create_bucket(const Services& services, const Call& call,
-                                 const std::string& body);
-S3Result<Response> head_bucket(const Services& services, const Call& call);
-S3Result<Response> delete_bucket(const Services& services, const Call& call);
-S3Result<Response> get_bucket_location(const Services& services, const Call& call);
-S3Result<Response> get_bucket_versioning(const Services& services, const Call& call);
+Serve list_buckets, create_bucket, head_bucket, delete_bucket;
+Serve get_bucket_location, get_bucket_versioning;
 /// Of a bucket or an object: clients ask to learn whether it is public, which nothing here is.
-S3Result<Response> get_acl(const Services& services, const Call& call);
-
+Serve get_acl;
 /// Always none: awscli asks before it copies a large object.
-S3Result<Response> get_object_tagging(const Services& services, const Call& call);
+Serve get_object_tagging;
 
-// list_objects.cc
-S3Result<Response> list_objects(const Services& services, const Call& call);
-S3Result<Response> list_objects_v2(const Services& services, const Call& call);
-
-// get_object.cc
-S3Result<Response> get_object(const Services& services, const Call& call);
-S3Result<Response> head_object(const Services& services, const Call& call);
-
-// delete_objects.cc
-S3Result<Response> delete_object(const Services& services, const Call& call);
-S3Result<Response> delete_objects(const Services& services, const Call& call,
-                                  const std::string& body);
-
-// copy_object.cc
-S3Result<Response> copy_object(const Services& services, const Call& call);
-S3Result<Response> upload_part_copy(const Services& services, const Call& call);
-
-// multipart.cc
-S3Result<Response> create_multipart_upload(const Services& services, const Call& call);
-S3Result<Response> abort_multipart_upload(const Services& services, const Call& call);
-
-// complete_upload.cc
-S3Result<Response> complete_multipart_upload(const Services& services, const Call& call,
-                                             const std::string& body);
-
-// list_uploads.cc
-S3Result<Response> list_multipart_uploads(const Services& services, const Call& call);
-S3Result<Response> list_parts(const Services& services, const Call& call);
+Serve list_objects, list_objects_v2;                    // list_objects.cc
+Serve get_object, head_object;                          // get_object.cc
+Serve delete_object, delete_objects;                    // delete_objects.cc
+Serve copy_object, upload_part_copy;                    // copy_object.cc
+Serve create_multipart_upload, abort_multipart_upload;  // uploads/multipart.cc
+Serve complete_multipart_upload;                        // uploads/complete_upload.cc
+Serve list_multipart_uploads, list_parts;               // uploads/list_uploads.cc
 
 }  // namespace s3rdmafs::target

@@ -5,63 +5,46 @@
 
 #include "s3rdmafs/base/log.h"
 #include "target/s3/conditions.h"
-#include "target/s3/rdma.h"
-#include "target/s3/uploads/upload.h"
+#include "target/s3/uploads/body_upload.h"
 #include "target/s3/xml.h"
 #include "target/store/key_path.h"
 
 namespace s3rdmafs::target {
 namespace {
 
-class PutObject final : public Upload {
+class PutObject final : public BodyUpload {
  public:
   PutObject(const Services& services, const Call& call, Bucket bucket, UploadBody body,
             std::optional<RdmaProposal> proposal)
-      : services_(services),
-        call_(call),
-        bucket_(std::move(bucket)),
-        body_(std::move(body)),
-        proposal_(std::move(proposal)) {}
+      : BodyUpload(services, call, std::move(body), std::move(proposal)),
+        bucket_(std::move(bucket)) {}
 
   S3Result<void> receive(std::span<const std::byte> bytes) override {
-    if (call_.key.ends_with('/')) {
+    if (call().key.ends_with('/')) {
       return refuse(kInvalidArgument,
                     "This server keeps objects as files: a key that ends in \"/\" is a folder and "
                     "cannot have content.");
     }
-    services_.traffic.http_received_bytes.add(bytes.size());
-    return body_.receive(bytes);
+    return BodyUpload::receive(bytes);
   }
 
-  S3Result<Response> finish(const NameValues& trailers) override {
-    if (proposal_) {
-      auto declined = proposal_->receive(body_);
-      if (!declined) return pass_on(declined);
-      if (*declined) return std::move(**declined);
-    }
-    auto summary = body_.finish(call_.request, trailers);
-    if (!summary) return pass_on(summary);
+ private:
+  S3Result<Response> store(const BodySummary& summary) override {
     Metadata metadata;
-    metadata.etag = object_etag(services_, summary->md5_hex, summary->size_bytes);
-    metadata.headers = kept_headers(call_.request);
-    if (services_.behaviour.compares_checksums) metadata.checksums = summary->checksums;
-    if (auto stored = publish_object(call_.request, bucket_, call_.key, body_.file(), metadata);
+    metadata.etag = object_etag(services(), summary.md5_hex, summary.size_bytes);
+    metadata.headers = kept_headers(call().request);
+    if (services().behaviour.compares_checksums) metadata.checksums = summary.checksums;
+    if (auto stored = publish_object(call().request, bucket_, call().key, body().file(), metadata);
         !stored)
       return pass_on(stored);
     Response response;
     response.set("ETag", quoted_etag(metadata.etag));
     for (const auto& [name, value] : metadata.checksums) response.set(name, value);
     if (!metadata.checksums.empty()) response.set("x-amz-checksum-type", "FULL_OBJECT");
-    if (proposal_) proposal_->mark_stored(response, summary->size_bytes);
     return response;
   }
 
- private:
-  const Services& services_;
-  const Call& call_;
   Bucket bucket_;
-  UploadBody body_;
-  std::optional<RdmaProposal> proposal_;
 };
 
 }  // namespace

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/s3/s3_handler.h"
 
+#include <algorithm>
+#include <array>
+
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 #include "target/auth/payload_decoder.h"
@@ -28,57 +31,40 @@ S3Result<std::unique_ptr<Upload>> start_upload(Operation operation, const Servic
   return nullptr;
 }
 
-S3Result<Response> run(Operation operation, const Services& services, const Call& call,
-                       const std::string& document) {
-  switch (operation) {
-    case Operation::kListBuckets:
-      return list_buckets(services, call);
-    case Operation::kCreateBucket:
-      return create_bucket(services, call, document);
-    case Operation::kHeadBucket:
-      return head_bucket(services, call);
-    case Operation::kDeleteBucket:
-      return delete_bucket(services, call);
-    case Operation::kGetBucketLocation:
-      return get_bucket_location(services, call);
-    case Operation::kGetBucketVersioning:
-      return get_bucket_versioning(services, call);
-    case Operation::kGetBucketAcl:
-    case Operation::kGetObjectAcl:
-      return get_acl(services, call);
-    case Operation::kGetObjectTagging:
-      return get_object_tagging(services, call);
-    case Operation::kListObjects:
-      return list_objects(services, call);
-    case Operation::kListObjectsV2:
-      return list_objects_v2(services, call);
-    case Operation::kGetObject:
-      return get_object(services, call);
-    case Operation::kHeadObject:
-      return head_object(services, call);
-    case Operation::kDeleteObject:
-      return delete_object(services, call);
-    case Operation::kDeleteObjects:
-      return delete_objects(services, call, document);
-    case Operation::kCopyObject:
-      return copy_object(services, call);
-    case Operation::kUploadPartCopy:
-      return upload_part_copy(services, call);
-    case Operation::kCreateMultipartUpload:
-      return create_multipart_upload(services, call);
-    case Operation::kListMultipartUploads:
-      return list_multipart_uploads(services, call);
-    case Operation::kListParts:
-      return list_parts(services, call);
-    case Operation::kCompleteMultipartUpload:
-      return complete_multipart_upload(services, call, document);
-    case Operation::kAbortMultipartUpload:
-      return abort_multipart_upload(services, call);
-    case Operation::kPutObject:
-    case Operation::kUploadPart:
-      break;  // Uploads, see start_upload()
-  }
-  return refuse(kMethodNotAllowed);
+struct ServedOperation {
+  Operation operation;
+  Serve* serve;
+};
+
+// All but the uploads, see start_upload().
+constexpr auto kServedOperations = std::to_array<ServedOperation>(
+    {{Operation::kListBuckets, list_buckets},
+     {Operation::kCreateBucket, create_bucket},
+     {Operation::kHeadBucket, head_bucket},
+     {Operation::kDeleteBucket, delete_bucket},
+     {Operation::kGetBucketLocation, get_bucket_location},
+     {Operation::kGetBucketVersioning, get_bucket_versioning},
+     {Operation::kGetBucketAcl, get_acl},
+     {Operation::kGetObjectAcl, get_acl},
+     {Operation::kGetObjectTagging, get_object_tagging},
+     {Operation::kListObjects, list_objects},
+     {Operation::kListObjectsV2, list_objects_v2},
+     {Operation::kGetObject, get_object},
+     {Operation::kHeadObject, head_object},
+     {Operation::kDeleteObject, delete_object},
+     {Operation::kDeleteObjects, delete_objects},
+     {Operation::kCopyObject, copy_object},
+     {Operation::kUploadPartCopy, upload_part_copy},
+     {Operation::kCreateMultipartUpload, create_multipart_upload},
+     {Operation::kListMultipartUploads, list_multipart_uploads},
+     {Operation::kListParts, list_parts},
+     {Operation::kCompleteMultipartUpload, complete_multipart_upload},
+     {Operation::kAbortMultipartUpload, abort_multipart_upload}});
+
+S3Result<Response> run(Operation operation, const Services& services, const Call& call) {
+  const auto* found = std::ranges::find(kServedOperations, operation, &ServedOperation::operation);
+  if (found == kServedOperations.end()) return refuse(kMethodNotAllowed);
+  return found->serve(services, call);
 }
 
 class S3Exchange final : public Exchange {
@@ -144,15 +130,15 @@ class S3Exchange final : public Exchange {
   S3Result<void> take(std::span<const std::byte> bytes) {
     if (upload_) return upload_->receive(bytes);
     if (!takes_document(*operation_)) return {};
-    if (bytes.size() > kDocumentMaxBytes - document_.size()) return refuse(kEntityTooLarge);
-    document_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (bytes.size() > kDocumentMaxBytes - call_.document.size()) return refuse(kEntityTooLarge);
+    call_.document.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return {};
   }
 
   S3Result<Response> respond() {
     if (auto good = decoder_->finish(); !good) return pass_on(good);
     if (upload_) return upload_->finish(decoder_->trailers());
-    return run(*operation_, services_, call_, document_);
+    return run(*operation_, services_, call_);
   }
 
   const Services& services_;
@@ -160,7 +146,6 @@ class S3Exchange final : public Exchange {
   std::optional<Operation> operation_;
   std::unique_ptr<PayloadDecoder> decoder_;
   std::unique_ptr<Upload> upload_;
-  std::string document_;
   std::optional<S3Error> error_;
 };
 

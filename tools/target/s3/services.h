@@ -39,8 +39,9 @@ struct Services {
 struct Call {
   Request request;
   Caller caller;
-  std::string bucket;  ///< empty: the service itself
-  std::string key;     ///< empty: the bucket itself
+  std::string bucket;         ///< empty: the service itself
+  std::string key;            ///< empty: the bucket itself
+  std::string document = {};  ///< the body, of an operation that takes an XML document
 };
 
 /// Copies an error out of one result into another.

@@ -119,12 +119,11 @@ S3Result<void> assemble(const Services& services, const Call& call, const Multip
 
 }  // namespace
 
-S3Result<Response> complete_multipart_upload(const Services& services, const Call& call,
-                                             const std::string& body) {
+S3Result<Response> complete_multipart_upload(const Services& services, const Call& call) {
   if (auto good = check_upload_headers(call.request); !good) return pass_on(good);
   auto upload = open_upload(services, call);
   if (!upload) return pass_on(upload);
-  auto parts = choose_parts(services, *upload, body);
+  auto parts = choose_parts(services, *upload, call.document);
   if (!parts) return pass_on(parts);
   auto metadata = describe(services, call, *upload, *parts);
   if (!metadata) return pass_on(metadata);

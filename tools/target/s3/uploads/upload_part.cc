@@ -1,55 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/s3/uploads/upload_part.h"
 
-#include "target/s3/rdma.h"
+#include "target/s3/uploads/body_upload.h"
 #include "target/s3/uploads/multipart.h"
 #include "target/s3/xml.h"
 
 namespace s3rdmafs::target {
 namespace {
 
-class UploadPart final : public Upload {
+class UploadPart final : public BodyUpload {
  public:
   UploadPart(const Services& services, const Call& call, MultipartUpload upload, unsigned number,
              UploadBody body, std::optional<RdmaProposal> proposal)
-      : services_(services),
-        call_(call),
+      : BodyUpload(services, call, std::move(body), std::move(proposal)),
         upload_(std::move(upload)),
-        number_(number),
-        body_(std::move(body)),
-        proposal_(std::move(proposal)) {}
+        number_(number) {}
 
-  S3Result<void> receive(std::span<const std::byte> bytes) override {
-    services_.traffic.http_received_bytes.add(bytes.size());
-    return body_.receive(bytes);
-  }
-
-  S3Result<Response> finish(const NameValues& trailers) override {
-    if (proposal_) {
-      auto declined = proposal_->receive(body_);
-      if (!declined) return pass_on(declined);
-      if (*declined) return std::move(**declined);
-    }
-    auto summary = body_.finish(call_.request, trailers);
-    if (!summary) return pass_on(summary);
-    if (auto stored = store_part(upload_, number_, *summary, body_); !stored) {
+ private:
+  S3Result<Response> store(const BodySummary& summary) override {
+    if (auto stored = store_part(upload_, number_, summary, body()); !stored) {
       return pass_on(stored);
     }
-    if (!services_.behaviour.compares_checksums) summary->checksums.clear();
     Response response;
-    response.set("ETag", quoted_etag(summary->md5_hex));
-    for (const auto& [name, value] : summary->checksums) response.set(name, value);
-    if (proposal_) proposal_->mark_stored(response, summary->size_bytes);
+    response.set("ETag", quoted_etag(summary.md5_hex));
+    if (services().behaviour.compares_checksums) {
+      for (const auto& [name, value] : summary.checksums) response.set(name, value);
+    }
     return response;
   }
 
- private:
-  const Services& services_;
-  const Call& call_;
   MultipartUpload upload_;
   unsigned number_;
-  UploadBody body_;
-  std::optional<RdmaProposal> proposal_;
 };
 
 }  // namespace
