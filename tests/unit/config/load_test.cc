@@ -237,18 +237,18 @@ TEST(LoadMountConfig, RefusesAKeyThatWouldBreakARequestsHeaders) {
 }
 
 TEST(LoadMountConfig, RefusesKeysThatContradictEachOther) {
-  EXPECT_THAT(error_of(load_with("[credentials]\naccess_key_id = \"A\"\n")),
-              HasSubstr("set both or none"));
-  EXPECT_THAT(error_of(load_with("[credentials]\nanonymous = true\nfile = \"/keys\"\n")),
-              HasSubstr("credentials.anonymous"));
-  EXPECT_THAT(error_of(load_with("[credentials]\nsession_token = \"T\"\n")),
-              HasSubstr("belongs to an access_key_id"));
+  const std::pair<std::string, std::string> contradictions[] = {
+      {"[credentials]\naccess_key_id = \"A\"\n", "set both or none"},
+      {"[credentials]\nanonymous = true\nfile = \"/keys\"\n", "credentials.anonymous"},
+      {"[credentials]\nsession_token = \"T\"\n", "belongs to an access_key_id"},
+      {"[read_ahead]\nwindow_max = \"2GiB\"\n", "larger than cache.size"},
+      {"[cache]\nsize = \"128MiB\"\nresident_size = \"65MiB\"\n",
+       "cache.resident_size: leaves less than 64MiB of cache.size"}};
+  for (const auto& [text, words] : contradictions) {
+    EXPECT_THAT(error_of(load_with(text)), HasSubstr(words));
+  }
   EXPECT_THAT(error_of(load_with("[retry]\nbackoff_first = \"10s\"\n")),
               StartsWith("train.toml:7: retry.backoff_first: is longer than retry.backoff_max"));
-  EXPECT_THAT(error_of(load_with("[read_ahead]\nwindow_max = \"2GiB\"\n")),
-              HasSubstr("larger than cache.size"));
-  EXPECT_THAT(error_of(load_with("[cache]\nsize = \"128MiB\"\nresident_size = \"65MiB\"\n")),
-              HasSubstr("cache.resident_size: leaves less than 64MiB of cache.size"));
 }
 
 TEST(LoadMountConfig, WarnsOfAVariableThatSetsNothing) {
