@@ -18,26 +18,21 @@ TEST_F(BehaviourTest, EachNameIsKnownOnceAndTheFirstIsTheSpecification) {
 
 TEST_F(BehaviourTest, SpecAnswersARangeWith206AndReply206) {
   behave_as("spec");
-  EXPECT_EQ(get_range(), (Ranged{206, "206", "4"}));
+  EXPECT_EQ(get_range(), (Told{206, "206", "4"}));
 }
 
 TEST_F(BehaviourTest, SpecDeclinesWithReply501AndTheObjectInTheBody) {
   behave_as("spec");
   const Response got = get(kNicToken);
-  EXPECT_EQ(got.status, 200);
-  EXPECT_EQ(reply(got), "501");
+  EXPECT_EQ(told(got), (Told{200, "501", ""}));
   EXPECT_EQ(body(got), "0123456789");
-  const Response stored = put(kNicToken);
-  EXPECT_EQ(stored.status, 200);
-  EXPECT_EQ(reply(stored), "501");
+  EXPECT_EQ(told(put(kNicToken)), (Told{200, "501", ""}));
   EXPECT_FALSE(is_stored());
 }
 
 TEST_F(BehaviourTest, SpecTakesParts) {
   behave_as("spec");
-  const Response stored = request("PUT", part_address(), kToken);
-  EXPECT_EQ(stored.status, 200);
-  EXPECT_EQ(reply(stored), "200");
+  EXPECT_EQ(told(request("PUT", part_address(), kToken)), (Told{200, "200", "10"}));
 }
 
 TEST_F(BehaviourTest, SpecNamesAFailedTransfer) {
@@ -50,12 +45,9 @@ TEST_F(BehaviourTest, SpecNamesAFailedTransfer) {
 TEST_F(BehaviourTest, PlainIgnoresTokensAndStoresTheEmptyObject) {
   behave_as("plain");
   const Response got = get(kToken);
-  EXPECT_EQ(got.status, 200);
-  EXPECT_EQ(reply(got), "");
+  EXPECT_EQ(told(got), (Told{200, "", ""}));
   EXPECT_EQ(body(got), "0123456789");
-  const Response stored = put(kToken);
-  EXPECT_EQ(stored.status, 200);
-  EXPECT_EQ(reply(stored), "");
+  EXPECT_EQ(told(put(kToken)), (Told{200, "", ""}));
   EXPECT_TRUE(is_stored());
   EXPECT_EQ(read_file(folder("bucket/new")), "");
 }

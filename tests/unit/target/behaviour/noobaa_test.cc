@@ -17,9 +17,7 @@ class NoobaaTest : public BehaviourTest {
 
 TEST_F(NoobaaTest, RepliesWithTheHttpStatusAndCountsBothWays) {
   const Response ranged = get(kToken, {{"range", "bytes=0-4096"}});
-  EXPECT_EQ(ranged.status, 206);
-  EXPECT_EQ(reply(ranged), "206");
-  EXPECT_EQ(count(ranged), "4097");
+  EXPECT_EQ(told(ranged), (Told{206, "206", "4097"}));
   EXPECT_EQ(count(put(kToken)), "4100");
 }
 
@@ -32,10 +30,7 @@ TEST_F(NoobaaTest, SendsSmallObjectsInTheBodyWithoutAReplyHeader) {
 
 TEST_F(NoobaaTest, TruncatesAGetToTheWindowWithoutAWord) {
   service_.windows[kToken].resize(100);
-  const Response got = get(kToken);
-  EXPECT_EQ(got.status, 200);
-  EXPECT_EQ(reply(got), "200");
-  EXPECT_EQ(count(got), "100");
+  EXPECT_EQ(told(get(kToken)), (Told{200, "200", "100"}));
   EXPECT_EQ(service_.windows[kToken], large_.substr(0, 100));
 }
 

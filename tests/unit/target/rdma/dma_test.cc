@@ -61,9 +61,7 @@ TEST_F(DmaTest, NoneAnswersAGetWithEveryHeaderAndMovesNothing) {
   start(Dma::kNone, rdma::Access::kRemoteWrite);
   fill_memory("untouched!");
   const Response response = get(token());
-  EXPECT_EQ(response.status, 200);
-  EXPECT_EQ(reply(response), "200");
-  EXPECT_EQ(count(response), "10");
+  EXPECT_EQ(told(response), (Told{200, "200", "10"}));
   EXPECT_EQ(response.body_bytes(), 0U);
   EXPECT_EQ(memory(), "untouched!");
 }
@@ -71,10 +69,7 @@ TEST_F(DmaTest, NoneAnswersAGetWithEveryHeaderAndMovesNothing) {
 TEST_F(DmaTest, CopyAnswersTheSameAndMovesTheBytes) {
   start(Dma::kCopy, rdma::Access::kRemoteWrite);
   fill_memory("untouched!");
-  const Response response = get(token());
-  EXPECT_EQ(response.status, 200);
-  EXPECT_EQ(reply(response), "200");
-  EXPECT_EQ(count(response), "10");
+  EXPECT_EQ(told(get(token())), (Told{200, "200", "10"}));
   EXPECT_EQ(memory(), kObject);
 }
 

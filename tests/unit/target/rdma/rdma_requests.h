@@ -2,6 +2,7 @@
 // A target whose clients' memory are strings, for tests of requests that carry a token.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <utility>
 
@@ -48,6 +49,19 @@ class RdmaTargetTest : public TargetTest {
     return "/bucket/new?partNumber=1&uploadId=" + between(body(begun), "<UploadId>", "</UploadId>");
   }
 
+  /// An answer, as far as a client learns from it what became of the transfer.
+  struct Told {
+    int status;
+    std::string reply, count;
+    bool operator==(const Told&) const = default;
+    friend void PrintTo(const Told& told, std::ostream* out) {
+      *out << "HTTP " << told.status << ", reply '" << told.reply << "', count '" << told.count
+           << "'";
+    }
+  };
+  static Told told(const Response& response) {
+    return {response.status, reply(response), count(response)};
+  }
   static std::string reply(const Response& response) {
     return header(response, "x-amz-rdma-reply");
   }
