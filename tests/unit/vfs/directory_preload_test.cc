@@ -8,7 +8,6 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-using Operation = fakes::FakeObjectStore::Operation;
 constexpr std::size_t kNamesAPage = DirectoryPreload::kNamesAPage;
 
 s3::ObjectInfo file(const std::string& key) {

@@ -9,8 +9,6 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-using std::chrono::seconds;
-using Operation = fakes::FakeObjectStore::Operation;
 using ListedNames = std::vector<ListedName>;
 
 class DirectorySnapshotTest : public testing::Test {

@@ -7,9 +7,6 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-using std::chrono::seconds;
-using Operation = fakes::FakeObjectStore::Operation;
-
 using FileSystemDirectories = MountedBucketTest;
 
 TEST_F(FileSystemDirectories, ADirectoryListsWithDotsFirstAndTheNumbersThatLookupsGive) {

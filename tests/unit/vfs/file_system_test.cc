@@ -8,9 +8,6 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-using std::chrono::seconds;
-using Operation = fakes::FakeObjectStore::Operation;
-
 using FileSystemTest = MountedBucketTest;
 
 // Names

@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vfs/names/key_path.h"
 
+#include <map>
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace s3rdmafs::vfs {
 namespace {
 
 TEST(KeyPath, AnyBytesButSlashAndNulMakeAName) {
-  EXPECT_TRUE(is_valid_name("a"));
-  EXPECT_TRUE(is_valid_name("..."));
-  EXPECT_TRUE(is_valid_name("\x01 \xff\n"));
-  EXPECT_TRUE(is_valid_name(std::string(255, 'x')));
+  for (const std::string& name :
+       {std::string("a"), std::string("..."), std::string("\x01 \xff\n"), std::string(255, 'x')}) {
+    EXPECT_TRUE(is_valid_name(name)) << name;
+  }
 }
 
 TEST(KeyPath, ANameThatPosixForbidsIsNotValid) {
-  EXPECT_FALSE(is_valid_name(""));
-  EXPECT_FALSE(is_valid_name("."));
-  EXPECT_FALSE(is_valid_name(".."));
-  EXPECT_FALSE(is_valid_name("a/b"));
+  for (const std::string_view name : {"", ".", "..", "a/b"}) {
+    EXPECT_FALSE(is_valid_name(name)) << name;
+  }
   EXPECT_FALSE(is_valid_name(std::string_view("a\0b", 3)));
   EXPECT_FALSE(is_valid_name(std::string(256, 'x')));
 }
 
 TEST(KeyPath, TheParentOfADirectoryIsOneComponentUpAndStopsAtTheRoot) {
-  EXPECT_EQ(parent_prefix("a/b/", ""), "a/");
-  EXPECT_EQ(parent_prefix("a/", ""), "");
-  EXPECT_EQ(parent_prefix("", ""), "");
-  EXPECT_EQ(parent_prefix("p/q/a/", "p/q/"), "p/q/");
-  EXPECT_EQ(parent_prefix("p/q/", "p/q/"), "p/q/");
+  const std::map<std::string, std::string> parents = {{"a/b/", "a/"}, {"a/", ""}, {"", ""}};
+  for (const auto& [prefix, parent] : parents) EXPECT_EQ(parent_prefix(prefix, ""), parent);
+  for (const std::string prefix : {"p/q/a/", "p/q/"}) {
+    EXPECT_EQ(parent_prefix(prefix, "p/q/"), "p/q/") << prefix;
+  }
 }
 
 TEST(KeyPath, TheNameOfAKeyFollowsItsDirectory) {
-  EXPECT_EQ(name_below("a/", "a/b"), "b");
-  EXPECT_EQ(name_below("a/", "a/b/"), "b");
+  const std::map<std::string, std::string> names = {
+      {"a/b", "b"}, {"a/b/", "b"}, {"a/", ""}, {"a//", ""}, {"b", ""}};
+  for (const auto& [key, name] : names) EXPECT_EQ(name_below("a/", key), name) << key;
   EXPECT_EQ(name_below("", "b"), "b");
-  EXPECT_EQ(name_below("a/", "a/"), "");
-  EXPECT_EQ(name_below("a/", "a//"), "");
-  EXPECT_EQ(name_below("a/", "b"), "");
 }
 
 }  // namespace

@@ -23,6 +23,9 @@
 
 namespace s3rdmafs::vfs {
 
+using std::chrono::seconds;
+using Operation = fakes::FakeObjectStore::Operation;
+
 inline std::string text_of(const cache::PinnedBytes& bytes) {
   std::string text;
   for (const auto piece : bytes.pieces()) {

@@ -8,9 +8,6 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-using std::chrono::seconds;
-using Operation = fakes::FakeObjectStore::Operation;
-
 class NameResolverTest : public testing::Test {
  protected:
   Answer<NameAnswer> resolve(const std::string& key) {

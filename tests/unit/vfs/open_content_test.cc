@@ -6,8 +6,6 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-using Operation = fakes::FakeObjectStore::Operation;
-
 constexpr std::uint64_t kContentBytesMax = 5;
 
 FileSystem::Options options(std::uint64_t content_bytes_max) {

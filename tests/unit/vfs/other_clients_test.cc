@@ -11,8 +11,6 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-using Operation = fakes::FakeObjectStore::Operation;
-
 class OtherClients : public testing::Test {
  protected:
   std::uint64_t must(const Result<std::uint64_t>& opened) {

@@ -8,8 +8,6 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-using Operation = fakes::FakeObjectStore::Operation;
-
 class ProbeTest : public testing::Test {
  protected:
   /// "file", "directory", "nothing" or the error's name.
@@ -38,6 +36,19 @@ class ProbeTest : public testing::Test {
     return held.size();
   }
 
+  using Said = std::vector<std::string>;
+  /// What the probe of "a" says after the answer to one request, and after that to the other.
+  Said said_after(Operation first, Operation second) {
+    store_.hold();
+    const auto answer = start("a");
+    Said said;
+    for (const Operation operation : {first, second}) {
+      release(operation);
+      said.push_back(what(answer));
+    }
+    return said;
+  }
+
   fakes::FakeClock clock_;
   fakes::FakeObjectStore store_{clock_};
 };
@@ -53,22 +64,12 @@ TEST_F(ProbeTest, TellsFilesDirectoriesAndNothingApart) {
 TEST_F(ProbeTest, ADirectoryWinsOverAFileAndIsCertainBeforeTheHeadIsAnswered) {
   store_.put("a", "");
   store_.put("a/b", "");
-  store_.hold();
-  const auto answer = start("a");
-  release(Operation::kList);
-  EXPECT_EQ(what(answer), "directory");
-  release(Operation::kHead);
-  EXPECT_EQ(what(answer), "directory");
+  EXPECT_EQ(said_after(Operation::kList, Operation::kHead), (Said{"directory", "directory"}));
 }
 
 TEST_F(ProbeTest, AFileIsCertainOnlyWhenTheListingSaysThatNoDirectoryHidesIt) {
   store_.put("a", "");
-  store_.hold();
-  const auto answer = start("a");
-  release(Operation::kHead);
-  EXPECT_EQ(what(answer), "pending");
-  release(Operation::kList);
-  EXPECT_EQ(what(answer), "file");
+  EXPECT_EQ(said_after(Operation::kHead, Operation::kList), (Said{"pending", "file"}));
 }
 
 TEST_F(ProbeTest, ADirectoryIsFoundAlthoughTheHeadFails) {

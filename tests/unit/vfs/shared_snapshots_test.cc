@@ -9,8 +9,6 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-using std::chrono::seconds;
-using Operation = fakes::FakeObjectStore::Operation;
 using Snapshot = std::shared_ptr<DirectorySnapshot>;
 
 class SharedSnapshotsTest : public testing::Test {

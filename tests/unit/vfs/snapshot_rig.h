@@ -13,6 +13,9 @@
 
 namespace s3rdmafs::vfs {
 
+using std::chrono::seconds;
+using Operation = fakes::FakeObjectStore::Operation;
+
 /// The context that a directory snapshot needs, over a fake bucket.
 struct SnapshotRig {
   static constexpr std::uint64_t kBudget = 16 * kMiB;
