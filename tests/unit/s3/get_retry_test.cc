@@ -13,7 +13,14 @@ using fakes::error_answer;
 using fakes::ScriptedAnswer;
 using ::testing::HasSubstr;
 
-class GetRetryTest : public ObjectReaderTest {};
+class GetRetryTest : public ObjectReaderTest {
+ protected:
+  /// How a GET ends that the server never answers.
+  GetFailure end_of_an_unanswered_get() {
+    server_.then({.hold = true});
+    return get(200ms).error();
+  }
+};
 
 TEST_F(GetRetryTest, RetriesAfterABodyThatBroke) {
   options_.rdma.mode = RdmaMode::kOff;
@@ -141,18 +148,16 @@ TEST_F(GetRetryTest, KeepsTheSessionsOfAServerThatAnswers) {
 // --- Deadlines ---
 
 TEST_F(GetRetryTest, EndsATokenGetAtItsDeadline) {
-  server_.then({.hold = true});
-  const auto result = get(200ms);
-  EXPECT_EQ(result.error().error.code, ErrorCode::kTimedOut);
-  EXPECT_TRUE(result.error().late_write_possible);
+  const GetFailure failure = end_of_an_unanswered_get();
+  EXPECT_EQ(failure.error.code, ErrorCode::kTimedOut);
+  EXPECT_TRUE(failure.late_write_possible);
 }
 
 TEST_F(GetRetryTest, EndsAPlainGetAtItsDeadline) {
   options_.rdma.mode = RdmaMode::kOff;
-  server_.then({.hold = true});
-  const auto result = get(200ms);
-  EXPECT_EQ(result.error().error.code, ErrorCode::kTimedOut);
-  EXPECT_FALSE(result.error().late_write_possible);
+  const GetFailure failure = end_of_an_unanswered_get();
+  EXPECT_EQ(failure.error.code, ErrorCode::kTimedOut);
+  EXPECT_FALSE(failure.late_write_possible);
 }
 
 TEST_F(GetRetryTest, RetriesAfterAnAttemptTimedOut) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client's write side against a scripted server.
+#include <array>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,9 +14,8 @@ namespace s3rdmafs::s3 {
 namespace {
 
 using namespace std::chrono_literals;
-using fakes::error_answer;
-using fakes::ScriptedAnswer;
 using fakes::SeenRequest;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -148,30 +149,18 @@ TEST_F(ObjectWriterTest, FailsAPartThatCannotGoByRdmaIfThatIsRequired) {
 // --- The zero-byte hazard ---
 
 TEST_F(ObjectWriterTest, ProbesWithAPartBeforeTheFirstPutByToken) {
-  server_.then(upload_created());
+  answer_part_probe(rdma_ok());
   server_.then(rdma_ok());
-  server_.then({.status = 204});
-  server_.then(rdma_ok());
-  EXPECT_EQ(put().path, Path::kRdma);
-  EXPECT_EQ(put().path, Path::kRdma);
-  EXPECT_THAT(
-      summaries(),
-      ElementsAre("POST /train/k?uploads", "PUT /train/k?partNumber=1&uploadId=up%2F1 token",
-                  "DELETE /train/k?uploadId=up%2F1", "PUT /train/k token", "PUT /train/k token"));
+  EXPECT_THAT((std::array{put().path, put().path}), Each(Path::kRdma));
+  EXPECT_EQ(summaries(), after_part_probe({"PUT /train/k token", "PUT /train/k token"}));
   EXPECT_EQ(counted("put_bytes_total", R"(path="rdma")"), 2 * kWindowBytes) << "not the probe's";
 }
 
 TEST_F(ObjectWriterTest, NeverSendsAWholeObjectByTokenToAServerThatIgnoresThem) {
-  server_.then(upload_created());
+  answer_part_probe(ok());
   server_.then(ok());
-  server_.then({.status = 204});
-  server_.then(ok());
-  EXPECT_EQ(put().path, Path::kHttp);
-  EXPECT_EQ(put().path, Path::kHttp);
-  EXPECT_THAT(
-      summaries(),
-      ElementsAre("POST /train/k?uploads", "PUT /train/k?partNumber=1&uploadId=up%2F1 token",
-                  "DELETE /train/k?uploadId=up%2F1", "PUT /train/k body", "PUT /train/k body"));
+  EXPECT_THAT((std::array{put().path, put().path}), Each(Path::kHttp));
+  EXPECT_EQ(summaries(), after_part_probe({"PUT /train/k body", "PUT /train/k body"}));
 }
 
 TEST_F(ObjectWriterTest, DoesNotProbeWithoutAFabricNorBelowTheThreshold) {
@@ -190,9 +179,7 @@ TEST_F(ObjectWriterTest, DoesNotProbeWithoutAFabricNorBelowTheThreshold) {
 
 TEST_F(ObjectWriterTest, ProbesOnceTheFabricIsBackIfRdmaIsRequired) {
   options_.rdma.mode = RdmaMode::kRequire;
-  server_.then(upload_created());
-  server_.then(rdma_ok());
-  server_.then({.status = 204});
+  answer_part_probe(rdma_ok());
   server_.then(rdma_ok());
   fakes::DownRegion region(kOffset + kWindowBytes, /*tokens_refused=*/1);
   Outcome<PutOutcome> outcome;

@@ -12,8 +12,6 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-using fakes::error_answer;
-using fakes::ScriptedAnswer;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

@@ -15,7 +15,6 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-using fakes::error_answer;
 using ::testing::ElementsAre;
 using ::testing::MatchesRegex;
 
@@ -33,21 +32,7 @@ class WholePutProbeTest : public ObjectWriterTest {
     }
     return result;
   }
-  /// The probe by a part, which the server refuses.
-  void refuse_a_part() {
-    server_.then(upload_created());
-    server_.then(error_answer(501, "NotImplemented"));
-    server_.then({.status = 204});
-  }
-
-  const std::vector<std::string> part_probe_ = {"POST /train/k?uploads",
-                                                "PUT /train/k?partNumber=1&uploadId=up%2F1 token",
-                                                "DELETE /train/k?uploadId=up%2F1"};
-  std::vector<std::string> after_part_probe(const std::vector<std::string>& more) const {
-    std::vector<std::string> all = part_probe_;
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
+  void refuse_a_part() { answer_part_probe(error_answer(501, "NotImplemented")); }
 };
 
 TEST_F(WholePutProbeTest, StoresWholeObjectsByTokenWhereOneOfItsOwnWasStoredRight) {

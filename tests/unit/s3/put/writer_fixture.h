@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../store_fixture.h"
@@ -11,6 +12,9 @@
 #include "s3rdmafs/base/checksum.h"
 
 namespace s3rdmafs::s3 {
+
+using fakes::error_answer;
+using fakes::ScriptedAnswer;
 
 inline constexpr std::size_t kOffset = 64;
 inline const std::string kPartEtag = "\"p1\"";
@@ -81,6 +85,21 @@ class ObjectWriterTest : public OneServerTest {
     server_.then(rdma_ok());
     for (const fakes::ScriptedAnswer& answer : then) server_.then(answer);
     ASSERT_TRUE(put_part().etag);
+  }
+
+  /// The probe by a part is answered so; its upload is begun and aborted.
+  void answer_part_probe(fakes::ScriptedAnswer part) {
+    server_.then(upload_created());
+    server_.then(std::move(part));
+    server_.then({.status = 204});
+  }
+  /// summaries(), where these came after the probe by a part.
+  static std::vector<std::string> after_part_probe(const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"POST /train/k?uploads",
+                                    "PUT /train/k?partNumber=1&uploadId=up%2F1 token",
+                                    "DELETE /train/k?uploadId=up%2F1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
   }
 
   /// A probe by token is confirmed and found to have stored `bytes`; its removal ends with
