@@ -17,6 +17,14 @@ std::uint64_t flags_of(const fuse_init_out& granted) {
   return granted.flags | std::uint64_t{granted.flags2} << 32;
 }
 
+// For another session over what this mount serves.
+MountContext context_of(FakeMount& mount) {
+  return {.file_system = *mount.file_system,
+          .clock = mount.clock,
+          .metrics = mount.metrics,
+          .presentation = {}};
+}
+
 TEST(Session, AsksTheKernelForWhatReadAheadLivesOnAndForNothingThatReordersWrites) {
   FakeMount mount;
   const std::uint64_t flags = flags_of(mount.granted);
@@ -69,10 +77,7 @@ TEST(Session, OverARingRequestsAreNoLargerThanItsBuffers) {
 
 TEST(Session, RefusesOptionsThatLibfuseDoesNotKnow) {
   FakeMount mount;
-  MountContext context{.file_system = *mount.file_system,
-                       .clock = mount.clock,
-                       .metrics = mount.metrics,
-                       .presentation = {}};
+  MountContext context = context_of(mount);
   const auto refused = Session::mount(
       context, {.source = "s", .mount_point = "/nowhere", .kernel_options = "no_such_option"});
   ASSERT_FALSE(refused);
@@ -81,10 +86,7 @@ TEST(Session, RefusesOptionsThatLibfuseDoesNotKnow) {
 
 TEST(Session, AMountPointThatIsNotThereIsAnErrorOfTheSystem) {
   FakeMount mount;
-  MountContext context{.file_system = *mount.file_system,
-                       .clock = mount.clock,
-                       .metrics = mount.metrics,
-                       .presentation = {}};
+  MountContext context = context_of(mount);
   const auto failed = Session::mount(context, {.source = "s", .mount_point = "/dev/fd/999999"});
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, ErrorCode::kSystem);
@@ -102,10 +104,7 @@ TEST(Session, ADeviceThatBreaksEndsServeAndIsLogged) {
 
 TEST(Session, TakesFurtherOptionsForTheKernelAndChoosesItsThreads) {
   FakeMount mount({.threads = 0});
-  MountContext context{.file_system = *mount.file_system,
-                       .clock = mount.clock,
-                       .metrics = mount.metrics,
-                       .presentation = {}};
+  MountContext context = context_of(mount);
   FakeKernel kernel;
   EXPECT_TRUE(Session::mount(context, {.source = "s",
                                        .mount_point = kernel.make_device(),

@@ -4,6 +4,7 @@
 #include "rdma/reply_rule.h"
 
 #include <ostream>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -38,6 +39,33 @@ ReplyFacts facts_of(const Row& row) {
 }
 
 constexpr auto kNone = std::nullopt;
+
+/// S3 errors without a header about RDMA; one without a code has no document either.
+struct Errors {
+  struct One {
+    const char* peer;
+    int status;
+    std::string_view code;
+  };
+  Verdict verdict;
+  std::string_view reason;
+  std::vector<One> errors;
+};
+
+void expect_judged(Decision (*judge)(const ReplyFacts&), const std::vector<Errors>& alike) {
+  for (const auto& [verdict, reason, errors] : alike) {
+    for (const auto& [peer, status, code] : errors) {
+      const Decision decision = judge({.http_status = status,
+                                       .reply = kNone,
+                                       .bytes_transferred = kNone,
+                                       .body_bytes = code.empty() ? 0U : 300U,
+                                       .expected_bytes = kWindow,
+                                       .s3_error_code = code});
+      EXPECT_EQ(decision.verdict, verdict) << peer;
+      EXPECT_EQ(decision.reason, reason) << peer;
+    }
+  }
+}
 
 TEST(ReplyRule, JudgesEveryKnownAnswerToGet) {
   const Row rows[] = {
@@ -85,40 +113,58 @@ TEST(ReplyRule, JudgesEveryKnownAnswerToGet) {
       {"short body", 206, kNone, kNone, 999, "", Verdict::kTruncated, "truncated"},
       {"Range ignored: whole object", 200, kNone, kNone, 5000, "", Verdict::kCorrupt,
        "too_many_bytes"},
-      // Errors.
+      // Errors that also have a reply.
       {"AIStor: reply 501 plus an S3 error", 400, "501", kNone, 300, "NotImplemented",
        Verdict::kRetryWithoutToken, "declined"},
-      {"NooBaa: RDMA switched off", 501, kNone, kNone, 300, "S3RdmaNotSupported",
-       Verdict::kRetryWithoutToken, "declined"},
-      {"draft spec: bad token", 400, kNone, kNone, 300, "InvalidRDMAToken", Verdict::kTokenRejected,
-       "token_rejected"},
-      {"NooBaa: bad token", 400, kNone, kNone, 300, "S3InvalidRdmaToken", Verdict::kTokenRejected,
-       "token_rejected"},
-      {"versitygw: bad token, generic code", 400, kNone, kNone, 300, "InvalidArgument",
-       Verdict::kTokenRejected, "token_rejected"},
-      {"bad token, no document", 400, kNone, kNone, 0, "", Verdict::kTokenRejected,
-       "token_rejected"},
-      {"400 about the session token", 400, kNone, kNone, 300, "ExpiredToken", Verdict::kS3Error,
-       "s3_error"},
-      {"draft spec: transfer failed", 500, kNone, kNone, 300, "RDMATransferFailed",
-       Verdict::kTransferFailed, "transfer_failed"},
-      {"NooBaa: transfer failed", 500, kNone, kNone, 300, "S3RdmaIoError", Verdict::kTransferFailed,
-       "transfer_failed"},
-      {"Dell: plain 500", 500, kNone, kNone, 0, "", Verdict::kTransferFailed, "transfer_failed"},
-      {"AIStor: 500 for a token of another length", 500, kNone, kNone, 300, "InternalError",
-       Verdict::kTransferFailed, "transfer_failed"},
-      {"gone", 404, kNone, kNone, 300, "NoSuchKey", Verdict::kS3Error, "s3_error"},
-      {"replaced", 412, kNone, kNone, 300, "PreconditionFailed", Verdict::kS3Error, "s3_error"},
       {"error with a success reply", 403, "200", "1000", 0, "AccessDenied", Verdict::kS3Error,
        "s3_error"},
-      {"throttled", 503, kNone, kNone, 300, "SlowDown", Verdict::kS3Error, "s3_error"},
-      {"redirect", 307, kNone, kNone, 0, "", Verdict::kS3Error, "s3_error"},
   };
   for (const Row& row : rows) {
     const Decision decision = judge_get(facts_of(row));
     EXPECT_EQ(decision.verdict, row.verdict) << row.peer;
     EXPECT_EQ(decision.reason, row.reason) << row.peer;
   }
+}
+
+TEST(ReplyRule, JudgesEveryKnownErrorAfterAGet) {
+  expect_judged(judge_get, {{Verdict::kRetryWithoutToken,
+                             "declined",
+                             {{"NooBaa: RDMA switched off", 501, "S3RdmaNotSupported"}}},
+                            {Verdict::kTokenRejected,
+                             "token_rejected",
+                             {{"draft spec: bad token", 400, "InvalidRDMAToken"},
+                              {"NooBaa: bad token", 400, "S3InvalidRdmaToken"},
+                              {"versitygw: bad token, generic code", 400, "InvalidArgument"},
+                              {"bad token, no document", 400, ""}}},
+                            {Verdict::kTransferFailed,
+                             "transfer_failed",
+                             {{"draft spec: transfer failed", 500, "RDMATransferFailed"},
+                              {"NooBaa: transfer failed", 500, "S3RdmaIoError"},
+                              {"Dell: plain 500", 500, ""},
+                              {"AIStor: 500 for a token of another length", 500, "InternalError"}}},
+                            {Verdict::kS3Error,
+                             "s3_error",
+                             {{"400 about the session token", 400, "ExpiredToken"},
+                              {"gone", 404, "NoSuchKey"},
+                              {"replaced", 412, "PreconditionFailed"},
+                              {"throttled", 503, "SlowDown"},
+                              {"redirect", 307, ""}}}});
+}
+
+TEST(ReplyRule, JudgesEveryKnownErrorAfterAPut) {
+  expect_judged(
+      judge_put,
+      {{Verdict::kRetryWithoutToken,
+        "declined",
+        {{"versitygw: UploadPart", 501, "NotImplemented"}}},
+       {Verdict::kTokenRejected, "token_rejected", {{"bad token", 400, "InvalidRDMAToken"}}},
+       {Verdict::kTransferFailed,
+        "transfer_failed",
+        {{"transfer failed", 500, "RDMATransferFailed"}}},
+       {Verdict::kS3Error,
+        "s3_error",
+        {{"bad checksum is not a token fault", 400, "BadDigest"},
+         {"exists already", 412, "PreconditionFailed"}}}});
 }
 
 TEST(ReplyRule, DoesWithoutACountOnlyWhereThatIsAllowedAndNothingElseIsInDoubt) {
@@ -152,16 +198,6 @@ TEST(ReplyRule, JudgesEveryKnownAnswerToPut) {
        Verdict::kRetryWithoutToken, "declined"},
       {"reply 206 makes no sense for PUT", 200, "206", kNone, 0, "", Verdict::kRetryWithoutToken,
        "unknown_reply"},
-      {"versitygw: UploadPart", 501, kNone, kNone, 300, "NotImplemented",
-       Verdict::kRetryWithoutToken, "declined"},
-      {"bad token", 400, kNone, kNone, 300, "InvalidRDMAToken", Verdict::kTokenRejected,
-       "token_rejected"},
-      {"transfer failed", 500, kNone, kNone, 300, "RDMATransferFailed", Verdict::kTransferFailed,
-       "transfer_failed"},
-      {"bad checksum is not a token fault", 400, kNone, kNone, 300, "BadDigest", Verdict::kS3Error,
-       "s3_error"},
-      {"exists already", 412, kNone, kNone, 300, "PreconditionFailed", Verdict::kS3Error,
-       "s3_error"},
   };
   for (const Row& row : rows) {
     const Decision decision = judge_put(facts_of(row));
