@@ -7,21 +7,21 @@
 
 namespace s3rdmafs::fakes {
 
-/// The process's limit on locked memory (RLIMIT_MEMLOCK) for as long as it lives: never above what
-/// it was. For a test's one thread.
-class LockedMemoryLimit {
+/// A limit of the process, as RLIMIT_MEMLOCK, for as long as it lives: never above what it was. For
+/// a test's one thread.
+class ResourceLimit {
  public:
-  explicit LockedMemoryLimit(rlim_t bytes) {
-    ::getrlimit(RLIMIT_MEMLOCK, &before_);
-    const rlimit wanted{.rlim_cur = std::min(bytes, before_.rlim_cur),
-                        .rlim_max = before_.rlim_max};
-    ::setrlimit(RLIMIT_MEMLOCK, &wanted);
+  ResourceLimit(int resource, rlim_t most) : resource_(resource) {
+    ::getrlimit(resource_, &before_);
+    const rlimit wanted{.rlim_cur = std::min(most, before_.rlim_cur), .rlim_max = before_.rlim_max};
+    ::setrlimit(resource_, &wanted);
   }
-  ~LockedMemoryLimit() { ::setrlimit(RLIMIT_MEMLOCK, &before_); }
-  LockedMemoryLimit(const LockedMemoryLimit&) = delete;
-  LockedMemoryLimit& operator=(const LockedMemoryLimit&) = delete;
+  ~ResourceLimit() { ::setrlimit(resource_, &before_); }
+  ResourceLimit(const ResourceLimit&) = delete;
+  ResourceLimit& operator=(const ResourceLimit&) = delete;
 
  private:
+  const int resource_;
   rlimit before_{};
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A disk that cannot be written to, or is full.
 #include <signal.h>
-#include <sys/resource.h>
 
+#include "fakes/resource_limit.h"
 #include "unit/disk/disk_tier_fixture.h"
 
 namespace s3rdmafs::disk {
@@ -11,19 +11,12 @@ namespace {
 /// The process may make no file longer than this, as where a quota is spent.
 class FileSizeLimit {
  public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    ::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit limit = before_;
-    limit.rlim_cur = bytes;
-    ::setrlimit(RLIMIT_FSIZE, &limit);
+  explicit FileSizeLimit(rlim_t bytes) : limit_(RLIMIT_FSIZE, bytes) {
+    ::signal(SIGXFSZ, SIG_IGN);  // the write fails instead
   }
-  ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
 
  private:
-  rlimit before_{};
+  const fakes::ResourceLimit limit_;
 };
 
 TEST_F(DiskTierTest, ADiskThatFailsIsLeftAloneForAWhileAndThenTriedAgain) {

@@ -10,8 +10,8 @@
 
 #include "dc_fixture.h"
 #include "fakes/eventually.h"
-#include "fakes/locked_memory_limit.h"
 #include "fakes/log_capture.h"
+#include "fakes/resource_limit.h"
 #include "rdma/mlx5/rail_health.h"
 
 namespace s3rdmafs::rdma::mlx5 {
@@ -151,7 +151,7 @@ TEST_F(DcFailingRailsTest, FailsWithTheReasonWhereNoRailCouldRegisterARegion) {
 }
 
 TEST_F(DcFailingRailsTest, LogsOnceThatARailRefusesMemoryAndCountsHowOften) {
-  const fakes::LockedMemoryLimit limit(1 << 20);
+  const fakes::ResourceLimit limit(RLIMIT_MEMLOCK, 1 << 20);
   const fakes::LogCapture log;
   const auto& refused =
       metrics_.counter("rdma_dc_registrations_refused_total", "", R"(rail="mlx5_0:1")");

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <memory>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 
 #include "fakes/fake_clock.h"
 #include "fakes/rdma/recording_verbs.h"
+#include "fakes/value_of.h"
 #include "rdma/mlx5/dc_fabric.h"
 #include "rdma/mlx5/dc_token.h"
 
@@ -22,11 +22,7 @@ namespace s3rdmafs::rdma::mlx5 {
 class DcTest : public ::testing::Test {
  protected:
   Fabric& fabric() {
-    if (!fabric_) {
-      auto made = make_dc_fabric(options_, clock_, metrics_);
-      if (!made) throw std::runtime_error(made.error().detail);
-      fabric_ = std::move(*made);
-    }
+    if (!fabric_) fabric_ = fakes::value_of(make_dc_fabric(options_, clock_, metrics_));
     return *fabric_;
   }
   std::unique_ptr<MemoryRegion> register_region(Access access = Access::kRemoteWrite) {

@@ -7,8 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fakes/locked_memory_limit.h"
 #include "fakes/rdma/recording_verbs.h"
+#include "fakes/resource_limit.h"
+#include "fakes/value_of.h"
 
 namespace s3rdmafs::rdma::mlx5 {
 namespace {
@@ -37,14 +38,22 @@ std::vector<std::string> functions(const RecordingVerbs& verbs) {
 }
 
 std::unique_ptr<DcTarget> open(const RailPort& where) {
-  auto target = DcTarget::open(where, kDcKey);
-  if (!target) throw std::runtime_error(target.error().detail);
-  return std::move(*target);
+  return fakes::value_of(DcTarget::open(where, kDcKey));
 }
 
 Error open_error(const RailPort& where) {
   auto target = DcTarget::open(where, kDcKey);
   return target ? Error{ErrorCode::kExists, "it opened"} : target.error();
+}
+
+// Why memory is not registered where the kernel answers so.
+Error registration_error(int kernel_error) {
+  RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort}}});
+  const auto target = open(kRoce);
+  verbs.fail_next("mlx5_0", "ibv_reg_mr", kernel_error);
+  std::vector<std::byte> memory(4096);
+  const auto region = target->register_memory(memory, kIova, Access::kRemoteWrite);
+  return region ? Error{ErrorCode::kExists, "it was registered"} : region.error();
 }
 
 TEST(DcTarget, IsMadeInOrderOfDependencyAndEndedInReverse) {
@@ -226,27 +235,17 @@ TEST(DcTarget, IsDestroyedWholeWhereOneStepFails) {
 }
 
 TEST(DcTarget, ExplainsTheLimitOnLockedMemory) {
-  RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort}}});
-  const auto target = open(kRoce);
-  verbs.fail_next("mlx5_0", "ibv_reg_mr", ENOMEM);
-  std::vector<std::byte> memory(4096);
-  const auto region = target->register_memory(memory, kIova, Access::kRemoteWrite);
-  ASSERT_FALSE(region);
-  EXPECT_EQ(region.error().code, ErrorCode::kNoMemory);
-  EXPECT_THAT(region.error().detail, HasSubstr("locked"));
+  const Error error = registration_error(ENOMEM);
+  EXPECT_EQ(error.code, ErrorCode::kNoMemory);
+  EXPECT_THAT(error.detail, HasSubstr("locked"));
 }
 
 // The kernel's answer where a process may lock nothing at all.
 TEST(DcTarget, ExplainsALimitOfZeroAsItExplainsAnyOther) {
-  const fakes::LockedMemoryLimit none(0);
-  RecordingVerbs verbs({{.name = "mlx5_0", .ports = {kRocePort}}});
-  const auto target = open(kRoce);
-  verbs.fail_next("mlx5_0", "ibv_reg_mr", EPERM);
-  std::vector<std::byte> memory(4096);
-  const auto region = target->register_memory(memory, kIova, Access::kRemoteWrite);
-  ASSERT_FALSE(region);
-  EXPECT_EQ(region.error().code, ErrorCode::kNoMemory);
-  EXPECT_THAT(region.error().detail, HasSubstr("LimitMEMLOCK=infinity"));
+  const fakes::ResourceLimit none(RLIMIT_MEMLOCK, 0);
+  const Error error = registration_error(EPERM);
+  EXPECT_EQ(error.code, ErrorCode::kNoMemory);
+  EXPECT_THAT(error.detail, HasSubstr("LimitMEMLOCK=infinity"));
 }
 
 TEST(DcTarget, AcknowledgesEventsAndNeverWaitsForOne) {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rdma/mlx5/dc_token.h"
 
+#include <array>
+#include <cstdint>
+#include <optional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,22 +23,26 @@ constexpr std::string_view kRealExampleInBase64 =
     "MDAwMDdmZmZjMzIwMDAwMDowMDEwMDAwMDowMDAwNGQxNjowMDAwOjAwMTMzZjoxOmZlODAwMDAwMDAwMDAwMDAwMDAw"
     "MDAwMDAwMTJhYjM0";
 
-const DcToken kFormatToken{
-    .window_address = 0x0102030405060708,
-    .window_bytes = 0x01020304,
-    .rkey = 0x01020304,
-    .target = {.lid = 0x0102,
-               .dct_number = 0x010203,
-               .has_gid = true,
-               .gid = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}}};
-const DcToken kRealToken{
-    .window_address = 0x7fffc3200000,
-    .window_bytes = 0x100000,
-    .rkey = 0x4d16,
-    .target = {.lid = 0,
-               .dct_number = 0x133f,
-               .has_gid = true,
-               .gid = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x12, 0xab, 0x34}}};
+using GidBytes = std::array<std::uint8_t, 16>;
+
+// The fields in the order of a token's text; without a GID, that of nothing.
+DcToken token_of(std::uint64_t address, std::uint32_t bytes, std::uint32_t rkey, std::uint16_t lid,
+                 std::uint32_t dct_number, std::optional<GidBytes> gid) {
+  return {.window_address = address,
+          .window_bytes = bytes,
+          .rkey = rkey,
+          .target = {.lid = lid,
+                     .dct_number = dct_number,
+                     .has_gid = gid.has_value(),
+                     .gid = gid.value_or(GidBytes{})}};
+}
+
+const DcToken kFormatToken =
+    token_of(0x0102030405060708, 0x01020304, 0x01020304, 0x0102, 0x010203,
+             GidBytes{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16});
+const DcToken kRealToken =
+    token_of(0x7fffc3200000, 0x100000, 0x4d16, 0, 0x133f,
+             GidBytes{0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x12, 0xab, 0x34});
 
 std::string refusal(std::string_view text, DcTokenForm form = DcTokenForm::k81) {
   const auto token = DcToken::parse(text, form);
@@ -58,31 +66,19 @@ TEST(DcToken, IsThe81CharactersInBase64) {
 }
 
 TEST(DcToken, NamesInfiniBandByLidAndGid) {
-  const DcToken token{.window_address = 0x1000,
-                      .window_bytes = 1,
-                      .rkey = 2,
-                      .target = {.lid = 0x2a,
-                                 .dct_number = 3,
-                                 .has_gid = true,
-                                 .gid = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}}};
-  EXPECT_EQ(token.to_text(DcTokenForm::k81),
+  const GidBytes gid = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7};
+  EXPECT_EQ(token_of(0x1000, 1, 2, 0x2a, 3, gid).to_text(DcTokenForm::k81),
             "0000000000001000:00000001:00000002:002a:000003:1:fe800000000000000000000000000007");
 }
 
 TEST(DcToken, NamesInfiniBandByItsLidAloneWhereThatIsWanted) {
-  const DcToken token{.window_address = 0x1000,
-                      .window_bytes = 1,
-                      .rkey = 2,
-                      .target = {.lid = 0x2a, .dct_number = 3, .has_gid = false, .gid = {}}};
-  EXPECT_EQ(token.to_text(DcTokenForm::k81),
+  EXPECT_EQ(token_of(0x1000, 1, 2, 0x2a, 3, std::nullopt).to_text(DcTokenForm::k81),
             "0000000000001000:00000001:00000002:002a:000003:0:00000000000000000000000000000000");
 }
 
 TEST(DcToken, ReadsBackWhatItWroteInEveryForm) {
-  const DcToken extreme{.window_address = ~std::uint64_t{0},
-                        .window_bytes = ~std::uint32_t{0},
-                        .rkey = ~std::uint32_t{0},
-                        .target = {.lid = 0xffff, .dct_number = 0xffffff, .has_gid = false}};
+  const DcToken extreme = token_of(~std::uint64_t{0}, ~std::uint32_t{0}, ~std::uint32_t{0}, 0xffff,
+                                   0xffffff, std::nullopt);
   for (const DcToken& token : {kFormatToken, kRealToken, extreme}) {
     for (const auto form : {DcTokenForm::k81, DcTokenForm::k115, DcTokenForm::kBase64}) {
       const auto read = DcToken::parse(token.to_text(form), form);

@@ -15,6 +15,7 @@
 #include "fakes/eventually.h"
 #include "fakes/rdma/recording_verbs.h"
 #include "fakes/rdma/scripted_rc_server.h"
+#include "fakes/value_of.h"
 #include "s3rdmafs/rdma/rc_wire.h"
 
 namespace s3rdmafs::rdma::verbs {
@@ -26,9 +27,7 @@ class RcFabricTest : public ::testing::Test {
  protected:
   Fabric& fabric() {
     if (!fabric_) {
-      auto made = make_rc_fabric(server_.options(port_), clock_, metrics_);
-      if (!made) throw std::runtime_error(made.error().detail);
-      fabric_ = std::move(*made);
+      fabric_ = fakes::value_of(make_rc_fabric(server_.options(port_), clock_, metrics_));
     }
     return *fabric_;
   }
