@@ -8,7 +8,7 @@
 
 namespace s3rdmafs::fakes {
 
-/// What a test cannot go on without. Where there is none the test fails with the error's text,
+/// The value, where a test cannot go on without it. Otherwise the test fails with the error's text,
 /// which Result's own value() does not tell.
 template <typename T>
 T value_of(Result<T> result) {

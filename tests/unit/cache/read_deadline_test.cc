@@ -10,16 +10,14 @@
 #include <gtest/gtest.h>
 
 #include "cache/blocks/block_cache.h"
-#include "fakes/fake_clock.h"
-#include "fakes/rdma/fake_fabric.h"
-#include "fakes/s3/fake_object_store.h"
+#include "fakes/cache_world.h"
 
 namespace s3rdmafs::cache {
 namespace {
 
 using std::chrono::seconds;
 
-class ReadDeadline : public testing::Test {
+class ReadDeadline : public testing::Test, protected fakes::CacheWorld {
  protected:
   using Answer = std::future<std::string>;  ///< the error's name, "" for success
 
@@ -46,13 +44,7 @@ class ReadDeadline : public testing::Test {
   }
 
   static constexpr std::size_t kLength = 100'000;
-  fakes::FakeClock clock_;
-  metrics::Registry metrics_;
-  fakes::FakeFabric fabric_;
-  fakes::FakeObjectStore store_{clock_};
-  std::unique_ptr<memory::Arena> arena_ =
-      memory::Arena::create(2 * memory::Arena::kSlabBytes, memory::Arena::Lock::kOff, fabric_)
-          .value();
+  std::unique_ptr<memory::Arena> arena_ = make_arena(2);
   BlockCache cache_{*arena_, store_, clock_, metrics_, {.fill_deadline = seconds(30)}};
   std::shared_ptr<ObjectReader> reader_;
 };

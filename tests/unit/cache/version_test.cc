@@ -8,14 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "cache/blocks/block_cache.h"
-#include "fakes/fake_clock.h"
-#include "fakes/rdma/fake_fabric.h"
-#include "fakes/s3/fake_object_store.h"
+#include "fakes/cache_world.h"
 
 namespace s3rdmafs::cache {
 namespace {
 
-class Version : public testing::Test {
+class Version : public testing::Test, protected fakes::CacheWorld {
  protected:
   ~Version() override { store_.shut_down(); }
 
@@ -33,13 +31,7 @@ class Version : public testing::Test {
     return text;
   }
 
-  fakes::FakeClock clock_;
-  metrics::Registry metrics_;
-  fakes::FakeFabric fabric_;
-  fakes::FakeObjectStore store_{clock_};
-  std::unique_ptr<memory::Arena> arena_ =
-      memory::Arena::create(2 * memory::Arena::kSlabBytes, memory::Arena::Lock::kOff, fabric_)
-          .value();
+  std::unique_ptr<memory::Arena> arena_ = make_arena(2);
   BlockCache cache_{*arena_, store_, clock_, metrics_, {.fill_deadline = std::chrono::seconds(30)}};
 };
 

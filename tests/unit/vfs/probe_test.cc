@@ -37,7 +37,7 @@ class ProbeTest : public testing::Test {
   }
 
   using Said = std::vector<std::string>;
-  /// What the probe of "a" says after the answer to one request, and after that to the other.
+  /// The answers of a probe of "a": after one request has ended, and after both have.
   Said said_after(Operation first, Operation second) {
     store_.hold();
     const auto answer = start("a");

@@ -14,10 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "cache/blocks/block_cache.h"
+#include "fakes/cache_world.h"
 #include "fakes/eventually.h"
-#include "fakes/fake_clock.h"
-#include "fakes/rdma/fake_fabric.h"
-#include "fakes/s3/fake_object_store.h"
 
 namespace s3rdmafs::cache {
 
@@ -43,16 +41,14 @@ inline std::string text_of(const PinnedBytes& bytes) {
 }
 
 /// A block cache over a fake store, with its fabric and clock.
-class BlockCacheTest : public testing::Test {
+class BlockCacheTest : public testing::Test, protected fakes::CacheWorld {
  protected:
   using Outcome = std::optional<Result<PinnedBytes>>;
 
   // `slabs` of 8 MiB; read-ahead is off unless a test asks for it.
   void start(std::size_t slabs, std::uint64_t read_ahead_max_bytes = 0) {
     cache_.reset();
-    arena_ =
-        memory::Arena::create(slabs * memory::Arena::kSlabBytes, memory::Arena::Lock::kOff, fabric_)
-            .value();
+    arena_ = make_arena(slabs);
     cache_ = std::make_unique<BlockCache>(
         *arena_, store_, clock_, metrics_,
         BlockCache::Options{.read_ahead_max_bytes = read_ahead_max_bytes,
@@ -107,10 +103,6 @@ class BlockCacheTest : public testing::Test {
     EXPECT_EQ(gauge("cache_reads_waiting"), 0);
   }
 
-  fakes::FakeClock clock_;
-  metrics::Registry metrics_;
-  fakes::FakeFabric fabric_;
-  FakeObjectStore store_{clock_};
   std::unique_ptr<memory::Arena> arena_;
   std::unique_ptr<BlockCache> cache_;
 };

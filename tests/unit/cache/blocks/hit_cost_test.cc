@@ -7,14 +7,12 @@
 
 #include "cache/blocks/block_cache.h"
 #include "fakes/allocation_count.h"
-#include "fakes/fake_clock.h"
-#include "fakes/rdma/fake_fabric.h"
-#include "fakes/s3/fake_object_store.h"
+#include "fakes/cache_world.h"
 
 namespace s3rdmafs::cache {
 namespace {
 
-class HitCost : public testing::Test {
+class HitCost : public testing::Test, protected fakes::CacheWorld {
  protected:
   static constexpr std::size_t kObjectBytes = 12 * kMiB;
 
@@ -29,13 +27,7 @@ class HitCost : public testing::Test {
     return fakes::allocations_of_this_thread() - before;
   }
 
-  fakes::FakeClock clock_;
-  fakes::FakeFabric fabric_;
-  fakes::FakeObjectStore store_{clock_};
-  metrics::Registry metrics_;
-  std::unique_ptr<memory::Arena> arena_ =
-      memory::Arena::create(8 * memory::Arena::kSlabBytes, memory::Arena::Lock::kOff, fabric_)
-          .value();
+  std::unique_ptr<memory::Arena> arena_ = make_arena(8);
   BlockCache cache_{*arena_, store_, clock_, metrics_, {.fill_deadline = std::chrono::seconds(30)}};
   std::shared_ptr<ObjectReader> reader_ =
       cache_.open({.key = "object",

@@ -17,10 +17,8 @@
 #include <gtest/gtest.h>
 
 #include "cache/whole/object_cache.h"
+#include "fakes/cache_world.h"
 #include "fakes/eventually.h"
-#include "fakes/fake_clock.h"
-#include "fakes/rdma/fake_fabric.h"
-#include "fakes/s3/fake_object_store.h"
 #include "fakes/tmpfs_file.h"
 
 namespace s3rdmafs::cache {
@@ -31,7 +29,7 @@ using Object = std::shared_ptr<const ResidentObject>;
 inline constexpr std::uint64_t kSize = 3 * kMiB;  // a file of 4 MiB
 
 /// An object cache over a fake store. Its files are on a tmpfs of the test.
-class ObjectCacheTest : public testing::Test {
+class ObjectCacheTest : public testing::Test, protected fakes::CacheWorld {
  protected:
   // Room for `files` objects of kSize.
   void start(std::size_t files, std::uint64_t spare_bytes = 0) {
@@ -42,6 +40,14 @@ class ObjectCacheTest : public testing::Test {
                              .object_bytes_max = 8 * kMiB,
                              .spare_bytes_max = spare_bytes,
                              .lock = memory::MemoryLock::kOff});
+  }
+
+  // The same, and an object that the server will not send before it is told to.
+  ObjectVersion start_with_an_object_held_back(std::size_t files) {
+    start(files);
+    ObjectVersion held_back = put("a");
+    store_.hold();
+    return held_back;
   }
 
   // Room for two files: that of "a", and a spare. Neither is made until let_files_be_made().
@@ -115,10 +121,6 @@ class ObjectCacheTest : public testing::Test {
         .value();
   }
 
-  fakes::FakeClock clock_;
-  metrics::Registry metrics_;
-  fakes::FakeFabric fabric_;
-  FakeObjectStore store_{clock_};
   std::atomic<bool> no_files_{false};
   std::atomic<bool> files_wait_{false};
   std::atomic<int> files_begun_{0};

@@ -96,9 +96,7 @@ TEST_F(ObjectCacheTest, AnOpenDoesNotWaitForTheFetchOfAPin) {
 }
 
 TEST_F(ObjectCacheTest, APinJoinsTheFetchOfAnOpen) {
-  start(1);
-  const auto a = put("a");
-  store_.hold();
+  const auto a = start_with_an_object_held_back(1);
   auto opening = open_later(a);
   auto pinning = pin_later(a);
   ASSERT_TRUE(fakes::eventually([&] { return store_.held().size() == 1; }));

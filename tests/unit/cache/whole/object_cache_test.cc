@@ -32,9 +32,7 @@ TEST_F(ObjectCacheTest, AResidentObjectIsNotFetchedAgain) {
 }
 
 TEST_F(ObjectCacheTest, OpensAtTheSameTimeShareOneFetchAndWaitForItsEnd) {
-  start(2);
-  const auto version = put("a");
-  store_.hold();
+  const auto version = start_with_an_object_held_back(2);
   auto first = open_later(version);
   auto second = open_later(version);
   ASSERT_TRUE(fakes::eventually([&] { return store_.held().size() == 1; }));
@@ -147,9 +145,7 @@ TEST_F(ObjectCacheTest, AnotherVersionIsAnotherObject) {
 }
 
 TEST_F(ObjectCacheTest, OpensThatWaitAreAnsweredAtShutdown) {
-  start(1);
-  store_.hold();
-  auto waiting = open_later(put("a"));
+  auto waiting = open_later(start_with_an_object_held_back(1));
   ASSERT_TRUE(fakes::eventually([&] { return store_.held().size() == 1; }));
   store_.shut_down();
   cache_->shut_down();

@@ -7,11 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fakes/cache_world.h"
 #include "fakes/eventually.h"
-#include "fakes/fake_clock.h"
 #include "fakes/log_capture.h"
-#include "fakes/rdma/fake_fabric.h"
-#include "fakes/s3/fake_object_store.h"
 #include "fakes/temporary_folder.h"
 #include "fakes/tmpfs_file.h"
 
@@ -21,7 +19,7 @@ namespace {
 using fakes::eventually;
 using testing::SizeIs;
 
-class ResidentServiceTest : public testing::Test {
+class ResidentServiceTest : public testing::Test, protected fakes::CacheWorld {
  protected:
   ~ResidentServiceTest() override {
     end();
@@ -58,10 +56,6 @@ class ResidentServiceTest : public testing::Test {
   const fakes::LogCapture log_;
   const fakes::TemporaryFolder folder_;
   const std::string path_ = folder_.path() / "control.sock";
-  fakes::FakeClock clock_;
-  metrics::Registry metrics_;
-  fakes::FakeFabric fabric_;
-  fakes::FakeObjectStore store_{clock_};
   cache::ObjectCache cache_{[] { return fakes::make_tmpfs_file(); },
                             store_,
                             fabric_,

@@ -7,10 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fakes/cache_world.h"
 #include "fakes/eventually.h"
-#include "fakes/fake_clock.h"
-#include "fakes/rdma/fake_fabric.h"
-#include "fakes/s3/fake_object_store.h"
 #include "fakes/temporary_folder.h"
 #include "fakes/tmpfs_file.h"
 #include "read_answer.h"
@@ -25,7 +23,7 @@ using testing::Not;
 
 constexpr std::uint64_t kSize = 3 * kMiB;  // a file of 4 MiB
 
-class WarmRequestTest : public testing::Test {
+class WarmRequestTest : public testing::Test, protected fakes::CacheWorld {
  protected:
   // Room for `files` objects of kSize.
   void start(std::size_t files) {
@@ -75,10 +73,6 @@ class WarmRequestTest : public testing::Test {
   const fakes::TemporaryFolder folder_;
   const std::string path_ = folder_.path() / "control.sock";
   std::size_t objects_max_ = kObjectsMax;
-  fakes::FakeClock clock_;
-  metrics::Registry metrics_;
-  fakes::FakeFabric fabric_;
-  FakeObjectStore store_{clock_};
   std::unique_ptr<cache::ObjectCache> cache_;
   std::unique_ptr<ControlSocket> control_;
 };
