@@ -53,6 +53,7 @@ class World {
 
 class DcWorld final : public World {
  public:
+  static constexpr const char* kName = "dc";
   explicit DcWorld(AddressSpace& addresses)
       : fabric_(mlx5::make_dc_fabric({.rails = {{.device = "mlx5_0", .port = 1, .gid_index = 0},
                                                 {.device = "mlx5_1", .port = 1, .gid_index = 0}},
@@ -83,6 +84,7 @@ class DcWorld final : public World {
 
 class RcWorld final : public World {
  public:
+  static constexpr const char* kName = "rc";
   explicit RcWorld(AddressSpace& addresses)
       : fabric_(verbs::make_rc_fabric(server_.options(), clock_, metrics_, addresses).value()) {}
   Fabric& fabric() override { return *fabric_; }
@@ -189,45 +191,45 @@ class RandomRun {
   fakes::FenceChecker checker_;
 };
 
+// Over one kind of world.
+template <typename AnyWorld>
 class FenceProperty : public testing::Test {
  protected:
   // A line for each device that is lost would be hundreds.
   FenceProperty() { spdlog::set_level(spdlog::level::err); }
 
-  static fakes::FenceChecker::Findings run(World& world, const char* name) {
+  // How many tokens reach what was registered after them.
+  static std::size_t intersections(AddressSpace& addresses) {
+    AnyWorld world(addresses);
     const auto findings = RandomRun(world).go(11);
-    std::cout << name << ": " << findings.tokens << " tokens, " << findings.registrations
+    std::cout << AnyWorld::kName << ": " << findings.tokens << " tokens, " << findings.registrations
               << " registrations, " << findings.keys_used_again
               << " with a key that was used before, " << findings.intersections
               << " within reach of an older token\n";
     EXPECT_GT(findings.tokens, kSteps / 10U);
     EXPECT_GT(findings.keys_used_again, kSteps / 20U) << "otherwise the run proves nothing";
     EXPECT_EQ(findings.tokens_of_nothing, 0U);
-    return findings;
+    return findings.intersections;
   }
-
-  verbs::FreshAddresses fresh_{verbs::FreshAddresses::kLowest};
-  fakes::IdentityAddresses identity_;
 };
 
-TEST_F(FenceProperty, NoTokenOfDcEverReachesWhatIsRegisteredLater) {
-  DcWorld world(fresh_);
-  EXPECT_EQ(run(world, "dc").intersections, 0U);
+struct WorldNames {
+  template <typename AnyWorld>
+  static std::string GetName(int /*number*/) {
+    return AnyWorld::kName;
+  }
+};
+using Worlds = testing::Types<DcWorld, RcWorld>;
+TYPED_TEST_SUITE(FenceProperty, Worlds, WorldNames);
+
+TYPED_TEST(FenceProperty, NoTokenEverReachesWhatIsRegisteredLater) {
+  verbs::FreshAddresses fresh{verbs::FreshAddresses::kLowest};
+  EXPECT_EQ(TestFixture::intersections(fresh), 0U);
 }
 
-TEST_F(FenceProperty, WithMemoryAtItsOwnAddressTheSameRunOfDcFindsTokensThatDo) {
-  DcWorld world(identity_);
-  EXPECT_GT(run(world, "dc, own addresses").intersections, 0U);
-}
-
-TEST_F(FenceProperty, NoTokenOfRcEverReachesWhatIsRegisteredLater) {
-  RcWorld world(fresh_);
-  EXPECT_EQ(run(world, "rc").intersections, 0U);
-}
-
-TEST_F(FenceProperty, WithMemoryAtItsOwnAddressTheSameRunOfRcFindsTokensThatDo) {
-  RcWorld world(identity_);
-  EXPECT_GT(run(world, "rc, own addresses").intersections, 0U);
+TYPED_TEST(FenceProperty, WithMemoryAtItsOwnAddressTheSameRunFindsTokensThatDo) {
+  fakes::IdentityAddresses identity;
+  EXPECT_GT(TestFixture::intersections(identity), 0U);
 }
 
 }  // namespace
