@@ -15,10 +15,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "../kinds.h"
 #include "cache/blocks/block_cache.h"
-#include "fakes/fake_clock.h"
-#include "fakes/rdma/fake_fabric.h"
-#include "fakes/s3/fake_object_store.h"
+#include "fakes/cache_world.h"
 
 namespace s3rdmafs::cache {
 
@@ -46,7 +45,7 @@ using fakes::FakeObjectStore;
 constexpr std::size_t kSizes[] = {30'000, 300'000, 9 * kMiB};
 constexpr std::size_t kObjects = std::size(kSizes);
 
-class CheckedCache {
+class CheckedCache : private fakes::CacheWorld {
  public:
   /// @param obeys_quarantine  false lets the server write late into memory that is already safe
   ///                          again: the planted bug that the model must see
@@ -186,13 +185,7 @@ class CheckedCache {
   }
 
   const bool obeys_quarantine_;
-  fakes::FakeClock clock_;
-  metrics::Registry metrics_;
-  fakes::FakeFabric fabric_;
-  FakeObjectStore store_{clock_};
-  std::unique_ptr<memory::Arena> arena_ =
-      memory::Arena::create(3 * memory::Arena::kSlabBytes, memory::Arena::Lock::kOff, fabric_)
-          .value();
+  std::unique_ptr<memory::Arena> arena_ = make_arena(3);
   BlockCache cache_{
       *arena_, store_, clock_, metrics_,
       BlockCache::Options{.read_ahead_max_bytes = 0, .fill_deadline = std::chrono::seconds(1)}};
@@ -207,12 +200,11 @@ class CheckedCache {
 
 rc::Gen<std::vector<Command>> command_lists() {
   using Kind = Command::Kind;
-  const auto kind = rc::gen::weightedElement<Kind>({{12, Kind::kRead},
-                                                    {3, Kind::kLetGo},
-                                                    {2, Kind::kReplace},
-                                                    {2, Kind::kLoseAnswer},
-                                                    {2, Kind::kWriteLate},
-                                                    {1, Kind::kFence}});
+  const auto kind =
+      kinds_by_weight<Kind>({{12, {Kind::kRead}},
+                             {3, {Kind::kLetGo}},
+                             {2, {Kind::kReplace, Kind::kLoseAnswer, Kind::kWriteLate}},
+                             {1, {Kind::kFence}}});
   const auto command = rc::gen::build<Command>(
       rc::gen::set(&Command::kind, kind),
       rc::gen::set(&Command::object, rc::gen::inRange<std::size_t>(0, kObjects)),

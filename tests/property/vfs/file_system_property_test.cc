@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "../kinds.h"
 #include "checked_mount.h"
 
 namespace s3rdmafs::vfs {
@@ -36,14 +37,11 @@ rc::Gen<std::string> keys() {
 
 rc::Gen<std::vector<Command>> command_lists() {
   using Kind = Command::Kind;
-  const auto kind = rc::gen::weightedElement<Kind>({{6, Kind::kPut},
-                                                    {3, Kind::kRemove},
-                                                    {4, Kind::kLookup},
-                                                    {3, Kind::kList},
-                                                    {3, Kind::kOpen},
-                                                    {3, Kind::kRead},
-                                                    {1, Kind::kForget},
-                                                    {1, Kind::kWait}});
+  const auto kind =
+      kinds_by_weight<Kind>({{6, {Kind::kPut}},
+                             {4, {Kind::kLookup}},
+                             {3, {Kind::kRemove, Kind::kList, Kind::kOpen, Kind::kRead}},
+                             {1, {Kind::kForget, Kind::kWait}}});
   const auto command = rc::gen::build<Command>(
       rc::gen::set(&Command::kind, kind), rc::gen::set(&Command::key, keys()),
       rc::gen::set(&Command::number, rc::gen::inRange(0U, Command::kNumberEnd)));

@@ -14,6 +14,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "../../unit/vfs/writable_bucket.h"
+#include "../kinds.h"
 
 namespace s3rdmafs::vfs {
 namespace {
@@ -248,18 +249,14 @@ class WriteModel {
 
 rc::Gen<std::vector<WriteCommand>> command_lists() {
   using Kind = WriteCommand::Kind;
-  const auto kind = rc::gen::weightedElement<Kind>({{5, Kind::kOpen},
-                                                    {9, Kind::kWrite},
-                                                    {1, Kind::kWriteElsewhere},
-                                                    {2, Kind::kSync},
-                                                    {3, Kind::kClose},
-                                                    {1, Kind::kUnlink},
-                                                    {1, Kind::kMkdir},
-                                                    {1, Kind::kRmdir},
-                                                    {1, Kind::kFail},
-                                                    {2, Kind::kAppend},
-                                                    {1, Kind::kOtherPuts},
-                                                    {1, Kind::kOtherRemoves}});
+  const auto kind =
+      kinds_by_weight<Kind>({{9, {Kind::kWrite}},
+                             {5, {Kind::kOpen}},
+                             {3, {Kind::kClose}},
+                             {2, {Kind::kSync, Kind::kAppend}},
+                             {1,
+                              {Kind::kWriteElsewhere, Kind::kUnlink, Kind::kMkdir, Kind::kRmdir,
+                               Kind::kFail, Kind::kOtherPuts, Kind::kOtherRemoves}}});
   return rc::gen::container<std::vector<WriteCommand>>(rc::gen::build<WriteCommand>(
       rc::gen::set(&WriteCommand::kind, kind),
       rc::gen::set(&WriteCommand::name, rc::gen::inRange(0U, 3U)),
