@@ -42,27 +42,23 @@ constexpr auto kNone = std::nullopt;
 
 /// S3 errors without a header about RDMA; one without a code has no document either.
 struct Errors {
-  struct One {
-    const char* peer;
-    int status;
-    std::string_view code;
-  };
+  int status;
+  std::vector<std::string_view> codes;
   Verdict verdict;
   std::string_view reason;
-  std::vector<One> errors;
 };
 
-void expect_judged(Decision (*judge)(const ReplyFacts&), const std::vector<Errors>& alike) {
-  for (const auto& [verdict, reason, errors] : alike) {
-    for (const auto& [peer, status, code] : errors) {
+void expect_judged(Decision (*judge)(const ReplyFacts&), const std::vector<Errors>& all) {
+  for (const auto& [status, codes, verdict, reason] : all) {
+    for (const std::string_view code : codes) {
       const Decision decision = judge({.http_status = status,
                                        .reply = kNone,
                                        .bytes_transferred = kNone,
                                        .body_bytes = code.empty() ? 0U : 300U,
                                        .expected_bytes = kWindow,
                                        .s3_error_code = code});
-      EXPECT_EQ(decision.verdict, verdict) << peer;
-      EXPECT_EQ(decision.reason, reason) << peer;
+      EXPECT_EQ(decision.verdict, verdict) << "HTTP " << status << " " << code;
+      EXPECT_EQ(decision.reason, reason) << "HTTP " << status << " " << code;
     }
   }
 }
@@ -127,44 +123,37 @@ TEST(ReplyRule, JudgesEveryKnownAnswerToGet) {
 }
 
 TEST(ReplyRule, JudgesEveryKnownErrorAfterAGet) {
-  expect_judged(judge_get, {{Verdict::kRetryWithoutToken,
-                             "declined",
-                             {{"NooBaa: RDMA switched off", 501, "S3RdmaNotSupported"}}},
-                            {Verdict::kTokenRejected,
-                             "token_rejected",
-                             {{"draft spec: bad token", 400, "InvalidRDMAToken"},
-                              {"NooBaa: bad token", 400, "S3InvalidRdmaToken"},
-                              {"versitygw: bad token, generic code", 400, "InvalidArgument"},
-                              {"bad token, no document", 400, ""}}},
-                            {Verdict::kTransferFailed,
-                             "transfer_failed",
-                             {{"draft spec: transfer failed", 500, "RDMATransferFailed"},
-                              {"NooBaa: transfer failed", 500, "S3RdmaIoError"},
-                              {"Dell: plain 500", 500, ""},
-                              {"AIStor: 500 for a token of another length", 500, "InternalError"}}},
-                            {Verdict::kS3Error,
-                             "s3_error",
-                             {{"400 about the session token", 400, "ExpiredToken"},
-                              {"gone", 404, "NoSuchKey"},
-                              {"replaced", 412, "PreconditionFailed"},
-                              {"throttled", 503, "SlowDown"},
-                              {"redirect", 307, ""}}}});
+  expect_judged(
+      judge_get,
+      {// NooBaa with RDMA switched off.
+       {501, {"S3RdmaNotSupported"}, Verdict::kRetryWithoutToken, "declined"},
+       // A bad token: the draft spec, NooBaa, versitygw with a generic code, and no document.
+       {400,
+        {"InvalidRDMAToken", "S3InvalidRdmaToken", "InvalidArgument", ""},
+        Verdict::kTokenRejected,
+        "token_rejected"},
+       // The draft spec, NooBaa, Dell, and AIStor for a token of another length.
+       {500,
+        {"RDMATransferFailed", "S3RdmaIoError", "", "InternalError"},
+        Verdict::kTransferFailed,
+        "transfer_failed"},
+       // About the session token, gone, replaced, throttled, and a redirect.
+       {400, {"ExpiredToken"}, Verdict::kS3Error, "s3_error"},
+       {404, {"NoSuchKey"}, Verdict::kS3Error, "s3_error"},
+       {412, {"PreconditionFailed"}, Verdict::kS3Error, "s3_error"},
+       {503, {"SlowDown"}, Verdict::kS3Error, "s3_error"},
+       {307, {""}, Verdict::kS3Error, "s3_error"}});
 }
 
 TEST(ReplyRule, JudgesEveryKnownErrorAfterAPut) {
-  expect_judged(
-      judge_put,
-      {{Verdict::kRetryWithoutToken,
-        "declined",
-        {{"versitygw: UploadPart", 501, "NotImplemented"}}},
-       {Verdict::kTokenRejected, "token_rejected", {{"bad token", 400, "InvalidRDMAToken"}}},
-       {Verdict::kTransferFailed,
-        "transfer_failed",
-        {{"transfer failed", 500, "RDMATransferFailed"}}},
-       {Verdict::kS3Error,
-        "s3_error",
-        {{"bad checksum is not a token fault", 400, "BadDigest"},
-         {"exists already", 412, "PreconditionFailed"}}}});
+  expect_judged(judge_put,
+                {// versitygw, of a part.
+                 {501, {"NotImplemented"}, Verdict::kRetryWithoutToken, "declined"},
+                 {400, {"InvalidRDMAToken"}, Verdict::kTokenRejected, "token_rejected"},
+                 {500, {"RDMATransferFailed"}, Verdict::kTransferFailed, "transfer_failed"},
+                 // A bad checksum is no fault of the token. The last exists already.
+                 {400, {"BadDigest"}, Verdict::kS3Error, "s3_error"},
+                 {412, {"PreconditionFailed"}, Verdict::kS3Error, "s3_error"}});
 }
 
 TEST(ReplyRule, DoesWithoutACountOnlyWhereThatIsAllowedAndNothingElseIsInDoubt) {

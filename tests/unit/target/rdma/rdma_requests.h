@@ -62,6 +62,12 @@ class RdmaTargetTest : public TargetTest {
   static Told told(const Response& response) {
     return {response.status, reply(response), count(response)};
   }
+  /// The answer to a GET that has the object in its body.
+  Told get_in_body(const std::string& token) {
+    const Response response = get(token);
+    EXPECT_EQ(body(response), "0123456789");
+    return told(response);
+  }
   static std::string reply(const Response& response) {
     return header(response, "x-amz-rdma-reply");
   }
