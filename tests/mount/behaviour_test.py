@@ -134,8 +134,7 @@ def test_a_listing_has_every_name_or_fails(site, behaviour):
 
 def test_overwritten_bytes_are_read_although_the_etag_repeats(site):
     """The server's ETag is size and second: most of these overwrites have that of what they replace."""
-    target = site.target("--behave-as", "weak-etags")
-    (target.root / BUCKET).mkdir()
+    target = site.target("--behave-as", "weak-etags", bucket=BUCKET)
     mounted = site.mount(target, BUCKET, write={"mode": "sequential"})
     wrong = []
     for number in range(20):

@@ -9,10 +9,10 @@ import pytest
 from harness import content
 from harness.mount import MountFailed, total
 from harness.processes import eventually, is_alive, unmount_lazily
+from harness.units import MIB
 
 pytestmark = pytest.mark.needs_fuse
 
-MIB = 1 << 20
 BUCKET = "disk"
 # Read by pieces, fetched whole when it is opened, and in one request; none a whole number of units.
 SIZES = {1: 80 * MIB + 4097, 2: 9 * MIB + 1, 3: 5000}

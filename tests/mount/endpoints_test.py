@@ -8,10 +8,10 @@ import pytest
 from harness import content
 from harness.mount import total
 from harness.processes import eventually
+from harness.units import MIB
 
 pytestmark = pytest.mark.needs_fuse
 
-MIB = 1 << 20
 BUCKET = "shared"
 FILES = 12
 FILE_BYTES = 8 * MIB

@@ -86,8 +86,7 @@ def patterns_of(transport, engine, is_direct, kind):
 
 @pytest.fixture(scope="module")
 def server(shared_site):
-    target = shared_site.target()
-    (target.root / BUCKET).mkdir()
+    target = shared_site.target(bucket=BUCKET)
     write_files(target.root / BUCKET)
     return target
 

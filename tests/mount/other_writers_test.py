@@ -19,9 +19,7 @@ SHELL_SECONDS = 120
 
 @pytest.fixture(scope="module")
 def server(shared_site):
-    target = shared_site.target()
-    (target.root / BUCKET).mkdir()
-    return target
+    return shared_site.target(bucket=BUCKET)
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ from harness import content
 from harness.kernel import mount_with
 from harness.mount import GET_BYTES, assert_nothing_held, total
 from harness.processes import eventually
+from harness.units import MIB
 
 pytestmark = pytest.mark.needs_fuse
 
-MIB = 1 << 20
 BUCKET = "outage"
 SIZE = 96 * MIB
 DEADLINE_SECONDS = 4

@@ -15,10 +15,10 @@ import pytest
 from harness import content
 from harness.mount import GET_BYTES, total
 from harness.processes import eventually, is_alive, kill, unmount_lazily
+from harness.units import MIB
 
 pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_passthrough]
 
-MIB = 1 << 20
 BUCKET = "whole"
 SIZE = 24 * MIB + 4321  # an end inside a page, and parts that travel at once
 FILES = 6

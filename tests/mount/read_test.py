@@ -14,10 +14,10 @@ import pytest
 from harness import content
 from harness.kernel import mount_with
 from harness.mount import GET_BYTES, assert_nothing_held, total
+from harness.units import MIB
 
 pytestmark = pytest.mark.needs_fuse
 
-MIB = 1 << 20
 BLOCK = 8 * MIB  # the cache's block, whose borders are worth a test
 BUCKET = "data"
 

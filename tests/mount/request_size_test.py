@@ -8,6 +8,7 @@ import pytest
 from harness import content
 from harness.kernel import MAX_PAGES_LIMIT, setting
 from harness.mount import total
+from harness.units import MIB
 
 pytestmark = [
     pytest.mark.needs_fuse,
@@ -15,7 +16,6 @@ pytestmark = [
     pytest.mark.skipif(not MAX_PAGES_LIMIT.exists(), reason="this kernel has no fs.fuse.max_pages_limit"),
 ]
 
-MIB = 1 << 20
 PAGES_OF_ONE_MIB = MIB // mmap.PAGESIZE
 SIZE = 24 * MIB + 5  # read by direct I/O
 

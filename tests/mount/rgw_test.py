@@ -8,10 +8,10 @@ import pytest
 from harness import content, rgw
 from harness.mount import GET_BYTES, total
 from harness.s3_clients import Awscli, Rclone
+from harness.units import MIB
 
 pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs(*rgw.PROGRAMS, Awscli.program, Rclone.program)]
 
-MIB = 1 << 20
 BUCKET = "from-ceph"
 
 FILES = {

@@ -7,8 +7,8 @@ import pytest
 from harness import content
 from harness.mount import can_mount
 from harness.s3_clients import Awscli, Client, Rclone, S3cmd, S3fs
+from harness.units import MIB
 
-MIB = 1 << 20
 # Above every client's threshold for multipart, and not a whole number of parts.
 LARGE_BYTES = 110 * MIB + 12345
 

@@ -12,10 +12,10 @@ from harness import content
 from harness.kernel import pages_locked
 from harness.mount import total
 from harness.processes import eventually
+from harness.units import MIB
 
 pytestmark = pytest.mark.needs_fuse
 
-MIB = 1 << 20
 BUCKET = "small"
 FILES = 2500  # three pages of keys, and more than one readdir request
 SIZE = 9_876  # an end inside a page

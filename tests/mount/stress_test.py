@@ -12,10 +12,10 @@ from harness import content
 from harness.kernel import mount_with
 from harness.mount import assert_nothing_held
 from harness.settings import STRESS_SECONDS
+from harness.units import MIB
 
 pytestmark = pytest.mark.needs_fuse
 
-MIB = 1 << 20
 READERS = 16
 BUCKET = "stress"
 FILE_BYTES = 24 * MIB + 777

@@ -11,6 +11,7 @@ import sys
 import pytest
 from harness.mount import assert_nothing_held, total
 from harness.settings import ROOT
+from harness.units import MIB
 
 BENCH = ROOT / "tools/bench"
 sys.path.insert(0, str(BENCH))
@@ -18,7 +19,6 @@ import samples  # noqa: E402
 
 pytestmark = pytest.mark.needs_fuse
 
-MIB = 1 << 20
 BUCKET = "training"
 WORKERS, EPOCHS = 4, 2
 SET = samples.TrainingSet.of(160 * MIB)

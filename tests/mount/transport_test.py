@@ -13,10 +13,10 @@ from harness import content
 from harness.kernel import ENABLE_URING, mount_with, setting, why_no_ring
 from harness.mount import MountFailed, mount_file, total
 from harness.processes import eventually, is_alive, mounts_below, stop
+from harness.units import MIB
 
 pytestmark = pytest.mark.needs_fuse
 
-MIB = 1 << 20
 BUCKET = "data"
 FILE = 16 * MIB
 WAITERS = 6

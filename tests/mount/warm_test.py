@@ -10,10 +10,10 @@ import pytest
 from harness import content
 from harness.mount import COMMAND_SECONDS, GET_BYTES, total
 from harness.processes import eventually
+from harness.units import MIB
 
 pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_passthrough]
 
-MIB = 1 << 20
 BUCKET = "warm"
 LARGE = 200 * MIB + 4321  # beyond cache.passthrough_max
 SMALL = 3 * MIB + 17

@@ -15,11 +15,11 @@ from harness.mount import total
 from harness.processes import eventually
 from harness.s3_clients import Awscli
 from harness.settings import STRESS_SECONDS
-from harness.writing import PART, client_of, fails_with, folder_for, kill_in_mid_write, uploads_of
+from harness.units import MIB
+from harness.writing import PART, assert_copied, client_of, fails_with, folder_for, kill_in_mid_write, uploads_of
 
 pytestmark = pytest.mark.needs_fuse
 
-MIB = 1 << 20
 BUCKET = "written"
 WRITE_BYTES = "upload_bytes_total"
 
@@ -31,9 +31,7 @@ FILES = 200
 
 @pytest.fixture(scope="module")
 def server(shared_site):
-    target = shared_site.target()
-    (target.root / BUCKET).mkdir()
-    return target
+    return shared_site.target(bucket=BUCKET)
 
 
 @pytest.fixture(scope="module", params=["rdma", "http"])
@@ -338,12 +336,7 @@ def test_two_hundred_files_by_eight_writers_are_what_another_client_reads(mounte
     assert sum(bulk.values()) == sum(map(size_of, range(FILES)))
     copy = tmp_path / "copy"
     aws.run("s3", "cp", "--recursive", "--only-show-errors", f"s3://{BUCKET}/{at.name}/", copy)
-    for number in range(FILES):
-        with open(copy / f"file{number:03}", "rb") as file:
-            for offset in range(0, size_of(number), PART):
-                length = min(PART, size_of(number) - offset)
-                assert not content.difference(file.read(length), number, offset, length)
-            assert not file.read(1)
+    assert_copied(copy, FILES, size_of)
     assert not uploads_of(aws)
     gauges = mounted.stats()
     assert total(gauges, "upload_buffers_bytes") == 64 * MIB
@@ -360,8 +353,7 @@ DEADLINE_SECONDS = 8
 
 @pytest.fixture(params=["rdma", "http"])
 def outage(request, site):
-    target = site.target()
-    (target.root / BUCKET).mkdir()
+    target = site.target(bucket=BUCKET)
     mode = {"rdma": "prefer", "http": "off"}[request.param]
     made = site.mount(target, BUCKET, rdma={"mode": mode}, retry={"deadline": f"{DEADLINE_SECONDS}s"},
                       write={"mode": "sequential", "buffer_size": "64MiB"})

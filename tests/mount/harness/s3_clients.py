@@ -16,9 +16,11 @@ SECONDS = 300  # for a client that hangs; a tree of 3 GiB takes a minute on a bu
 
 
 class Client:
-    """The verbs of a client. `program` is the command that runs it."""
+    """The verbs of a client. `program` is the command that runs it; `words` has, for each verb that takes
+    nothing but files and addresses of objects, the words that this client has for it."""
 
     program = ""
+    words = {}
 
     def __init__(self, server, bucket, home):
         self.server, self.bucket, self.home = server, bucket, home
@@ -42,9 +44,26 @@ class Client:
             f"{result.stdout.decode(errors='replace')[-2000:]}\n{result.stderr.decode(errors='replace')[-2000:]}")
         return result.stdout
 
+    def _verb(self, name, *operands):
+        return self.run(*self.words[name], *operands)
+
+    def put(self, file, key):
+        self._verb("put", file, self._url(key))
+
+    def get(self, key, file):
+        self._verb("get", self._url(key), file)
+
+    def copy(self, source, destination):
+        self._verb("copy", self._url(source), self._url(destination))
+
+    def delete(self, key):
+        self._verb("delete", self._url(key))
+
 
 class Awscli(Client):
     program = "/usr/bin/aws"
+    words = {"delete": ("s3", "rm", "--only-show-errors"),
+             **dict.fromkeys(("put", "get", "copy"), ("s3", "cp", "--only-show-errors"))}
 
     def configure(self):
         self.environment |= {
@@ -60,16 +79,10 @@ class Awscli(Client):
     def make_bucket(self):
         self.run("s3", "mb", f"s3://{self.bucket}")
 
-    def put(self, file, key):
-        self.run("s3", "cp", "--only-show-errors", file, self._url(key))
-
     def put_exactly(self, key, file=None):
         """One PutObject with this very key, whatever it looks like; without a file, an empty one."""
         body = ["--body", file] if file else []
         self.run("s3api", "put-object", "--bucket", self.bucket, "--key", key, *body)
-
-    def get(self, key, file):
-        self.run("s3", "cp", "--only-show-errors", self._url(key), file)
 
     def get_range(self, key, first, last):
         file = self.home / "range"
@@ -86,15 +99,10 @@ class Awscli(Client):
         return self.run("s3api", "head-object", "--bucket", self.bucket, "--key", key,
                         "--query", "ETag", "--output", "text").decode().strip().strip('"')
 
-    def copy(self, source, destination):
-        self.run("s3", "cp", "--only-show-errors", self._url(source), self._url(destination))
-
-    def delete(self, key):
-        self.run("s3", "rm", "--only-show-errors", self._url(key))
-
 
 class S3cmd(Client):
     program = "/usr/bin/s3cmd"
+    words = {"put": ("put",), "get": ("get", "--force"), "copy": ("cp",), "delete": ("del",)}
 
     def configure(self):
         host = self.server.endpoint.removeprefix("http://")
@@ -111,12 +119,6 @@ class S3cmd(Client):
     def make_bucket(self):
         self.run("mb", self._url())
 
-    def put(self, file, key):
-        self.run("put", file, self._url(key))
-
-    def get(self, key, file):
-        self.run("get", "--force", self._url(key), file)
-
     def get_range(self, key, first, last):
         # Its only ranged read is to resume one: it asks for what a file of `first` bytes lacks.
         file = self.home / "resumed"
@@ -128,15 +130,10 @@ class S3cmd(Client):
         out = self.run("ls", "--recursive", self._url()).decode()
         return set(re.findall(rf"^.*? s3://{self.bucket}/(.*)$", out, re.MULTILINE))
 
-    def copy(self, source, destination):
-        self.run("cp", self._url(source), self._url(destination))
-
-    def delete(self, key):
-        self.run("del", self._url(key))
-
 
 class Rclone(Client):
     program = "/usr/bin/rclone"
+    words = {"delete": ("deletefile",), **dict.fromkeys(("put", "get", "copy"), ("copyto",))}
 
     def configure(self):
         self.environment |= {
@@ -153,27 +150,15 @@ class Rclone(Client):
     def make_bucket(self):
         self.run("mkdir", f"r:{self.bucket}")
 
-    def put(self, file, key):
-        self.run("copyto", file, self._url(key))
-
     def put_tree(self, folder):
         """Every file below a folder."""
         self.run("copy", "--transfers", "8", folder, self._url())
-
-    def get(self, key, file):
-        self.run("copyto", self._url(key), file)
 
     def get_range(self, key, first, last):
         return self.run("cat", "--offset", first, "--count", last - first + 1, self._url(key))
 
     def list(self):
         return set(self.run("lsf", "--recursive", "--files-only", self._url()).decode().splitlines())
-
-    def copy(self, source, destination):
-        self.run("copyto", self._url(source), self._url(destination))
-
-    def delete(self, key):
-        self.run("deletefile", self._url(key))
 
 
 class S3fs(Client):

@@ -34,11 +34,14 @@ class Site:
         self._count += 1
         return self._count
 
-    def target(self, *options):
+    def target(self, *options, bucket=None):
+        """A server, which has this bucket from the start."""
         number = self._number()
         started = Target(self.s3rdma_target, self.folder / f"root{number}",
                          self.folder / f"target{number}.log", *options)
         self._endings.append(started.stop)
+        if bucket:
+            (started.root / bucket).mkdir()
         return started
 
     def target_beside(self, other, *options):

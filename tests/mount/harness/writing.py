@@ -10,8 +10,8 @@ from harness import content
 from harness.mount import total
 from harness.processes import eventually
 from harness.s3_clients import Awscli
+from harness.units import MIB
 
-MIB = 1 << 20
 PART = 8 * MIB
 
 
@@ -43,6 +43,16 @@ def uploads_of(client):
     out = client.run("s3api", "list-multipart-uploads", "--bucket", client.bucket, "--query", "Uploads[].Key",
                      "--output", "text").decode()
     return [key for key in out.split() if key != "None"]
+
+
+def assert_copied(folder, count, size_of):
+    """The folder's file000, file001, ... are what the tests write: each has its number's content and size."""
+    for number in range(count):
+        with open(folder / f"file{number:03}", "rb") as file:
+            for offset in range(0, size_of(number), PART):
+                length = min(PART, size_of(number) - offset)
+                assert not content.difference(file.read(length), number, offset, length)
+            assert not file.read(1)
 
 
 def kill_in_mid_write(target, mounted, bucket):

@@ -8,10 +8,10 @@ import time
 
 import pytest
 from harness import content
+from harness.units import MIB
 from peer import signed_http
 from peer.rc_client import CONNECT, DISCONNECT, GET_ACCESS, PUT_ACCESS, Device, Session, endpoint_text
 
-MIB = 1 << 20
 BUCKET = "dialect"
 # A little more than three staging buffers, and an odd length.
 LARGE = 13 * MIB + 77

@@ -12,8 +12,8 @@ from harness import content
 from harness.mount import GET_BYTES, assert_nothing_held, total
 from harness.processes import eventually
 from harness.settings import ROOT
+from harness.units import MIB
 
-MIB = 1 << 20
 BUCKET = "bucket"
 # The smallest cache there is, and more than it holds.
 SMALLEST_CACHE = {"size": "64MiB"}

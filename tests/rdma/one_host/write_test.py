@@ -9,9 +9,9 @@ from harness import content
 from harness.mount import total
 from harness.processes import eventually
 from harness.s3_clients import Awscli
-from harness.writing import PART, kill_in_mid_write
+from harness.units import MIB
+from harness.writing import PART, assert_copied, kill_in_mid_write
 
-MIB = 1 << 20
 BUCKET = "written"
 WRITERS = 8
 WRITE_BYTES = "upload_bytes_total"
@@ -41,9 +41,7 @@ def bytes_by(mounted, path):
 
 @pytest.fixture
 def server(site):
-    started = site.target("--rc", "rxe0", "--shm-socket", "off")
-    (started.root / BUCKET).mkdir()
-    return started
+    return site.target("--rc", "rxe0", "--shm-socket", "off", bucket=BUCKET)
 
 
 def mount_rc(site, server, deadline):
@@ -74,9 +72,4 @@ def test_files_of_eight_writers_are_what_another_client_reads(site, server, tmp_
     copy = tmp_path / "copy"
     Awscli(server, BUCKET, tmp_path / "aws").run("s3", "cp", "--recursive", "--only-show-errors",
                                                  f"s3://{BUCKET}/", copy)
-    for number in range(FILES):
-        with open(copy / f"file{number:03}", "rb") as file:
-            for offset in range(0, size_of(number), PART):
-                length = min(PART, size_of(number) - offset)
-                assert not content.difference(file.read(length), number, offset, length)
-            assert not file.read(1)
+    assert_copied(copy, FILES, size_of)

@@ -9,10 +9,10 @@ import time
 from harness import content
 from harness.mount import GET_BYTES, assert_nothing_held, total
 from harness.processes import eventually
+from harness.units import MIB
 from peer.agent import BUCKET
 from two_hosts.files import SIZES
 
-MIB = 1 << 20
 TOTAL = sum(SIZES.values())
 # The largest payload of a RoCE packet.
 PACKET_BYTES = 4096

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Units of size."""
+
+MIB = 1 << 20
