@@ -146,14 +146,15 @@ TEST(ReplyRule, JudgesEveryKnownErrorAfterAGet) {
 }
 
 TEST(ReplyRule, JudgesEveryKnownErrorAfterAPut) {
-  expect_judged(judge_put,
-                {// versitygw, of a part.
-                 {501, {"NotImplemented"}, Verdict::kRetryWithoutToken, "declined"},
-                 {400, {"InvalidRDMAToken"}, Verdict::kTokenRejected, "token_rejected"},
-                 {500, {"RDMATransferFailed"}, Verdict::kTransferFailed, "transfer_failed"},
-                 // A bad checksum is no fault of the token. The last exists already.
-                 {400, {"BadDigest"}, Verdict::kS3Error, "s3_error"},
-                 {412, {"PreconditionFailed"}, Verdict::kS3Error, "s3_error"}});
+  expect_judged(
+      judge_put,
+      {// versitygw, of a part.
+       {501, {"NotImplemented"}, Verdict::kRetryWithoutToken, "declined"},
+       {400, {"InvalidRDMAToken"}, Verdict::kTokenRejected, "token_rejected"},
+       {500, {"RDMATransferFailed"}, Verdict::kTransferFailed, "transfer_failed"},
+       // A bad checksum, for which the token is not to blame, and an object that exists already.
+       {400, {"BadDigest"}, Verdict::kS3Error, "s3_error"},
+       {412, {"PreconditionFailed"}, Verdict::kS3Error, "s3_error"}});
 }
 
 TEST(ReplyRule, DoesWithoutACountOnlyWhereThatIsAllowedAndNothingElseIsInDoubt) {
