@@ -16,8 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 using fakes::SeenRequest;
 using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::Not;
 
 // --- By HTTP ---

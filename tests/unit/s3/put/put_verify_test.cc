@@ -12,9 +12,6 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-
 constexpr const char* kOtherChecksum = "AAAAAAAAAAA=";
 
 /// The first request of each test is a part, by which the store learns that the server reads.

@@ -15,7 +15,6 @@
 namespace s3rdmafs::s3 {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::MatchesRegex;
 
 constexpr const char* kProbe = "/train/.s3rdmafs-probe-";

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
+
 #include "../store_fixture.h"
 #include "fakes/rdma/fake_region.h"
 #include "s3rdmafs/base/checksum.h"
@@ -15,6 +17,8 @@ namespace s3rdmafs::s3 {
 
 using fakes::error_answer;
 using fakes::ScriptedAnswer;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 inline constexpr std::size_t kOffset = 64;
 inline const std::string kPartEtag = "\"p1\"";
