@@ -130,7 +130,7 @@ void KernelInodes::open(std::uint64_t node, const fuse_open_out& out) {
 void KernelInodes::enter_passthrough(IoMode& mode, const fuse_open_out& out) {
   constexpr std::uint32_t kAllowed =
       FOPEN_PASSTHROUGH | FOPEN_DIRECT_IO | FOPEN_PARALLEL_DIRECT_WRITES | FOPEN_NOFLUSH;
-  const std::uint32_t backing_id = out.padding;  // backing_id since Linux 6.9
+  const std::uint32_t backing_id = backing_id_of(out);
   if ((out.open_flags & ~kAllowed) != 0) add_violation("passthrough with a flag it refuses");
   if (!backings_.contains(backing_id)) add_violation("passthrough with an unknown backing id");
   if (mode.cached > 0) add_violation("passthrough of an inode that is open through the page cache");
