@@ -61,6 +61,20 @@ constexpr auto kServedOperations = std::to_array<ServedOperation>(
      {Operation::kCompleteMultipartUpload, complete_multipart_upload},
      {Operation::kAbortMultipartUpload, abort_multipart_upload}});
 
+constexpr bool is_upload(Operation operation) {
+  return operation == Operation::kPutObject || operation == Operation::kUploadPart;
+}
+
+constexpr bool serves_each_operation() {
+  for (int i = 0; i <= static_cast<int>(Operation::kAbortMultipartUpload); ++i) {
+    const auto operation = static_cast<Operation>(i);
+    const auto rows = std::ranges::count(kServedOperations, operation, &ServedOperation::operation);
+    if (rows != (is_upload(operation) ? 0 : 1)) return false;
+  }
+  return true;
+}
+static_assert(serves_each_operation(), "each operation but the uploads has one row");
+
 S3Result<Response> run(Operation operation, const Services& services, const Call& call) {
   const auto* found = std::ranges::find(kServedOperations, operation, &ServedOperation::operation);
   if (found == kServedOperations.end()) return refuse(kMethodNotAllowed);
@@ -115,9 +129,7 @@ class S3Exchange final : public Exchange {
     auto decoder = make_payload_decoder(call_.request, call_.caller);
     if (!decoder) return pass_on(decoder);
     decoder_ = std::move(*decoder);
-    const bool is_upload =
-        operation_ == Operation::kPutObject || operation_ == Operation::kUploadPart;
-    if (is_upload && !call_.request.header("content-length") &&
+    if (is_upload(*operation_) && !call_.request.header("content-length") &&
         !call_.request.header("x-amz-decoded-content-length")) {
       return refuse(kMissingContentLength);
     }
