@@ -8,7 +8,8 @@
 namespace s3rdmafs {
 
 /// The names of an enum's values, which count from 0 to `kLast`. The compiler refuses a table that
-/// lacks a value or has them in another order. Immutable.
+/// lacks one of these or has them in another order. It cannot see a value that is added after
+/// `kLast`, which would be "Unknown": name the new last value here. Immutable.
 template <auto kLast>
 class EnumNames {
  public:

@@ -10,18 +10,18 @@ namespace s3rdmafs::daemon {
 
 Result<bool> choose_ring(config::Transport wish) {
   if (wish == config::Transport::kDev) return false;
-  const fuse::UringBlocker hindrance = fuse::find_uring_blocker();
+  const fuse::UringBlocker blocker = fuse::find_uring_blocker();
   if (wish == config::Transport::kUring) {
-    if (hindrance.reason.empty()) return true;
+    if (blocker.reason.empty()) return true;
     return fail(ErrorCode::kUnsupported,
                 fmt::format("mount.transport = \"uring\": {}; {}, or set it to \"auto\"",
-                            hindrance.reason, hindrance.advice));
+                            blocker.reason, blocker.advice));
   }
   spdlog::info(
       "fuse: requests come through /dev/fuse; mount.transport = \"uring\" is up to twice as fast "
       "for many small files and reads{}",
-      hindrance.reason.empty() ? std::string()
-                               : fmt::format(" ({}: {})", hindrance.reason, hindrance.advice));
+      blocker.reason.empty() ? std::string()
+                             : fmt::format(" ({}: {})", blocker.reason, blocker.advice));
   return false;
 }
 

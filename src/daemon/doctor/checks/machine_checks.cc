@@ -30,12 +30,12 @@ Finding check_fuse_device(Context& context) {
 
 // No mount needs io_uring, so its absence is a note at most.
 Finding check_uring(Context& context) {
-  const fuse::UringBlocker hindrance = context.machine->uring_blocker();
-  if (hindrance.reason.empty()) {
+  const fuse::UringBlocker blocker = context.machine->uring_blocker();
+  if (blocker.reason.empty()) {
     return {Level::kPass, "available by mount.transport = \"uring\"", {}};
   }
-  return {Level::kNote, hindrance.reason,
-          "worthwhile only for many small files and reads: " + hindrance.advice};
+  return {Level::kNote, blocker.reason,
+          "worthwhile only for many small files and reads: " + blocker.advice};
 }
 
 Finding check_libfuse(Context&) { return {Level::kPass, fuse_pkgversion(), {}}; }
