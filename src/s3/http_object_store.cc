@@ -109,13 +109,15 @@ void HttpObjectStore::get(GetRequest request, Deadline deadline, GetDone done) {
               deadline);
 }
 
-void HttpObjectStore::put(std::string key, PutBody body, bool only_if_absent, Deadline deadline,
+void HttpObjectStore::put(std::string key, PutBody body, PutOptions options, Deadline deadline,
                           PutDone done) {
   metrics_.requests(StoreMetrics::Operation::kPut).add();
-  put_sequence_.run(std::move(key), body, only_if_absent, deadline, std::move(done));
+  put_sequence_.run(std::move(key), body, options.when.kind == Precondition::Kind::kAbsent,
+                    deadline, std::move(done));
 }
 
-void HttpObjectStore::create_upload(std::string key, Deadline deadline, Done<std::string> done) {
+void HttpObjectStore::create_upload(std::string key, UserMetadata /*metadata*/, Deadline deadline,
+                                    Done<std::string> done) {
   metrics_.requests(StoreMetrics::Operation::kCreateUpload).add();
   runner_.run(std::make_unique<CreateUploadExchange>(std::move(key), std::move(done)), deadline);
 }
@@ -136,12 +138,29 @@ void HttpObjectStore::upload_part(std::string key, std::string upload_id, unsign
 }
 
 void HttpObjectStore::complete_upload(std::string key, std::string upload_id,
-                                      std::vector<UploadedPart> parts, Deadline deadline,
-                                      Done<std::string> done) {
+                                      std::vector<UploadedPart> parts, Precondition /*when*/,
+                                      Deadline deadline, Done<std::string> done) {
   metrics_.requests(StoreMetrics::Operation::kCompleteUpload).add();
   runner_.run(std::make_unique<CompleteUploadExchange>(
                   shared_, std::move(key), std::move(upload_id), std::move(parts), std::move(done)),
               deadline);
+}
+
+void HttpObjectStore::upload_part_copy(CopySource source, std::uint64_t /*offset_bytes*/,
+                                       std::uint64_t /*length_bytes*/, std::string /*key*/,
+                                       std::string /*upload_id*/, unsigned /*number*/,
+                                       Deadline /*deadline*/, Done<std::string> done) {
+  done(s3rdmafs::fail(ErrorCode::kUnsupported, "copy of '" + source.key + "'"));
+}
+
+void HttpObjectStore::copy(CopySource source, std::string /*key*/, CopyOptions /*options*/,
+                           Deadline /*deadline*/, Done<std::string> done) {
+  done(s3rdmafs::fail(ErrorCode::kUnsupported, "copy of '" + source.key + "'"));
+}
+
+void HttpObjectStore::remove_version(std::string key, std::string /*etag*/, Deadline /*deadline*/,
+                                     Done<void> done) {
+  done(s3rdmafs::fail(ErrorCode::kUnsupported, "removal of a version of '" + key + "'"));
 }
 
 void HttpObjectStore::abort_upload(std::string key, std::string upload_id, Deadline deadline,

@@ -40,16 +40,24 @@ class HttpObjectStore final : public ObjectStore, public ObjectWriter {
   void get(GetRequest request, Deadline deadline, GetDone done) override;
   void shut_down() override;
 
-  void put(std::string key, PutBody body, bool only_if_absent, Deadline deadline,
+  void put(std::string key, PutBody body, PutOptions options, Deadline deadline,
            PutDone done) override;
-  void create_upload(std::string key, Deadline deadline, Done<std::string> done) override;
+  void create_upload(std::string key, UserMetadata metadata, Deadline deadline,
+                     Done<std::string> done) override;
+  void upload_part_copy(CopySource source, std::uint64_t offset_bytes, std::uint64_t length_bytes,
+                        std::string key, std::string upload_id, unsigned number, Deadline deadline,
+                        Done<std::string> done) override;
+  void copy(CopySource source, std::string key, CopyOptions options, Deadline deadline,
+            Done<std::string> done) override;
   void upload_part(std::string key, std::string upload_id, unsigned number, PutBody body,
                    Deadline deadline, PutDone done) override;
   void complete_upload(std::string key, std::string upload_id, std::vector<UploadedPart> parts,
-                       Deadline deadline, Done<std::string> done) override;
+                       Precondition when, Deadline deadline, Done<std::string> done) override;
   void abort_upload(std::string key, std::string upload_id, Deadline deadline,
                     Done<void> done) override;
   void remove(std::string key, Deadline deadline, Done<void> done) override;
+  void remove_version(std::string key, std::string etag, Deadline deadline,
+                      Done<void> done) override;
 
  private:
   StoreMetrics metrics_;

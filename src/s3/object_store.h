@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rdma/fabric.h"
@@ -15,12 +17,18 @@
 
 namespace s3rdmafs::s3 {
 
+/// User metadata: names without "x-amz-meta-", lower-case, and their values, as
+/// s3rdmafs-semantics(7) names them. A name stands once.
+using UserMetadata = std::vector<std::pair<std::string, std::string>>;
+
 /// One version of one object, as HEAD or a listing describes it.
 struct ObjectInfo {
   std::string key;   ///< whole key, mount prefix included; any bytes but NUL
   std::string etag;  ///< as received, quotes included; names the version
   std::uint64_t size_bytes = 0;
   std::chrono::system_clock::time_point modified;
+  /// Null where it is not known: listings do not have it.
+  std::shared_ptr<const UserMetadata> metadata = {};
 };
 
 /// One page of ListObjectsV2.
@@ -29,6 +37,7 @@ struct ListRequest {
   std::string delimiter;           ///< "/" or empty
   std::string continuation_token;  ///< empty: the first page
   std::uint32_t keys_max = 1000;   ///< 1..1000; the server may send fewer
+  std::string start_after = {};    ///< only keys that sort after it; not beside a token
 };
 
 struct ListPage {

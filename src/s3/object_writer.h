@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,43 @@ namespace s3rdmafs::s3 {
 struct PutBody {
   rdma::Window window;          ///< region nullptr, length 0: an empty body
   std::uint64_t crc64nvme = 0;  ///< of the window's bytes; sent, and checked by the server
+};
+
+/// The state of the key that a request requires. The server compares when the request takes effect,
+/// so that of two clients only one succeeds.
+struct Precondition {
+  enum class Kind {
+    kNone,
+    kAbsent,   ///< If-None-Match: *; else error kExists
+    kMatches,  ///< If-Match: the key has the version `etag`; else error kStale
+  };
+  Kind kind = Kind::kNone;
+  std::string etag = {};
+
+  [[nodiscard]] static Precondition none() { return {}; }
+  [[nodiscard]] static Precondition absent() { return {.kind = Kind::kAbsent}; }
+  [[nodiscard]] static Precondition matches(std::string etag) {
+    return {.kind = Kind::kMatches, .etag = std::move(etag)};
+  }
+};
+
+/// The further needs of an object that is stored.
+struct PutOptions {
+  Precondition when = {};
+  UserMetadata metadata = {};
+};
+
+/// One version that the server copies from. The copy fails with kStale where the key has another.
+struct CopySource {
+  std::string key;
+  std::string etag;  ///< never empty
+  std::uint64_t size_bytes = 0;
+};
+
+struct CopyOptions {
+  Precondition when = {};  ///< of the key that is copied to
+  /// Replaces that of the source; nothing: it is copied too.
+  std::optional<UserMetadata> metadata = {};
 };
 
 /// How a PUT or a part ended.
@@ -53,17 +91,24 @@ class ObjectWriter {
   /// PutObject: the whole object becomes visible at once, or not at all. If `body` is not empty it
   /// never leaves an empty object: a PUT with a token goes only to a server known to read by RDMA,
   /// all others go by HTTP or probe the server first (s3rdmafs-protocol(7)).
-  /// @param only_if_absent  If-None-Match: *; error kExists if the key exists
-  virtual void put(std::string key, PutBody body, bool only_if_absent, Deadline deadline,
+  virtual void put(std::string key, PutBody body, PutOptions options, Deadline deadline,
                    PutDone done) = 0;
 
   /// CreateMultipartUpload, with CRC64NVME as its checksum if the server takes one.
   /// @return the upload's id
-  virtual void create_upload(std::string key, Deadline deadline, Done<std::string> done) = 0;
+  virtual void create_upload(std::string key, UserMetadata metadata, Deadline deadline,
+                             Done<std::string> done) = 0;
 
   /// UploadPart. `body` is not empty.
   virtual void upload_part(std::string key, std::string upload_id, unsigned number, PutBody body,
                            Deadline deadline, PutDone done) = 0;
+
+  /// UploadPartCopy: the server itself copies bytes of the source into the part.
+  /// @param length_bytes  1..5 GiB, within the source
+  /// @return the part's ETag. Errors: kStale, kUnsupported (the server has no such operation)
+  virtual void upload_part_copy(CopySource source, std::uint64_t offset_bytes,
+                                std::uint64_t length_bytes, std::string key, std::string upload_id,
+                                unsigned number, Deadline deadline, Done<std::string> done) = 0;
 
   /// CompleteMultipartUpload: the whole object becomes visible. Reads the answer's body, since a
   /// 200 may carry an error. After a lost answer a HEAD tells whether the request took effect. If
@@ -72,8 +117,15 @@ class ObjectWriter {
   /// @param parts  ascending, at least one
   /// @return the object's ETag
   virtual void complete_upload(std::string key, std::string upload_id,
-                               std::vector<UploadedPart> parts, Deadline deadline,
-                               Done<std::string> done) = 0;
+                               std::vector<UploadedPart> parts, Precondition when,
+                               Deadline deadline, Done<std::string> done) = 0;
+
+  /// The server itself copies the source to `key`: CopyObject, or parts of at most 5 GiB each where
+  /// the source is larger. The object becomes visible whole or not at all.
+  /// @return the new object's ETag. Errors: kStale (the source has another version or is gone),
+  ///         kExists or kStale by `options.when`, kUnsupported (the server has no such operation)
+  virtual void copy(CopySource source, std::string key, CopyOptions options, Deadline deadline,
+                    Done<std::string> done) = 0;
 
   /// AbortMultipartUpload. Also succeeds if the upload does not exist.
   virtual void abort_upload(std::string key, std::string upload_id, Deadline deadline,
@@ -81,6 +133,11 @@ class ObjectWriter {
 
   /// DeleteObject. Also succeeds if the object does not exist, as S3 defines it.
   virtual void remove(std::string key, Deadline deadline, Done<void> done) = 0;
+
+  /// As remove(), of this version alone. Also succeeds if the key has no object. Where the server
+  /// knows no condition on DELETE, a HEAD just before takes its place. Errors: kStale.
+  virtual void remove_version(std::string key, std::string etag, Deadline deadline,
+                              Done<void> done) = 0;
 };
 
 }  // namespace s3rdmafs::s3

@@ -13,9 +13,17 @@ constexpr std::string_view kPutBytesHelp = "Object bytes stored, by path";
 constexpr std::string_view kRequestsName = "s3_requests_total";
 constexpr std::string_view kRequestsHelp = "S3 operations begun; retries are not counted";
 /// In the order of StoreMetrics::Operation.
-constexpr std::string_view kOperationNames[] = {
-    "head",         "list",  "get", "put", "create_upload", "upload_part", "complete_upload",
-    "abort_upload", "delete"};
+constexpr std::string_view kOperationNames[] = {"head",
+                                                "list",
+                                                "get",
+                                                "put",
+                                                "create_upload",
+                                                "upload_part",
+                                                "complete_upload",
+                                                "abort_upload",
+                                                "delete",
+                                                "copy",
+                                                "upload_part_copy"};
 
 }  // namespace
 

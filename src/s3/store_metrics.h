@@ -26,6 +26,8 @@ class StoreMetrics {
     kCompleteUpload,
     kAbortUpload,
     kRemove,
+    kCopy,
+    kPartCopy,
   };
 
   explicit StoreMetrics(metrics::Registry& registry);

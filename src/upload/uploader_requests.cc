@@ -36,7 +36,7 @@ void Uploader::on_buffer(Result<PartBuffer> buffer) {
 }
 
 void Uploader::send_create() {
-  context_.writer.create_upload(key_, request_deadline(),
+  context_.writer.create_upload(key_, /*metadata=*/{}, request_deadline(),
                                 [self = shared_from_this()](Result<std::string> upload_id) {
                                   self->on_created(std::move(upload_id));
                                 });
@@ -84,7 +84,8 @@ void Uploader::on_part(Part& part, s3::PutOutcome outcome) {
 
 void Uploader::send_put(const s3::PutBody& body, bool only_if_absent) {
   context_.writer.put(
-      key_, body, only_if_absent, request_deadline(),
+      key_, body, {.when = only_if_absent ? s3::Precondition::absent() : s3::Precondition::none()},
+      request_deadline(),
       [self = shared_from_this(), length = body.window.length, only_if_absent](
           s3::PutOutcome outcome) { self->on_put(length, only_if_absent, std::move(outcome)); });
 }
@@ -129,7 +130,7 @@ void Uploader::on_put_failed(Error error, bool may_drop_condition) {
 void Uploader::send_complete(std::string upload_id, std::vector<s3::UploadedPart> parts) {
   const Deadline deadline = request_deadline() + s3::assembly_time(parts);
   context_.writer.complete_upload(
-      key_, std::move(upload_id), std::move(parts), deadline,
+      key_, std::move(upload_id), std::move(parts), s3::Precondition::none(), deadline,
       [self = shared_from_this()](const Result<std::string>& etag) { self->on_completed(etag); });
 }
 

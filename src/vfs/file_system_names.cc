@@ -29,7 +29,7 @@ Error cannot_make(Error error) {
 
 void FileSystem::store_empty(std::string key, Deadline deadline, Done<void> done) {
   std::string name = key;
-  writing_->writer.put(std::move(name), {}, /*only_if_absent=*/false, deadline,
+  writing_->writer.put(std::move(name), {}, /*options=*/{}, deadline,
                        [self = shared_from_this(), key = std::move(key),
                         done = std::move(done)](s3::PutOutcome outcome) mutable {
                          if (!outcome.etag) {

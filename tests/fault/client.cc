@@ -129,7 +129,7 @@ Outcome Client::put(const std::string& key, const std::string& bytes) {
   Outcome outcome;
   const s3::PutBody body = body_of(bytes);
   auto ended = wait_for<s3::PutOutcome>([&](s3::PutDone done) {
-    store_->put(key, body, /*only_if_absent=*/false, clock_.now() + kDeadline, std::move(done));
+    store_->put(key, body, /*options=*/{}, clock_.now() + kDeadline, std::move(done));
   });
   reuse(body, ended.late_read_possible);
   add_path(outcome, ended.path);
@@ -140,7 +140,7 @@ Outcome Client::put(const std::string& key, const std::string& bytes) {
 Outcome Client::put_in_parts(const std::string& key, const std::vector<std::string>& parts) {
   Outcome outcome;
   const auto begun = wait_for<Result<std::string>>([&](Done<std::string> done) {
-    store_->create_upload(key, clock_.now() + kDeadline, std::move(done));
+    store_->create_upload(key, {}, clock_.now() + kDeadline, std::move(done));
   });
   if (!begun) {
     outcome.error = begun.error();
@@ -168,7 +168,7 @@ Outcome Client::put_in_parts(const std::string& key, const std::vector<std::stri
                         .size_bytes = body.window.length});
   }
   const auto completed = wait_for<Result<std::string>>([&](Done<std::string> done) {
-    store_->complete_upload(key, *begun, uploaded, clock_.now() + kDeadline, std::move(done));
+    store_->complete_upload(key, *begun, uploaded, {}, clock_.now() + kDeadline, std::move(done));
   });
   if (!completed) outcome.error = completed.error();
   return outcome;

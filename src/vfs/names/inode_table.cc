@@ -6,10 +6,11 @@
 //
 // Numbers. A number is a hash of kind, key and ETag, so it is the same after forget and lookup, and
 // in every mount of a bucket; programs that compare st_ino over time (tar, rsync) see what they
-// expect. Where two nodes hash alike, the later one takes the next free number. When the first of
-// such a pair is forgotten, the second may get two numbers; both mean the same bytes. A version
-// whose ETag named another version before (vfs/names/generations.h) has a number of its own, valid
-// in this mount only.
+// expect. An inode that this mount has rebound keeps its number until the kernel forgets it. Where
+// two nodes hash alike, the later one takes the next free number. When the first of such a pair is
+// forgotten, the second may get two numbers; both mean the same bytes. A version whose ETag named
+// another version before (vfs/names/generations.h) has a number of its own, valid in this mount
+// only.
 //
 // Lifetime. Every reply that hands an inode to the kernel adds one to its lookup count; forget(n)
 // takes n away, and at zero the entry goes. Open files hold what they need themselves.
@@ -48,6 +49,11 @@ InodeTable::InodeTable(std::string root_prefix, metrics::Gauge& inodes, Hash has
 
 Ino InodeTable::number_locked(const Node& node) const {
   if (node.is_directory && node.object.key == root_prefix_) return kRootIno;
+  const auto [first, last] = rebound_.equal_range(hash_(node));
+  for (auto at = first; at != last; ++at) {
+    const auto found = entries_.find(at->second);
+    if (found != entries_.end() && found->second.inode.node.same_as(node)) return at->second;
+  }
   for (Ino ino = hash_(node);; ++ino) {
     if (ino <= kRootIno) continue;  // 0 means "no inode" to the kernel
     const auto found = entries_.find(ino);
@@ -74,8 +80,28 @@ void InodeTable::forget(Ino ino, std::uint64_t count) {
   if (ino == kRootIno || found == entries_.end()) return;
   found->second.lookups -= std::min(count, found->second.lookups);
   if (found->second.lookups > 0) return;
+  drop_rebound(ino, found->second);
   entries_.erase(found);
   inodes_gauge_.add(-1);
+}
+
+void InodeTable::rebind(Ino ino, const Node& node, SeenAt seen_at) {
+  const MutexLock lock(mutex_);
+  const auto found = entries_.find(ino);
+  if (ino == kRootIno || found == entries_.end()) return;
+  Entry& entry = found->second;
+  drop_rebound(ino, entry);
+  entry.inode = {node, seen_at};
+  entry.was_rebound = true;
+  rebound_.emplace(hash_(node), ino);
+}
+
+void InodeTable::drop_rebound(Ino ino, const Entry& entry) {
+  if (!entry.was_rebound) return;
+  const auto [first, last] = rebound_.equal_range(hash_(entry.inode.node));
+  const auto at =
+      std::find_if(first, last, [ino](const auto& rebound) { return rebound.second == ino; });
+  if (at != last) rebound_.erase(at);
 }
 
 std::optional<Inode> InodeTable::find(Ino ino) const {

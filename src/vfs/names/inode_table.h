@@ -42,6 +42,11 @@ class InodeTable {
   /// The number the node has, or would get now.
   [[nodiscard]] Ino number_of(const Node& node) const;
 
+  /// The inode stands for another node from now on: what this mount has made of its file (stored
+  /// again, renamed). It keeps its number, and lookups of that node give this number. Does nothing
+  /// for a number that the kernel was never given.
+  void rebind(Ino ino, const Node& node, SeenAt seen_at);
+
   /// True for the first call since the kernel came to know the inode.
   [[nodiscard]] bool mark_opened(Ino ino);
 
@@ -55,9 +60,11 @@ class InodeTable {
     Inode inode;
     std::uint64_t lookups = 0;  ///< references the kernel holds ("nlookup" in FUSE)
     bool was_opened = false;
+    bool was_rebound = false;  ///< its number is not the hash of its node
   };
 
   Ino number_locked(const Node& node) const REQUIRES(mutex_);
+  void drop_rebound(Ino ino, const Entry& entry) REQUIRES(mutex_);
 
   const std::string root_prefix_;
   metrics::Gauge& inodes_gauge_;
@@ -65,6 +72,8 @@ class InodeTable {
 
   mutable Mutex mutex_;  // lock order 1
   std::unordered_map<Ino, Entry> entries_ GUARDED_BY(mutex_);
+  /// The numbers of nodes that rebind() gave them, by the hash of the node.
+  std::unordered_multimap<Ino, Ino> rebound_ GUARDED_BY(mutex_);
 };
 
 }  // namespace s3rdmafs::vfs

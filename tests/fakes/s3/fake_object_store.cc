@@ -20,18 +20,19 @@ s3::GetFailure cancelled() {
 
 }  // namespace
 
-std::string FakeObjectStore::put(std::string key, std::string bytes) {
+std::string FakeObjectStore::put(std::string key, std::string bytes, s3::UserMetadata metadata) {
   const MutexLock lock(mutex_);
-  return store_locked(std::move(key), std::move(bytes));
+  return store_locked(std::move(key), std::move(bytes), std::move(metadata));
 }
 
-std::string FakeObjectStore::store_locked(std::string key, std::string bytes) {
+std::string FakeObjectStore::store_locked(std::string key, std::string bytes,
+                                          s3::UserMetadata metadata) {
   const auto second = std::chrono::floor<std::chrono::seconds>(clock_.wall_now());
   const std::string name = repeats_etags_ ? std::to_string(bytes.size()) + "-" +
                                                 std::to_string(second.time_since_epoch().count())
                                           : "v" + std::to_string(++versions_);
   std::string etag = "\"" + name + "\"";
-  objects_[std::move(key)] = {std::move(bytes), etag, clock_.wall_now()};
+  objects_[std::move(key)] = {std::move(bytes), etag, clock_.wall_now(), std::move(metadata)};
   return etag;
 }
 
@@ -45,6 +46,12 @@ std::optional<std::string> FakeObjectStore::object(const std::string& key) const
   const auto found = objects_.find(key);
   if (found == objects_.end()) return std::nullopt;
   return found->second.bytes;
+}
+
+s3::UserMetadata FakeObjectStore::metadata(const std::string& key) const {
+  const MutexLock lock(mutex_);
+  const auto found = objects_.find(key);
+  return found == objects_.end() ? s3::UserMetadata() : found->second.metadata;
 }
 
 std::size_t FakeObjectStore::open_uploads() const {
@@ -226,7 +233,8 @@ Result<s3::ObjectInfo> FakeObjectStore::answer_head(const std::string& key) cons
   const auto found = objects_.find(key);
   if (found == objects_.end()) return fail(ErrorCode::kNotFound, "no key '" + key + "'");
   const Object& object = found->second;
-  return s3::ObjectInfo{key, object.etag, object.bytes.size(), object.modified};
+  return s3::ObjectInfo{key, object.etag, object.bytes.size(), object.modified,
+                        std::make_shared<const s3::UserMetadata>(object.metadata)};
 }
 
 Result<s3::ListPage> FakeObjectStore::answer_list(const s3::ListRequest& request) const {
@@ -243,6 +251,9 @@ Result<s3::ListPage> FakeObjectStore::answer_list(const s3::ListRequest& request
     while (at != end && at->first.starts_with(prefix)) ++at;
   };
   if (request.continuation_token.starts_with(kAfterPrefix)) skip_below(last_of_page_before);
+  if (request.continuation_token.empty() && request.start_after > request.prefix) {
+    at = objects_.upper_bound(request.start_after);
+  }
 
   const std::uint32_t keys_max = std::min(request.keys_max, page_keys_max_);
   std::string token;

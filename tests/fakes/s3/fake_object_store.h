@@ -26,12 +26,13 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
 
   struct Call {
     Operation operation;
-    std::string key;    ///< of a list: the prefix
+    std::string key;    ///< of a list: the prefix; of a copy: what is copied to
     std::string token;  ///< of a list: its continuation token
     std::uint64_t offset_bytes = 0;
     rdma::Window window;  ///< of a get: for tests that play a late write; of a put or a part
     std::string upload_id = {};
     unsigned part_number = 0;
+    std::string source = {};  ///< of a copy: the key that is copied
   };
 
   /// The failure that a server answers with; nothing if it answers properly. For a put or a part
@@ -44,13 +45,15 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   // The bucket as other clients see it.
 
   /// Stores a new version and returns its ETag, which no version had before (see repeat_etags).
-  std::string put(std::string key, std::string bytes);
+  std::string put(std::string key, std::string bytes, s3::UserMetadata metadata = {});
   void remove(const std::string& key);
   /// From now on an ETag names only an object's size and the second in which it was stored.
   void repeat_etags();
 
   /// An object's bytes as a reader would get them now; nothing if there is no such key.
   [[nodiscard]] std::optional<std::string> object(const std::string& key) const;
+  /// An object's user metadata; empty if there is no such key.
+  [[nodiscard]] s3::UserMetadata metadata(const std::string& key) const;
   /// Uploads begun and neither completed nor aborted.
   [[nodiscard]] std::size_t open_uploads() const;
 
@@ -97,26 +100,36 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   // ObjectWriter. The window is read when the call is released, and its checksum compared, as a
   // server would.
 
-  void put(std::string key, s3::PutBody body, bool only_if_absent, Deadline deadline,
+  void put(std::string key, s3::PutBody body, s3::PutOptions options, Deadline deadline,
            s3::PutDone done) override;
-  void create_upload(std::string key, Deadline deadline, Done<std::string> done) override;
+  void create_upload(std::string key, s3::UserMetadata metadata, Deadline deadline,
+                     Done<std::string> done) override;
+  void upload_part_copy(s3::CopySource source, std::uint64_t offset_bytes,
+                        std::uint64_t length_bytes, std::string key, std::string upload_id,
+                        unsigned number, Deadline deadline, Done<std::string> done) override;
+  void copy(s3::CopySource source, std::string key, s3::CopyOptions options, Deadline deadline,
+            Done<std::string> done) override;
   void upload_part(std::string key, std::string upload_id, unsigned number, s3::PutBody body,
                    Deadline deadline, s3::PutDone done) override;
   void complete_upload(std::string key, std::string upload_id, std::vector<s3::UploadedPart> parts,
-                       Deadline deadline, Done<std::string> done) override;
+                       s3::Precondition when, Deadline deadline, Done<std::string> done) override;
   void abort_upload(std::string key, std::string upload_id, Deadline deadline,
                     Done<void> done) override;
   void remove(std::string key, Deadline deadline, Done<void> done) override;
+  void remove_version(std::string key, std::string etag, Deadline deadline,
+                      Done<void> done) override;
 
  private:
   struct Upload {
     std::string key;
+    s3::UserMetadata metadata;
     std::map<unsigned, std::pair<std::string, std::string>> parts;  // number -> bytes, ETag
   };
   struct Object {
     std::string bytes;
     std::string etag;
     std::chrono::system_clock::time_point modified;
+    s3::UserMetadata metadata = {};
   };
   /// Ends one call: with the server's answer, or with the failure given.
   using Finish = std::move_only_function<void(std::optional<s3::GetFailure>)>;
@@ -133,10 +146,20 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   Result<s3::ListPage> answer_list(const s3::ListRequest& request) const;
   std::expected<s3::Path, s3::GetFailure> answer_get(const s3::GetRequest& request) const;
   Result<std::string> answer_put(const std::string& key, const s3::PutBody& body,
-                                 bool only_if_absent);
+                                 s3::PutOptions options);
+  Result<std::string> answer_copy(const s3::CopySource& source, const std::string& key,
+                                  s3::CopyOptions options);
+  Result<std::string> answer_part_copy(const Call& call, const s3::CopySource& source,
+                                       std::uint64_t length_bytes);
+  [[nodiscard]] Result<void> check(const s3::Precondition& when, const std::string& key) const
+      REQUIRES(mutex_);
+  /// Errors: kStale.
+  [[nodiscard]] Result<Object> find_version(const s3::CopySource& source) const REQUIRES(mutex_);
   Result<std::string> answer_part(const Call& call, const s3::PutBody& body);
-  Result<std::string> answer_complete(const Call& call, const std::vector<s3::UploadedPart>& parts);
-  std::string store_locked(std::string key, std::string bytes) REQUIRES(mutex_);
+  Result<std::string> answer_complete(const Call& call, const std::vector<s3::UploadedPart>& parts,
+                                      const s3::Precondition& when);
+  std::string store_locked(std::string key, std::string bytes, s3::UserMetadata metadata)
+      REQUIRES(mutex_);
   [[nodiscard]] s3::PutOutcome put_outcome(Result<std::string> etag) const;
 
   const Clock& clock_;

@@ -26,32 +26,34 @@ std::unexpected<Error> no_such_upload(const std::string& id) {
 
 }  // namespace
 
-void FakeObjectStore::put(std::string key, s3::PutBody body, bool only_if_absent, Deadline,
+void FakeObjectStore::put(std::string key, s3::PutBody body, s3::PutOptions options, Deadline,
                           s3::PutDone done) {
   Call call{.operation = Operation::kPut, .key = key, .token = {}, .window = body.window};
-  arrive(std::move(call), [this, key = std::move(key), body, only_if_absent,
+  arrive(std::move(call), [this, key = std::move(key), body, options = std::move(options),
                            done = std::move(done)](Failure failure) mutable {
     if (failure) {
       return done({.etag = std::unexpected(std::move(failure->error)),
                    .late_read_possible = failure->late_write_possible});
     }
-    done(put_outcome(answer_put(key, body, only_if_absent)));
+    done(put_outcome(answer_put(key, body, std::move(options))));
   });
 }
 
-void FakeObjectStore::create_upload(std::string key, Deadline, Done<std::string> done) {
+void FakeObjectStore::create_upload(std::string key, s3::UserMetadata metadata, Deadline,
+                                    Done<std::string> done) {
   Call call{.operation = Operation::kCreateUpload, .key = key, .token = {}, .window = {}};
-  arrive(std::move(call),
-         [this, key = std::move(key), done = std::move(done)](Failure failure) mutable {
-           if (failure) return done(std::unexpected(std::move(failure->error)));
-           std::string id;
-           {
-             const MutexLock lock(mutex_);
-             id = "upload-" + std::to_string(++versions_);
-             uploads_[id].key = std::move(key);
-           }
-           done(std::move(id));
-         });
+  arrive(std::move(call), [this, key = std::move(key), metadata = std::move(metadata),
+                           done = std::move(done)](Failure failure) mutable {
+    if (failure) return done(std::unexpected(std::move(failure->error)));
+    std::string id;
+    {
+      const MutexLock lock(mutex_);
+      id = "upload-" + std::to_string(++versions_);
+      uploads_[id].key = std::move(key);
+      uploads_[id].metadata = std::move(metadata);
+    }
+    done(std::move(id));
+  });
 }
 
 void FakeObjectStore::upload_part(std::string key, std::string upload_id, unsigned number,
@@ -74,19 +76,20 @@ void FakeObjectStore::upload_part(std::string key, std::string upload_id, unsign
 }
 
 void FakeObjectStore::complete_upload(std::string key, std::string upload_id,
-                                      std::vector<s3::UploadedPart> parts, Deadline,
-                                      Done<std::string> done) {
+                                      std::vector<s3::UploadedPart> parts, s3::Precondition when,
+                                      Deadline, Done<std::string> done) {
   Call call{.operation = Operation::kCompleteUpload,
             .key = std::move(key),
             .token = {},
             .window = {},
             .upload_id = std::move(upload_id)};
   Call copy = call;
-  arrive(std::move(copy), [this, call = std::move(call), parts = std::move(parts),
-                           done = std::move(done)](Failure failure) mutable {
-    if (failure) return done(std::unexpected(std::move(failure->error)));
-    done(answer_complete(call, parts));
-  });
+  arrive(std::move(copy),
+         [this, call = std::move(call), parts = std::move(parts), when = std::move(when),
+          done = std::move(done)](Failure failure) mutable {
+           if (failure) return done(std::unexpected(std::move(failure->error)));
+           done(answer_complete(call, parts, when));
+         });
 }
 
 void FakeObjectStore::abort_upload(std::string key, std::string upload_id, Deadline,
@@ -118,14 +121,114 @@ void FakeObjectStore::remove(std::string key, Deadline, Done<void> done) {
 }
 
 Result<std::string> FakeObjectStore::answer_put(const std::string& key, const s3::PutBody& body,
-                                                bool only_if_absent) {
+                                                s3::PutOptions options) {
   Result<std::string> bytes = read_body(body);
   if (!bytes) return bytes;
   const MutexLock lock(mutex_);
-  if (only_if_absent && objects_.contains(key)) {
+  if (auto holds = check(options.when, key); !holds) return std::unexpected(holds.error());
+  return store_locked(key, std::move(*bytes), std::move(options.metadata));
+}
+
+Result<void> FakeObjectStore::check(const s3::Precondition& when, const std::string& key) const {
+  const auto found = objects_.find(key);
+  const bool is_there = found != objects_.end();
+  if (when.kind == s3::Precondition::Kind::kAbsent && is_there) {
     return fail(ErrorCode::kExists, "'" + key + "' is there already");
   }
-  return store_locked(key, std::move(*bytes));
+  if (when.kind == s3::Precondition::Kind::kMatches &&
+      (!is_there || found->second.etag != when.etag)) {
+    return fail(ErrorCode::kStale, "'" + key + "' has another version");
+  }
+  return {};
+}
+
+Result<FakeObjectStore::Object> FakeObjectStore::find_version(const s3::CopySource& source) const {
+  const auto found = objects_.find(source.key);
+  if (found == objects_.end() || found->second.etag != source.etag) {
+    return fail(ErrorCode::kStale, "no version " + source.etag + " of '" + source.key + "'");
+  }
+  return found->second;
+}
+
+Result<std::string> FakeObjectStore::answer_copy(const s3::CopySource& source,
+                                                 const std::string& key, s3::CopyOptions options) {
+  const MutexLock lock(mutex_);
+  Result<Object> object = find_version(source);
+  if (!object) return std::unexpected(object.error());
+  if (auto holds = check(options.when, key); !holds) return std::unexpected(holds.error());
+  if (options.metadata) object->metadata = std::move(*options.metadata);
+  return store_locked(key, std::move(object->bytes), std::move(object->metadata));
+}
+
+Result<std::string> FakeObjectStore::answer_part_copy(const Call& call,
+                                                      const s3::CopySource& source,
+                                                      std::uint64_t length_bytes) {
+  const MutexLock lock(mutex_);
+  const Result<Object> object = find_version(source);
+  if (!object) return std::unexpected(object.error());
+  const auto found = uploads_.find(call.upload_id);
+  if (found == uploads_.end() || found->second.key != call.key) {
+    return no_such_upload(call.upload_id);
+  }
+  if (length_bytes == 0 || call.offset_bytes + length_bytes > object->bytes.size()) {
+    return fail(ErrorCode::kInvalidArgument, "the range is not within the source");
+  }
+  std::string etag = "\"p" + std::to_string(++versions_) + "\"";
+  found->second.parts[call.part_number] = {object->bytes.substr(call.offset_bytes, length_bytes),
+                                           etag};
+  return etag;
+}
+
+void FakeObjectStore::copy(s3::CopySource source, std::string key, s3::CopyOptions options,
+                           Deadline, Done<std::string> done) {
+  Call call{.operation = Operation::kCopy,
+            .key = std::move(key),
+            .token = {},
+            .window = {},
+            .source = source.key};
+  Call asked = call;
+  arrive(std::move(asked),
+         [this, call = std::move(call), source = std::move(source), options = std::move(options),
+          done = std::move(done)](Failure failure) mutable {
+           if (failure) return done(std::unexpected(std::move(failure->error)));
+           done(answer_copy(source, call.key, std::move(options)));
+         });
+}
+
+void FakeObjectStore::upload_part_copy(s3::CopySource source, std::uint64_t offset_bytes,
+                                       std::uint64_t length_bytes, std::string key,
+                                       std::string upload_id, unsigned number, Deadline,
+                                       Done<std::string> done) {
+  Call call{.operation = Operation::kPartCopy,
+            .key = std::move(key),
+            .token = {},
+            .offset_bytes = offset_bytes,
+            .window = {},
+            .upload_id = std::move(upload_id),
+            .part_number = number,
+            .source = source.key};
+  Call asked = call;
+  arrive(std::move(asked), [this, call = std::move(call), source = std::move(source), length_bytes,
+                            done = std::move(done)](Failure failure) mutable {
+    if (failure) return done(std::unexpected(std::move(failure->error)));
+    done(answer_part_copy(call, source, length_bytes));
+  });
+}
+
+void FakeObjectStore::remove_version(std::string key, std::string etag, Deadline, Done<void> done) {
+  Call call{.operation = Operation::kRemove, .key = key, .token = {}, .window = {}};
+  arrive(std::move(call), [this, key = std::move(key), etag = std::move(etag),
+                           done = std::move(done)](Failure failure) mutable {
+    if (failure) return done(std::unexpected(std::move(failure->error)));
+    {
+      const MutexLock lock(mutex_);
+      const bool is_there = objects_.contains(key);
+      auto holds = check(s3::Precondition::matches(etag), key);
+      if (is_there && !holds) return done(std::move(holds));
+    }
+    remove(key);
+    done({});
+  });
 }
 
 Result<std::string> FakeObjectStore::answer_part(const Call& call, const s3::PutBody& body) {
@@ -142,7 +245,8 @@ Result<std::string> FakeObjectStore::answer_part(const Call& call, const s3::Put
 }
 
 Result<std::string> FakeObjectStore::answer_complete(const Call& call,
-                                                     const std::vector<s3::UploadedPart>& parts) {
+                                                     const std::vector<s3::UploadedPart>& parts,
+                                                     const s3::Precondition& when) {
   const MutexLock lock(mutex_);
   const auto found = uploads_.find(call.upload_id);
   if (found == uploads_.end() || found->second.key != call.key) {
@@ -160,8 +264,10 @@ Result<std::string> FakeObjectStore::answer_complete(const Call& call,
     bytes += stored->second.first;
   }
   if (parts.empty()) return fail(ErrorCode::kInvalidArgument, "an upload of no parts");
+  if (auto holds = check(when, call.key); !holds) return std::unexpected(holds.error());
+  s3::UserMetadata metadata = std::move(found->second.metadata);
   uploads_.erase(found);
-  return store_locked(call.key, std::move(bytes));
+  return store_locked(call.key, std::move(bytes), std::move(metadata));
 }
 
 s3::PutOutcome FakeObjectStore::put_outcome(Result<std::string> etag) const {

@@ -24,7 +24,7 @@ class FakeObjectWriterTest : public testing::Test {
   }
   std::string begin() {
     std::string id;
-    store_.create_upload("k", {}, [&](Result<std::string> result) { id = result.value(); });
+    store_.create_upload("k", {}, {}, [&](Result<std::string> result) { id = result.value(); });
     return id;
   }
   s3::UploadedPart part(const std::string& id, unsigned number, const char* text) {
@@ -35,7 +35,7 @@ class FakeObjectWriterTest : public testing::Test {
   }
   Result<std::string> complete(const std::string& id, std::vector<s3::UploadedPart> parts) {
     Result<std::string> result;
-    store_.complete_upload("k", id, std::move(parts), {},
+    store_.complete_upload("k", id, std::move(parts), {}, {},
                            [&](Result<std::string> etag) { result = std::move(etag); });
     return result;
   }

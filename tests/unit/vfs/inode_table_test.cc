@@ -66,6 +66,33 @@ TEST_F(InodeTableTest, TheNumberToldBeforeIsTheNumberGiven) {
   EXPECT_EQ(table_.add_lookup(file("a"), kNow), told);
 }
 
+TEST_F(InodeTableTest, AReboundInodeKeepsItsNumberAndIsFoundByItsNewNode) {
+  const Ino ino = table_.add_lookup(file("a", "\"1\""), kNow);
+  table_.rebind(ino, file("b", "\"2\""), kNow);
+  EXPECT_EQ(table_.number_of(file("b", "\"2\"")), ino);
+  EXPECT_EQ(table_.add_lookup(file("b", "\"2\""), kNow), ino);
+  EXPECT_EQ(table_.find(ino)->node.object.key, "b");
+  EXPECT_NE(table_.number_of(file("a", "\"1\"")), ino) << "its former node is another inode now";
+}
+
+TEST_F(InodeTableTest, ANodeThatARebindingGaveANumberLosesItWithTheNextOne) {
+  const Ino ino = table_.add_lookup(file("a", "\"1\""), kNow);
+  table_.rebind(ino, file("a", "\"2\""), kNow);
+  table_.rebind(ino, file("a", "\"3\""), kNow);
+  EXPECT_NE(table_.number_of(file("a", "\"2\"")), ino);
+  EXPECT_EQ(table_.number_of(file("a", "\"3\"")), ino);
+}
+
+TEST_F(InodeTableTest, AForgottenInodesNodeHasTheNumberOfItsHashAgain) {
+  const Ino hashed = table_.number_of(file("a", "\"2\""));
+  const Ino ino = table_.add_lookup(file("a", "\"1\""), kNow);
+  table_.rebind(ino, file("a", "\"2\""), kNow);
+  table_.forget(ino, 1);
+  EXPECT_EQ(table_.number_of(file("a", "\"2\"")), hashed);
+  table_.rebind(ino, file("a", "\"3\""), kNow);
+  EXPECT_FALSE(table_.find(ino)) << "an inode that the kernel does not know is not made";
+}
+
 TEST(InodeTable, NodesThatHashAlikeGetDifferentNumbersAndNeverZeroOrTheRoots) {
   metrics::Gauge inodes;
   InodeTable table("", inodes, [](const Node&) noexcept { return ~Ino{0}; });

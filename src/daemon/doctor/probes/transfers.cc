@@ -78,7 +78,7 @@ s3::PutOutcome put(Context& context, s3::HttpObjectStore& store, const std::stri
     context.written.push_back(key);
   }
   return await<s3::PutOutcome>([&](auto done) {
-    store.put(key, {.window = window, .crc64nvme = crc64nvme(0, bytes)}, /*only_if_absent=*/false,
+    store.put(key, {.window = window, .crc64nvme = crc64nvme(0, bytes)}, /*options=*/{},
               context.clock.now() + kQuestionTimeout, std::move(done));
   });
 }

@@ -272,7 +272,7 @@ TEST_F(ObjectWriterTest, DoesNotTakeAnothersObjectForItsOwnAfterALostAnswer) {
 TEST_F(ObjectWriterTest, BeginsAnUploadWithItsChecksum) {
   server_.then(upload_created());
   Outcome<Result<std::string>> outcome;
-  store().create_upload("k", soon(), outcome.done());
+  store().create_upload("k", {}, soon(), outcome.done());
   EXPECT_EQ(outcome.get().value(), "up/1");
   EXPECT_THAT(summaries(), ElementsAre("POST /train/k?uploads"));
   EXPECT_EQ(server_.seen().at(0).headers.at("x-amz-checksum-algorithm"), "CRC64NVME");
@@ -282,7 +282,7 @@ TEST_F(ObjectWriterTest, BeginsAnUploadWithoutAChecksumThatIsRefused) {
   server_.then(error_answer(400, "InvalidRequest", "Checksum algorithm provided is unsupported"));
   server_.then(upload_created());
   Outcome<Result<std::string>> outcome;
-  store().create_upload("k", soon(), outcome.done());
+  store().create_upload("k", {}, soon(), outcome.done());
   EXPECT_TRUE(outcome.get());
   EXPECT_FALSE(server_.seen().at(1).headers.contains("x-amz-checksum-algorithm"));
 }

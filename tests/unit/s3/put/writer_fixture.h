@@ -69,7 +69,9 @@ class ObjectWriterTest : public OneServerTest {
 
   PutOutcome put(bool only_if_absent = false) {
     Outcome<PutOutcome> outcome;
-    store().put("k", body(region_), only_if_absent, soon(), outcome.done());
+    store().put("k", body(region_),
+                {.when = only_if_absent ? Precondition::absent() : Precondition::none()}, soon(),
+                outcome.done());
     return outcome.get();
   }
   PutOutcome put_part(std::size_t length = kWindowBytes) {
@@ -79,7 +81,7 @@ class ObjectWriterTest : public OneServerTest {
   }
   Result<std::string> complete(std::vector<UploadedPart> parts = {{1, kPartEtag, 0}}) {
     Outcome<Result<std::string>> outcome;
-    store().complete_upload("k", "up/1", std::move(parts), soon(), outcome.done());
+    store().complete_upload("k", "up/1", std::move(parts), {}, soon(), outcome.done());
     return outcome.get();
   }
 
