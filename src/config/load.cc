@@ -288,6 +288,10 @@ class Loader {
       relate("write", "buffer_size",
              "is less than twice write.part_size: one part is sent while the next one fills");
     }
+    if (write.mode != WriteMode::kOff && !loaded_.config.metadata.manifest.empty()) {
+      relate("metadata", "manifest",
+             "needs write.mode = \"off\": a manifest does not show what is written");
+    }
   }
 
   void relate(std::string_view section, std::string_view name, std::string_view detail) {

@@ -187,6 +187,7 @@ struct MountConfig {
     std::chrono::milliseconds ttl{};           ///< how long a name's answer may be reused
     std::chrono::milliseconds negative_ttl{};  ///< the same for "no such name"
     std::uint64_t listing_bytes_max = 0;       ///< of all open directories together
+    std::string manifest = {};  ///< file that names come from (manifest/); empty: the server
   } metadata;
 
   struct Mount {

@@ -329,6 +329,10 @@ constexpr Key kKeys[] = {
     {"metadata", "listing_memory",
      Size{[](MountConfig& c) -> auto& { return c.metadata.listing_bytes_max; }, kMiB, 16 * kTiB, 1},
      Default{"512MiB"}, "Memory for the listings of open directories, about 200 bytes a name."},
+    // None: only for data sets that do not change, which only their owner knows.
+    {"metadata", "manifest",
+     Text{[](MountConfig& c) -> auto& { return c.metadata.manifest; }, check_path}, Default{""},
+     "File of `s3rdmafs manifest` that all names come from; empty: the server is asked."},
 
     {"mount", "point", Text{[](MountConfig& c) -> auto& { return c.mount.point; }, check_path},
      Default{""}, "Where to mount; empty: the command line says."},

@@ -26,7 +26,7 @@ constexpr std::size_t kMadeAt = 48;
 constexpr std::size_t kBlocksChecksumAt = 56;
 constexpr std::size_t kTextsAt = 64;  // bucket, prefix, endpoints; the last ends with an empty text
 
-using Time = std::chrono::system_clock::time_point;
+using MadeAt = std::chrono::system_clock::time_point;
 
 class HeaderTexts {
  public:
@@ -113,13 +113,13 @@ Result<Header> decode_header(const BlockBytes& into) {
   auto origin = take_origin(bytes.subspan(kTextsAt));
   if (!origin) return fail(ErrorCode::kCorrupt, "its header is damaged");
   const auto made = static_cast<std::int64_t>(load<std::uint64_t>(bytes.subspan(kMadeAt)));
-  return Header{
-      .origin = std::move(*origin),
-      .objects = load<std::uint64_t>(bytes.subspan(kObjectsAt)),
-      .blocks = load<std::uint64_t>(bytes.subspan(kBlocksAt)),
-      .object_bytes = load<std::uint64_t>(bytes.subspan(kObjectBytesAt)),
-      .made_at = Time(std::chrono::duration_cast<Time::duration>(std::chrono::nanoseconds(made))),
-      .checksum = load<std::uint64_t>(bytes.subspan(kBlocksChecksumAt))};
+  return Header{.origin = std::move(*origin),
+                .objects = load<std::uint64_t>(bytes.subspan(kObjectsAt)),
+                .blocks = load<std::uint64_t>(bytes.subspan(kBlocksAt)),
+                .object_bytes = load<std::uint64_t>(bytes.subspan(kObjectBytesAt)),
+                .made_at = MadeAt(
+                    std::chrono::duration_cast<MadeAt::duration>(std::chrono::nanoseconds(made))),
+                .checksum = load<std::uint64_t>(bytes.subspan(kBlocksChecksumAt))};
 }
 
 }  // namespace s3rdmafs::manifest

@@ -158,7 +158,7 @@ Result<void> Cursor::enter(std::uint64_t number) {
   auto block = manifest_->block(number);
   if (!block) return std::unexpected(block.error());
   const auto first = (*block)->first_key();
-  // Whoever lists goes on after the last key: without order a listing would not end.
+  // A listing goes on after the last key: without order it would not end.
   if (!first || (block_ && *first <= entry_.object.key)) {
     return broken(manifest_->name(), {ErrorCode::kCorrupt, "its keys are not in order"});
   }

@@ -19,8 +19,8 @@ namespace s3rdmafs::manifest {
 class Cursor;
 
 /// A manifest that is read. Opening it reads its header alone; each block is checked when it is
-/// read first, and some of those read last are kept. What was opened stays as it is when another
-/// file takes its name. Reads may block on the disk. Not thread-safe.
+/// read first, and some of those read last are kept. An open manifest stays as it is when
+/// another file takes its name. Reads may block on the disk. Not thread-safe.
 ///
 /// Errors of all reads: kCorrupt (damaged or cut off), kSystem; both name the file and say to make
 /// the manifest again.

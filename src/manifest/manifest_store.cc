@@ -4,7 +4,7 @@
 // Versions. A read names the manifest's ETag in If-Match, as every read names the version that it
 // wants. Where the server has another, a layer above would take kStale for news: it would forget
 // what it knows, have the kernel look the name up again, and find the same version here, for ever.
-// So kStale becomes kConfig, which nobody acts on.
+// So kStale becomes kConfig, which no layer acts on.
 //
 // Directories. A listing with a delimiter shows the keys below a directory as one common prefix. A
 // few are passed one by one; then a search leads past the rest, however many there are.
@@ -21,7 +21,7 @@
 namespace s3rdmafs::manifest {
 namespace {
 
-// What a continuation token says that the last page ended with.
+// The first letter of a continuation token: what the last page ended with.
 constexpr char kAfterKey = 'k';
 constexpr char kAfterPrefix = 'p';
 

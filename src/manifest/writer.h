@@ -27,7 +27,7 @@ class Writer {
 
   Writer(Writer&& other) noexcept = default;
   Writer& operator=(Writer&&) = delete;
-  /// What was not finished is removed.
+  /// Removes the file if it was not finished.
   ~Writer();
 
   /// Errors: kInvalidArgument (check_entry, or the key does not follow the last), kSystem.

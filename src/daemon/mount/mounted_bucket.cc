@@ -21,6 +21,7 @@
 #include "disk/disk_tier.h"
 #include "fuse/kernel_settings.h"
 #include "fuse/session.h"
+#include "manifest/manifest_store.h"
 #include "metrics/stats_socket.h"
 #include "rdma/fabric.h"
 #include "s3/check_bucket.h"
@@ -37,6 +38,9 @@ namespace {
 // their own would cost more than the reads they save.
 constexpr std::uint64_t kContentBytesMax = kPassthroughFromBytes - 1;
 
+// Names of a manifest do not change while it is mounted; the kernel asks again once a day.
+constexpr std::chrono::hours kManifestTtl{24};
+
 }  // namespace
 
 // In order of dependency: each borrows from those above it, and destruction runs from below.
@@ -51,7 +55,8 @@ struct MountedBucket::Layers {
   s3::StaticCredentials credentials;
   std::unique_ptr<rdma::Fabric> fabric;
   std::unique_ptr<s3::HttpObjectStore> store;
-  std::unique_ptr<disk::DiskTier> disk;  // null without disk.path
+  std::unique_ptr<manifest::ManifestStore> names;  // null without metadata.manifest
+  std::unique_ptr<disk::DiskTier> disk;            // null without disk.path
   Caches caches;
   std::unique_ptr<upload::Uploads> uploads;  // null in a read-only mount
   std::shared_ptr<vfs::FileSystem> file_system;
@@ -61,6 +66,7 @@ struct MountedBucket::Layers {
   std::unique_ptr<ResidentService> resident;
 
   Result<void> build_store();
+  Result<void> build_names();
   Result<void> check_bucket_answers();
   Result<void> build_disk();
   Result<void> build_caches();
@@ -69,11 +75,13 @@ struct MountedBucket::Layers {
   Result<void> mount_session();
   Result<void> open_sockets();
 
-  /// The store that the caches fill themselves from.
-  [[nodiscard]] s3::ObjectStore& fill_source() const {
-    if (disk) return *disk;
+  /// The bucket as this mount shows it.
+  [[nodiscard]] s3::ObjectStore& bucket() const {
+    if (names) return *names;
     return *store;
   }
+  /// The store that the caches fill themselves from.
+  [[nodiscard]] s3::ObjectStore& fill_source() const { return disk ? *disk : bucket(); }
 };
 
 Result<void> MountedBucket::Layers::build_store() {
@@ -85,8 +93,25 @@ Result<void> MountedBucket::Layers::build_store() {
   return {};
 }
 
-// Runs before memory is taken and anything is mounted, since most mounts that fail do so here.
+Result<void> MountedBucket::Layers::build_names() {
+  const config::MountConfig& config = plan.config;
+  if (config.metadata.manifest.empty()) return {};
+  auto opened = manifest::Manifest::open(config.metadata.manifest);
+  if (!opened) return std::unexpected(opened.error());
+  const auto covers = (*opened)->check_covers({.endpoints = config.endpoint.all_urls(),
+                                               .bucket = config.bucket.name,
+                                               .prefix = config.bucket.prefix});
+  if (!covers) return covers;
+  spdlog::info("names come from manifest {}: {} objects", config.metadata.manifest,
+               (*opened)->header().objects);
+  names = std::make_unique<manifest::ManifestStore>(std::move(*opened), *store, clock, metrics);
+  return {};
+}
+
+// Runs before memory is taken and anything is mounted, since most mounts that fail do so here. With
+// a manifest the server is not asked for names, so the first read is the first request.
 Result<void> MountedBucket::Layers::check_bucket_answers() {
+  if (names) return {};
   return await<Result<void>>([this](auto done) {
     s3::check_bucket(*store, plan.config.bucket.prefix, clock.now() + plan.config.retry.deadline,
                      std::move(done));
@@ -102,7 +127,7 @@ Result<void> MountedBucket::Layers::build_disk() {
                                       .scope = store_name + "/" + config.bucket.name,
                                       .size_bytes = config.disk.size_bytes,
                                       .reserve_bytes = config.disk.reserve_bytes},
-                                     *store, clock, metrics);
+                                     bucket(), clock, metrics);
   if (!opened) return std::unexpected(opened.error());
   disk = std::move(*opened);
   return {};
@@ -134,10 +159,10 @@ Result<void> MountedBucket::Layers::build_file_system() {
   std::optional<vfs::FileSystem::Writing> writing;
   if (uploads) writing.emplace(vfs::FileSystem::Writing{*store, *uploads});
   file_system = vfs::FileSystem::create(
-      *store, *caches.blocks, clock, metrics,
+      bucket(), *caches.blocks, clock, metrics,
       vfs::FileSystem::Options{.prefix = config.bucket.prefix,
-                               .ttl = config.metadata.ttl,
-                               .negative_ttl = config.metadata.negative_ttl,
+                               .ttl = names ? kManifestTtl : config.metadata.ttl,
+                               .negative_ttl = names ? kManifestTtl : config.metadata.negative_ttl,
                                .content_bytes_max = kContentBytesMax,
                                .listing_bytes_max = config.metadata.listing_bytes_max,
                                .on_etag_repeated =
@@ -171,7 +196,7 @@ Result<void> MountedBucket::Layers::open_sockets() {
   for (const auto& wanted : plan.config.resident) globs.push_back(wanted.glob);
   auto taking = ResidentService::listen(
       {.socket_path = control_socket_path(plan.mount_point), .globs = std::move(globs)},
-      {.store = *store,
+      {.store = bucket(),
        .clock = clock,
        .prefix = plan.config.bucket.prefix,
        .request_timeout = plan.config.retry.deadline},
@@ -206,9 +231,10 @@ Result<std::unique_ptr<MountedBucket>> MountedBucket::create(const MountPlan& pl
   if (!over_ring) return std::unexpected(over_ring.error());
   auto layers = std::make_unique<Layers>(plan);
   layers->over_ring = *over_ring;
-  for (const auto step : {&Layers::build_store, &Layers::check_bucket_answers, &Layers::build_disk,
-                          &Layers::build_caches, &Layers::build_uploads, &Layers::build_file_system,
-                          &Layers::mount_session, &Layers::open_sockets}) {
+  for (const auto step :
+       {&Layers::build_store, &Layers::build_names, &Layers::check_bucket_answers,
+        &Layers::build_disk, &Layers::build_caches, &Layers::build_uploads,
+        &Layers::build_file_system, &Layers::mount_session, &Layers::open_sockets}) {
     if (auto done = ((*layers).*step)(); !done) {
       if (layers->store) layers->fill_source().shut_down();
       return std::unexpected(done.error());

@@ -295,6 +295,17 @@ TEST(LoadMountConfig, WarnsOfASecretInAFileThatOthersMayRead) {
   EXPECT_THAT(load_mount_config(with_secret, {})->warnings, IsEmpty());
 }
 
+TEST(LoadMountConfig, TakesAManifestForAMountThatDoesNotWrite) {
+  const std::string manifest = "[metadata]\nmanifest = \"/m\"\n";
+  const auto loaded = load_with(manifest);
+  ASSERT_TRUE(loaded) << error_of(loaded);
+  EXPECT_EQ(loaded->config.metadata.manifest, "/m");
+  EXPECT_THAT(error_of(load_with(manifest + "[write]\nmode = \"sequential\"\n")),
+              StartsWith("train.toml:7: metadata.manifest: needs write.mode = \"off\""));
+  EXPECT_THAT(error_of(load_with("[metadata]\nmanifest = \"m\"\n")), HasSubstr("metadata.manifest"))
+      << "a daemon has no working directory";
+}
+
 TEST(LoadMountConfig, WarnsRootOfAFileThatOthersMayWrite) {
   const TemporaryFolder folder;
   const auto file = folder.write("train.toml", kRequiredKeys);

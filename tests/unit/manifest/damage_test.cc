@@ -25,7 +25,7 @@ class DamageTest : public ManifestTest {
   void put_bytes(const std::string& bytes) {
     std::ofstream(path("damaged"), std::ios::binary | std::ios::trunc) << bytes;
   }
-  // Makes the checksum of a block right again, as somebody who means harm would.
+  // Makes the checksum of a block right again, as an attacker would.
   static void sign(std::string& file, std::size_t block) {
     const auto bytes =
         std::as_writable_bytes(std::span(file)).subspan(block * kBlockBytes, kBlockBytes);
