@@ -34,6 +34,12 @@ struct RawArguments {
   std::string report;
   std::vector<std::string> paths;
   bool release = false;
+  std::string prefix;
+  std::string output;
+  std::vector<std::string> inventory;
+  unsigned jobs = 16;
+  std::string verify;
+  std::string show;
 };
 
 std::unexpected<Error> usage_error(const CLI::App& app, std::string_view what) {
@@ -190,6 +196,56 @@ Result<Command> make_doctor(const CLI::App&, const RawArguments& raw) {
       .file = raw.file, .json = raw.json, .measure = raw.measure, .report = raw.report};
 }
 
+// FILE and PREFIX are optional for CLI11, since --verify and --show need neither.
+void declare_manifest(CLI::App& verb, RawArguments& raw) {
+  verb.add_option("FILE", raw.file, "The mount file; see s3rdmafs.toml(5); with --show a key")
+      ->type_name("");
+  verb.add_option("PREFIX", raw.prefix, "Only keys that begin with this; default: bucket.prefix")
+      ->type_name("");
+  verb.add_option("-o,--output", raw.output, "The manifest to write")->type_name("FILE");
+  verb.add_option("--from-inventory", raw.inventory,
+                  "CSV files of an S3 inventory, and its manifest.json, to read in place of the "
+                  "bucket")
+      ->type_name("CSV");
+  // 64: the default of http.connections_max, beyond which listings wait for each other.
+  verb.add_option("--jobs", raw.jobs, "Listings side by side; default: 16")
+      ->check(CLI::Range(1, 64))
+      ->type_name("N");
+  verb.add_option("--verify", raw.verify, "Check every byte of this manifest")->type_name("FILE");
+  verb.add_option("--show", raw.show, "Show what this manifest is of, or one of its keys")
+      ->type_name("FILE");
+}
+
+Result<Command> make_manifest(const CLI::App& app, const RawArguments& raw) {
+  using Action = ManifestCommand::Action;
+  const bool reads = !raw.verify.empty() || !raw.show.empty();
+  if (!reads && (raw.file.empty() || raw.output.empty())) {
+    return usage_error(app, "a mount file and -o FILE are required, or --verify or --show");
+  }
+  const bool has_key = raw.verify.empty() && raw.prefix.empty();
+  const bool writes = !raw.output.empty() || !raw.inventory.empty();
+  if (reads &&
+      (writes || (!raw.verify.empty() && !raw.show.empty()) || (!raw.file.empty() && !has_key))) {
+    return usage_error(app, "--verify FILE and --show FILE [KEY] stand alone");
+  }
+  ManifestCommand command;
+  if (!raw.verify.empty()) {
+    command.action = Action::kVerify;
+    command.manifest = raw.verify;
+  } else if (!raw.show.empty()) {
+    command.action = Action::kShow;
+    command.manifest = raw.show;
+    command.key = raw.file;
+  } else {
+    command.manifest = raw.output;
+    command.file = raw.file;
+    command.inventory = raw.inventory;
+    command.jobs = raw.jobs;
+    if (app.get_subcommand("manifest")->count("PREFIX") > 0) command.prefix = raw.prefix;
+  }
+  return command;
+}
+
 void declare_config(CLI::App& verb, RawArguments& raw) {
   add_file(verb, raw);
   add_option_lists(verb, raw);
@@ -207,6 +263,7 @@ constexpr Verb kVerbs[] = {
     {"stats", "Print the counters of a mount", add_mountpoint, make_stats},
     {"warm", "Make objects resident ahead of time", declare_warm, make_warm},
     {"doctor", "Check what a mount needs, and advise", declare_doctor, make_doctor},
+    {"manifest", "Write the names of a bucket into a file", declare_manifest, make_manifest},
     {"config", "Check a mount file and print the settings in effect", declare_config, make_config},
 };
 

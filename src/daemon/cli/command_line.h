@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +51,21 @@ struct DoctorCommand {
   std::string report;    ///< path of the full report, as JSON; empty: none is written
 };
 
+/// `s3rdmafs manifest FILE.toml [PREFIX] -o FILE [--from-inventory CSV...] [--jobs N]`,
+/// `s3rdmafs manifest --verify FILE`, or `s3rdmafs manifest --show FILE [KEY]`
+struct ManifestCommand {
+  enum class Action { kWrite, kVerify, kShow };
+  Action action = Action::kWrite;
+  std::string manifest;  ///< what is written, verified or shown
+
+  std::string file;                    ///< the mount file; only to write
+  std::optional<std::string> prefix;   ///< in place of bucket.prefix
+  std::vector<std::string> inventory;  ///< empty: the bucket is listed
+  unsigned jobs = 0;                   ///< listings side by side
+
+  std::string key;  ///< to show; empty: what the manifest is of
+};
+
 /// `s3rdmafs config FILE.toml`
 struct ConfigCommand {
   std::string file;
@@ -62,7 +78,7 @@ struct ShowText {
 };
 
 using Command = std::variant<MountCommand, UmountCommand, StatsCommand, WarmCommand, DoctorCommand,
-                             ConfigCommand, ShowText>;
+                             ManifestCommand, ConfigCommand, ShowText>;
 
 /// Reads the command line; `arguments` are argv, the program's name first. A name that ends in
 /// "mount.s3rdma" selects the form that mount(8) calls helpers in (section EXTERNAL HELPERS).

@@ -27,6 +27,7 @@ struct RunCommand {
   int operator()(const StatsCommand& command) const { return run_stats(command); }
   int operator()(const WarmCommand& command) const { return run_warm(command); }
   int operator()(const DoctorCommand& command) const { return run_doctor(command); }
+  int operator()(const ManifestCommand& command) const { return run_manifest(command); }
   int operator()(const ConfigCommand& command) const { return run_config(command); }
   int operator()(const ShowText& show) const {
     std::fputs(show.text.c_str(), stdout);

@@ -21,6 +21,7 @@ inline constexpr int kExitDoctorReport = 73;
 [[nodiscard]] int run_stats(const StatsCommand& command);
 [[nodiscard]] int run_warm(const WarmCommand& command);
 [[nodiscard]] int run_doctor(const DoctorCommand& command);
+[[nodiscard]] int run_manifest(const ManifestCommand& command);
 [[nodiscard]] int run_config(const ConfigCommand& command);
 
 /// Prints "s3rdmafs: detail" and returns kExitFailure.

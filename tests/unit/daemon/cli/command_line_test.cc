@@ -97,6 +97,49 @@ TEST(CommandLine, ShowsHelpOfTheProgramAndOfEachVerb) {
   EXPECT_THAT(parse_as<ShowText>({"mount.s3rdma", "-h"}).text, StartsWith("Mounts the bucket"));
 }
 
+TEST(CommandLine, WritesAManifest) {
+  const auto command =
+      parse_as<ManifestCommand>({"s3rdmafs", "manifest", "a.toml", "images/", "-o", "m", "--jobs",
+                                 "3", "--from-inventory", "manifest.json", "1.csv"});
+
+  EXPECT_EQ(command.action, ManifestCommand::Action::kWrite);
+  EXPECT_EQ(command.file, "a.toml");
+  EXPECT_EQ(command.prefix, "images/");
+  EXPECT_EQ(command.manifest, "m");
+  EXPECT_EQ(command.jobs, 3U);
+  EXPECT_THAT(command.inventory, ElementsAre("manifest.json", "1.csv"));
+  const auto plain = parse_as<ManifestCommand>({"s3rdmafs", "manifest", "a.toml", "-o", "m"});
+  EXPECT_EQ(plain.prefix, std::nullopt);
+  EXPECT_EQ(plain.jobs, 16U);
+  EXPECT_EQ(parse_as<ManifestCommand>({"s3rdmafs", "manifest", "a.toml", "", "-o", "m"}).prefix, "")
+      << "the whole bucket, whatever bucket.prefix says";
+}
+
+TEST(CommandLine, VerifiesAndShowsAManifest) {
+  const auto verify = parse_as<ManifestCommand>({"s3rdmafs", "manifest", "--verify", "m"});
+  EXPECT_EQ(verify.action, ManifestCommand::Action::kVerify);
+  EXPECT_EQ(verify.manifest, "m");
+  const auto show = parse_as<ManifestCommand>({"s3rdmafs", "manifest", "--show", "m", "a/key"});
+  EXPECT_EQ(show.action, ManifestCommand::Action::kShow);
+  EXPECT_EQ(show.key, "a/key");
+}
+
+TEST(CommandLine, RefusesAManifestCommandThatDoesNotSayWhatToDo) {
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{},
+                                                {"a.toml"},
+                                                {"-o", "m"},
+                                                {"a.toml", "--verify", "m"},
+                                                {"--verify", "m", "--show", "m"},
+                                                {"--show", "m", "a", "b"},
+                                                {"--show", "m", "-o", "n"},
+                                                {"a.toml", "-o", "m", "--jobs", "0"},
+                                                {"a.toml", "-o", "m", "--jobs", "65"}}) {
+    std::vector<std::string> arguments{"s3rdmafs", "manifest"};
+    arguments.insert(arguments.end(), wrong.begin(), wrong.end());
+    EXPECT_THAT(refusal(arguments), HasSubstr("Try: s3rdmafs manifest --help")) << wrong.size();
+  }
+}
+
 TEST(CommandLine, ShowsTheVersion) {
   EXPECT_EQ(parse_as<ShowText>({"s3rdmafs", "--version"}).text, "s3rdmafs 1.2.3\n");
 }
