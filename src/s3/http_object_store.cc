@@ -5,10 +5,15 @@
 #include <string_view>
 
 #include "s3/exchanges/complete_upload_exchange.h"
+#include "s3/exchanges/conditional/version_removal.h"
+#include "s3/exchanges/copy/copy_exchange.h"
+#include "s3/exchanges/copy/large_copy.h"
+#include "s3/exchanges/copy/part_copy_exchange.h"
 #include "s3/exchanges/create_upload_exchange.h"
 #include "s3/exchanges/get_exchange.h"
 #include "s3/exchanges/query_exchange.h"
 #include "s3/exchanges/removal.h"
+#include "s3/wire/user_metadata.h"
 #include "s3/wire/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/loopback.h"
@@ -42,7 +47,8 @@ Result<ObjectInfo> read_head(std::string key, const HttpResponse& response) {
       .key = std::move(key),
       .etag = headers.etag,
       .size_bytes = *headers.content_length,
-      .modified = headers.last_modified.value_or(std::chrono::system_clock::time_point())};
+      .modified = headers.last_modified.value_or(std::chrono::system_clock::time_point()),
+      .metadata = std::make_shared<const UserMetadata>(user_metadata_of(headers))};
 }
 
 }  // namespace
@@ -90,6 +96,8 @@ void HttpObjectStore::list(ListRequest request, Deadline deadline, Done<ListPage
   if (!request.delimiter.empty()) parameters.emplace_back("delimiter", request.delimiter);
   if (!request.continuation_token.empty()) {
     parameters.emplace_back("continuation-token", std::move(request.continuation_token));
+  } else if (!request.start_after.empty()) {
+    parameters.emplace_back("start-after", std::move(request.start_after));
   }
   auto read = [](const HttpResponse& response) { return parse_list_page(response.text); };
   runner_.run(std::make_unique<QueryExchange<ListPage>>(
@@ -112,14 +120,23 @@ void HttpObjectStore::get(GetRequest request, Deadline deadline, GetDone done) {
 void HttpObjectStore::put(std::string key, PutBody body, PutOptions options, Deadline deadline,
                           PutDone done) {
   metrics_.requests(StoreMetrics::Operation::kPut).add();
-  put_sequence_.run(std::move(key), body, options.when.kind == Precondition::Kind::kAbsent,
-                    deadline, std::move(done));
+  if (auto good = check_user_metadata(options.metadata); !good) {
+    return done({.etag = std::unexpected(std::move(good.error()))});
+  }
+  put_sequence_.run(std::move(key), body, std::move(options), deadline, std::move(done));
 }
 
-void HttpObjectStore::create_upload(std::string key, UserMetadata /*metadata*/, Deadline deadline,
+void HttpObjectStore::create_upload(std::string key, UserMetadata metadata, Deadline deadline,
                                     Done<std::string> done) {
+  create({.key = std::move(key), .metadata = std::move(metadata)}, deadline, std::move(done));
+}
+
+void HttpObjectStore::create(NewUpload upload, Deadline deadline, Done<std::string> done) {
   metrics_.requests(StoreMetrics::Operation::kCreateUpload).add();
-  runner_.run(std::make_unique<CreateUploadExchange>(std::move(key), std::move(done)), deadline);
+  if (auto good = check_user_metadata(upload.metadata); !good) {
+    return done(std::unexpected(std::move(good.error())));
+  }
+  runner_.run(std::make_unique<CreateUploadExchange>(std::move(upload), std::move(done)), deadline);
 }
 
 void HttpObjectStore::upload_part(std::string key, std::string upload_id, unsigned number,
@@ -138,29 +155,65 @@ void HttpObjectStore::upload_part(std::string key, std::string upload_id, unsign
 }
 
 void HttpObjectStore::complete_upload(std::string key, std::string upload_id,
-                                      std::vector<UploadedPart> parts, Precondition /*when*/,
+                                      std::vector<UploadedPart> parts, Precondition when,
                                       Deadline deadline, Done<std::string> done) {
   metrics_.requests(StoreMetrics::Operation::kCompleteUpload).add();
-  runner_.run(std::make_unique<CompleteUploadExchange>(
-                  shared_, std::move(key), std::move(upload_id), std::move(parts), std::move(done)),
-              deadline);
+  runner_.run(
+      std::make_unique<CompleteUploadExchange>(shared_, std::move(key), std::move(upload_id),
+                                               std::move(parts), std::move(when), std::move(done)),
+      deadline);
 }
 
-void HttpObjectStore::upload_part_copy(CopySource source, std::uint64_t /*offset_bytes*/,
-                                       std::uint64_t /*length_bytes*/, std::string /*key*/,
-                                       std::string /*upload_id*/, unsigned /*number*/,
-                                       Deadline /*deadline*/, Done<std::string> done) {
-  done(s3rdmafs::fail(ErrorCode::kUnsupported, "copy of '" + source.key + "'"));
+void HttpObjectStore::upload_part_copy(CopySource source, std::uint64_t offset_bytes,
+                                       std::uint64_t length_bytes, std::string key,
+                                       std::string upload_id, unsigned number, Deadline deadline,
+                                       Done<std::string> done) {
+  metrics_.requests(StoreMetrics::Operation::kPartCopy).add();
+  runner_.run(
+      std::make_unique<PartCopyExchange>(PartCopyExchange::Part{.source = std::move(source),
+                                                                .offset_bytes = offset_bytes,
+                                                                .length_bytes = length_bytes,
+                                                                .key = std::move(key),
+                                                                .upload_id = std::move(upload_id),
+                                                                .number = number},
+                                         std::move(done)),
+      deadline);
 }
 
-void HttpObjectStore::copy(CopySource source, std::string /*key*/, CopyOptions /*options*/,
-                           Deadline /*deadline*/, Done<std::string> done) {
-  done(s3rdmafs::fail(ErrorCode::kUnsupported, "copy of '" + source.key + "'"));
+void HttpObjectStore::copy(CopySource source, std::string key, CopyOptions options,
+                           Deadline deadline, Done<std::string> done) {
+  metrics_.requests(StoreMetrics::Operation::kCopy).add();
+  if (options.metadata) {
+    if (auto good = check_user_metadata(*options.metadata); !good) {
+      return done(std::unexpected(std::move(good.error())));
+    }
+  }
+  if (source.size_bytes <= LargeCopy::kWholeBytesMax) {
+    return runner_.run(std::make_unique<CopyExchange>(std::move(source), std::move(key),
+                                                      std::move(options), std::move(done)),
+                       deadline);
+  }
+  LargeCopyContext context{
+      .objects = *this,
+      .writer = *this,
+      .clock = shared_.clock,
+      .create_upload = [this](NewUpload upload, Deadline until, Done<std::string> created) {
+        create(std::move(upload), until, std::move(created));
+      }};
+  std::make_shared<LargeCopy>(std::move(context),
+                              LargeCopy::What{.source = std::move(source),
+                                              .key = std::move(key),
+                                              .options = std::move(options),
+                                              .deadline = deadline},
+                              std::move(done))
+      ->start();
 }
 
-void HttpObjectStore::remove_version(std::string key, std::string /*etag*/, Deadline /*deadline*/,
+void HttpObjectStore::remove_version(std::string key, std::string etag, Deadline deadline,
                                      Done<void> done) {
-  done(s3rdmafs::fail(ErrorCode::kUnsupported, "removal of a version of '" + key + "'"));
+  metrics_.requests(StoreMetrics::Operation::kRemove).add();
+  runner_.run(std::make_unique<VersionRemoval>(std::move(key), std::move(etag), std::move(done)),
+              deadline);
 }
 
 void HttpObjectStore::abort_upload(std::string key, std::string upload_id, Deadline deadline,

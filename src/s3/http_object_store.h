@@ -5,6 +5,7 @@
 
 #include "s3/endpoints/endpoints.h"
 #include "s3/endpoints/hedge_policy.h"
+#include "s3/exchanges/create_upload_exchange.h"
 #include "s3/exchanges/put/put_sequence.h"
 #include "s3/exchanges/retry_policy.h"
 #include "s3/exchanges/retry_runner.h"
@@ -60,6 +61,8 @@ class HttpObjectStore final : public ObjectStore, public ObjectWriter {
                       Done<void> done) override;
 
  private:
+  void create(NewUpload upload, Deadline deadline, Done<std::string> done);
+
   StoreMetrics metrics_;
   Endpoints endpoints_;
   VerifySampler verify_;

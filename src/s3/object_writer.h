@@ -72,14 +72,17 @@ using PutDone = std::move_only_function<void(PutOutcome)>;
 struct UploadedPart {
   unsigned number = 0;  ///< 1..10000
   std::string etag;
-  std::uint64_t crc64nvme = 0;
-  std::uint64_t size_bytes = 0;  ///< 0: not known; then the object's checksum is not compared
+  std::uint64_t crc64nvme = 0;   ///< 0: not known, as that of a part which the server copied
+  std::uint64_t size_bytes = 0;  ///< 0: not known
 };
 
 /// How long a server may need to assemble `parts`, beyond the time of any request: a second for
 /// each 32 MiB, the speed of a server that copies them on a slow disk. A request that is given up
 /// before that is repeated, and then finds neither the upload nor the object.
 [[nodiscard]] std::chrono::seconds assembly_time(const std::vector<UploadedPart>& parts);
+
+/// The same for the copy of so many bytes.
+[[nodiscard]] std::chrono::seconds copy_time(std::uint64_t size_bytes);
 
 /// The operations of one bucket that a writer needs. The real one is HttpObjectStore; tests use
 /// tests/fakes/s3/fake_object_store.h. Asynchronous, retried, bounded and thread-safe as
@@ -113,7 +116,7 @@ class ObjectWriter {
   /// CompleteMultipartUpload: the whole object becomes visible. Reads the answer's body, since a
   /// 200 may carry an error. After a lost answer a HEAD tells whether the request took effect. If
   /// the answer has a CRC64NVME of the whole object that differs from the parts', the object is
-  /// removed and the error is kCorrupt.
+  /// removed and the error is kCorrupt. It is not compared if that of a part is not known.
   /// @param parts  ascending, at least one
   /// @return the object's ETag
   virtual void complete_upload(std::string key, std::string upload_id,

@@ -7,6 +7,7 @@
 
 #include "s3/endpoints/capabilities.h"
 #include "s3/endpoints/checksum_support.h"
+#include "s3/endpoints/condition_support.h"
 #include "s3/endpoints/path_model.h"
 #include "s3/wire/request.h"
 #include "s3rdmafs/metrics/registry.h"
@@ -24,6 +25,7 @@ struct Endpoint {
   RequestBuilder builder;
   Capabilities capabilities;
   ChecksumSupport checksums;
+  ConditionSupport conditions;
   PathModel read_paths;
   PathModel write_paths;
   /// It could not be reached since the last RDMA transfer looked: its sessions may be gone.

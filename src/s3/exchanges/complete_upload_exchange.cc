@@ -48,7 +48,7 @@ bool may_be_made_of(std::string_view object_etag, const std::vector<UploadedPart
 std::optional<std::uint64_t> crc64nvme_of(const std::vector<UploadedPart>& parts) {
   std::uint64_t sum = 0;
   for (const UploadedPart& part : parts) {
-    if (part.size_bytes == 0) return std::nullopt;
+    if (part.size_bytes == 0 || part.crc64nvme == 0) return std::nullopt;
     sum = crc64nvme_joined(sum, part.crc64nvme, part.size_bytes);
   }
   return sum;
@@ -56,12 +56,13 @@ std::optional<std::uint64_t> crc64nvme_of(const std::vector<UploadedPart>& parts
 
 CompleteUploadExchange::CompleteUploadExchange(TransferShared& shared, std::string key,
                                                std::string upload_id,
-                                               std::vector<UploadedPart> parts,
+                                               std::vector<UploadedPart> parts, Precondition when,
                                                Done<std::string> done)
     : shared_(shared),
       key_(std::move(key)),
       upload_id_(std::move(upload_id)),
       parts_(std::move(parts)),
+      guard_(key_, std::move(when), ConditionKind::kCompleteUpload),
       done_(std::move(done)),
       etag_(s3rdmafs::fail(ErrorCode::kCancelled, "")) {}
 
@@ -71,32 +72,44 @@ void CompleteUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<Htt
     return ready(endpoint_->builder.build(
         {.method = HttpMethod::kDelete, .key = key_, .headers = {{"if-match", wrong_etag_}}}));
   }
-  if (is_checking_effect_) {
-    return ready(endpoint_->builder.build({.method = HttpMethod::kHead, .key = key_}));
-  }
+  if (is_checking_effect_) return ready(build_head(endpoint, key_));
+  if (auto before = guard_.request_before(endpoint)) return ready(std::move(*before));
+  ready(build());
+}
+
+Result<HttpRequest> CompleteUploadExchange::build() {
   has_checksums_ = endpoint_->checksums.takes_crc64nvme();
   document_ = complete_upload_document(parts_, has_checksums_);
-  Result<HttpRequest> request =
-      endpoint_->builder.build({.method = HttpMethod::kPost,
-                                .key = key_,
-                                .query = {{"uploadId", upload_id_}},
-                                .headers = {{"content-type", "application/xml"}},
-                                .payload_hash = sha256_hex(document_)});
+  RequestSpec spec{.method = HttpMethod::kPost,
+                   .key = key_,
+                   .query = {{"uploadId", upload_id_}},
+                   .headers = {{"content-type", "application/xml"}},
+                   .payload_hash = sha256_hex(document_)};
+  guard_.add_header(spec.headers);
+  Result<HttpRequest> request = endpoint_->builder.build(spec);
   if (request) {
     request->body = std::as_bytes(std::span(document_));
     request->text_bytes_max = kErrorTextBytesMax;
     request->send_once = true;  // a resend by libcurl would hide that the first may have worked
     request->extra_time = assembly_time(parts_);
   }
-  ready(std::move(request));
+  return request;
 }
 
 Exchange::Next CompleteUploadExchange::on_outcome(HttpOutcome outcome) {
   if (!wrong_etag_.empty()) return on_removal(std::move(outcome));
+  if (guard_.is_asking()) return on_guarded(outcome);
   if (outcome) return is_checking_effect_ ? on_head(*outcome) : on_answer(*outcome);
   if (!is_checking_effect_ && outcome.error().may_have_reached_server)
     may_have_taken_effect_ = true;
   return failed(std::move(outcome.error().error));
+}
+
+Exchange::Next CompleteUploadExchange::on_guarded(const HttpOutcome& outcome) {
+  std::optional<Next> next = guard_.on_outcome(outcome);
+  if (next) return std::move(*next);
+  has_conflict_ = true;
+  return may_have_taken_effect_ ? on_head(*outcome) : on_conflict();
 }
 
 Exchange::Next CompleteUploadExchange::on_answer(const HttpResponse& response) {
@@ -117,6 +130,7 @@ Exchange::Next CompleteUploadExchange::on_answer(const HttpResponse& response) {
   if (!stored.empty() && sent && stored != checksum_text(*sent)) {
     return on_wrong_bytes(std::move(*etag));
   }
+  guard_.on_success();
   etag_ = std::move(etag);
   return finished();
 }
@@ -152,19 +166,49 @@ Exchange::Next CompleteUploadExchange::on_error(const HttpResponse& response,
   if (has_checksums_ && endpoint_->checksums.is_refusal(response.status, error)) {
     return send_again();
   }
+  const bool is_upload_gone =
+      is_missing_in_bucket(response.status, error) && error.code != "NoSuchKey";
+  if (!is_upload_gone && guard_.is_conflict(response.status, error)) {
+    has_conflict_ = true;
+    return on_conflict();
+  }
   if (is_missing_in_bucket(response.status, error) && may_have_taken_effect_) {
     is_checking_effect_ = true;
     return send_again();
   }
+  if (guard_.is_refusal(response.status, error)) return send_again();
   return refused(*endpoint_, "COMPLETE UPLOAD", key_, response, error);
 }
 
+Exchange::Next CompleteUploadExchange::on_conflict() {
+  if (may_have_taken_effect_) {
+    is_checking_effect_ = true;
+    return send_again();
+  }
+  return failed(guard_.conflict(fmt::format("COMPLETE UPLOAD '{}'", key_)));
+}
+
+bool CompleteUploadExchange::is_ours(const HttpResponse& head) const {
+  if (!head.is_success() || !may_be_made_of(head.headers.etag, parts_)) return false;
+  std::uint64_t size_bytes = 0;
+  bool is_size_known = true;
+  for (const UploadedPart& part : parts_) {
+    size_bytes += part.size_bytes;
+    is_size_known = is_size_known && part.size_bytes > 0;
+  }
+  if (is_size_known && head.headers.content_length != size_bytes) return false;
+  const std::optional<std::uint64_t> sent = crc64nvme_of(parts_);
+  const std::string& stored = head.headers.checksum_crc64nvme;
+  return stored.empty() || !sent || stored == checksum_text(*sent);
+}
+
 Exchange::Next CompleteUploadExchange::on_head(const HttpResponse& response) {
-  if (response.is_success() && may_be_made_of(response.headers.etag, parts_)) {
+  if (is_ours(response)) {
     etag_ = response.headers.etag;
     return finished();
   }
   if (!response.is_success() && response.status != 404) return on_error(response, {});
+  if (has_conflict_) return failed(guard_.conflict(fmt::format("COMPLETE UPLOAD '{}'", key_)));
   return failed(ErrorCode::kNotFound,
                 fmt::format("COMPLETE UPLOAD '{}': the upload is gone, and its object does not "
                             "exist: aborted by another client or a life-cycle rule",

@@ -5,22 +5,24 @@
 // removes that.
 #include "s3/exchanges/create_upload_exchange.h"
 
+#include "s3/wire/user_metadata.h"
 #include "s3/wire/xml_reader.h"
 
 namespace s3rdmafs::s3 {
 
-CreateUploadExchange::CreateUploadExchange(std::string key, Done<std::string> done)
-    : key_(std::move(key)),
+CreateUploadExchange::CreateUploadExchange(NewUpload upload, Done<std::string> done)
+    : upload_(std::move(upload)),
       done_(std::move(done)),
       upload_id_(s3rdmafs::fail(ErrorCode::kCancelled, "")) {}
 
 void CreateUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<HttpRequest> ready) {
   endpoint_ = &endpoint;
   RequestSpec spec{.method = HttpMethod::kPost,
-                   .key = key_,
+                   .key = upload_.key,
                    .query = {{"uploads", ""}},
                    .headers = {{"content-type", "application/octet-stream"}}};
-  if (endpoint_->checksums.takes_crc64nvme()) {
+  add_user_metadata(spec.headers, upload_.metadata);
+  if (upload_.has_checksum && endpoint_->checksums.takes_crc64nvme()) {
     spec.headers.emplace_back("x-amz-checksum-algorithm", "CRC64NVME");
   }
   Result<HttpRequest> request = endpoint_->builder.build(spec);
@@ -32,8 +34,9 @@ Exchange::Next CreateUploadExchange::on_outcome(HttpOutcome outcome) {
   if (!outcome) return failed(std::move(outcome.error().error));
   if (!outcome->is_success()) {
     const S3Error error = parse_error(outcome->text);
-    if (endpoint_->checksums.is_refusal(outcome->status, error)) return send_again();
-    return refused(*endpoint_, "CREATE UPLOAD", key_, *outcome, error);
+    if (upload_.has_checksum && endpoint_->checksums.is_refusal(outcome->status, error))
+      return send_again();
+    return refused(*endpoint_, "CREATE UPLOAD", upload_.key, *outcome, error);
   }
   upload_id_ = parse_upload_id(outcome->text);
   return finished();

@@ -4,14 +4,23 @@
 #include <string>
 
 #include "s3/exchanges/exchange.h"
+#include "s3/object_store.h"
 #include "s3rdmafs/base/callback.h"
 
 namespace s3rdmafs::s3 {
 
+/// An upload that is to be created.
+struct NewUpload {
+  std::string key;
+  UserMetadata metadata = {};
+  /// Parts that the server copies need none, and some servers then want one with each of them.
+  bool has_checksum = true;
+};
+
 /// CreateMultipartUpload, without a checksum algorithm if the server refuses ours.
 class CreateUploadExchange final : public Exchange {
  public:
-  CreateUploadExchange(std::string key, Done<std::string> done);
+  CreateUploadExchange(NewUpload upload, Done<std::string> done);
 
   void next_request(Endpoint& endpoint, Deadline deadline, Done<HttpRequest> ready) override;
   Next on_outcome(HttpOutcome outcome) override;
@@ -20,7 +29,7 @@ class CreateUploadExchange final : public Exchange {
 
  private:
   Endpoint* endpoint_ = nullptr;  // of the attempt under way
-  const std::string key_;
+  const NewUpload upload_;
   Done<std::string> done_;
   Result<std::string> upload_id_;
 };

@@ -48,7 +48,8 @@ class Exchange {
   /// Calls the operation's Done. Called once, last.
   virtual void finish() = 0;
 
- protected:
+  // Steps, also made by the helpers of exchanges.
+
   [[nodiscard]] static Next finished() { return {.step = Next::Step::kFinished}; }
   [[nodiscard]] static Next send_again() { return {.step = Next::Step::kSendAgain}; }
   [[nodiscard]] static Next failed(Error error) {

@@ -43,6 +43,8 @@ constexpr auto kKnown = std::to_array<Known>({
     {"OperationAborted", ErrorCode::kServerError, ""},
     {"RequestTimeout", ErrorCode::kServerError, ""},
     {"NotImplemented", ErrorCode::kUnsupported, ""},
+    {"MetadataTooLarge", ErrorCode::kInvalidArgument,
+     "S3 keeps at most 2 KiB of metadata beside an object"},
 });
 
 struct KnownStatus {

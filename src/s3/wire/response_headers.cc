@@ -7,6 +7,7 @@
 #include <curl/curl.h>
 
 #include "s3/wire/server_text.h"
+#include "s3/wire/user_metadata.h"
 #include "s3rdmafs/base/ascii.h"
 
 namespace s3rdmafs::s3 {
@@ -71,6 +72,9 @@ void ResponseHeaders::add_line(std::string_view line, const RdmaHeaderNames& nam
   if (colon == std::string_view::npos) return;
   const std::string_view name = line.substr(0, colon);
   const std::string_view value = trim(line.substr(colon + 1));
+  if (is_same_name(name.substr(0, kMetadataPrefix.size()), kMetadataPrefix)) {
+    return add_user_metadata(name.substr(kMetadataPrefix.size()), value);
+  }
   if (!is_header_value(value)) {
     if (is_kept(name, names)) unusable = name;
     return;
@@ -105,6 +109,17 @@ void ResponseHeaders::add_line(std::string_view line, const RdmaHeaderNames& nam
     const std::optional<std::uint64_t> seconds = parse_number(value);
     if (seconds) retry_after = std::chrono::seconds(std::min(*seconds, kSecondsMax));
   }
+}
+
+void ResponseHeaders::add_user_metadata(std::string_view name, std::string_view value) {
+  if (name.empty() || has_control_character(value)) return;
+  std::string lower = ascii_lower(name);
+  std::size_t bytes = lower.size() + value.size();
+  for (const auto& [known_name, known_value] : user_metadata) {
+    if (known_name == lower) return;
+    bytes += known_name.size() + known_value.size();
+  }
+  if (bytes <= kMetadataBytesMax) user_metadata.emplace_back(std::move(lower), value);
 }
 
 std::optional<ContentRange> parse_content_range(std::string_view text) {

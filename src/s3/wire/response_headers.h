@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace s3rdmafs::s3 {
 
@@ -35,10 +37,16 @@ struct ResponseHeaders {
   /// The name of one of these headers whose value was dropped because it has control characters or
   /// is too long (s3/wire/server_text.h). Empty: there is none.
   std::string unusable;
+  /// User metadata: names in lower case without their prefix, values as received. The first of a
+  /// name. Values with control characters are left out, and what exceeds kMetadataBytesMax in all.
+  std::vector<std::pair<std::string, std::string>> user_metadata;
   std::optional<std::chrono::seconds> retry_after;  ///< only the form in seconds (RFC 9110 10.2.3)
 
   /// Takes one line as received. Ignores unknown headers and values that it cannot read.
   void add_line(std::string_view line, const RdmaHeaderNames& names);
+
+ private:
+  void add_user_metadata(std::string_view name, std::string_view value);
 };
 
 /// Whether two ETags name the same version. Some servers omit the quotes in some answers only.

@@ -84,6 +84,13 @@ Result<std::string> parse_child(std::string_view xml, const char* root, const ch
   return value;
 }
 
+Result<std::string> usable_etag(Result<std::string> etag) {
+  if (etag && !is_header_value(*etag)) {
+    return fail(ErrorCode::kProtocol, "the answer has an unusable ETag");
+  }
+  return etag;
+}
+
 }  // namespace
 
 Result<ListPage> parse_list_page(std::string_view xml) {
@@ -129,11 +136,12 @@ Result<std::string> parse_upload_id(std::string_view xml) {
 }
 
 Result<std::string> parse_completed_etag(std::string_view xml) {
-  Result<std::string> etag = parse_child(xml, "CompleteMultipartUploadResult", "ETag");
-  if (etag && !is_header_value(*etag)) {
-    return fail(ErrorCode::kProtocol, "the answer has an unusable ETag");
-  }
-  return etag;
+  return usable_etag(parse_child(xml, "CompleteMultipartUploadResult", "ETag"));
+}
+
+Result<std::string> parse_copied_etag(std::string_view xml) {
+  Result<std::string> etag = parse_child(xml, "CopyObjectResult", "ETag");
+  return usable_etag(etag ? std::move(etag) : parse_child(xml, "CopyPartResult", "ETag"));
 }
 
 std::string parse_completed_crc64nvme(std::string_view xml) {

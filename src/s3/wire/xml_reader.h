@@ -31,6 +31,9 @@ inline constexpr std::size_t kErrorTextBytesMax = 64UL * 1024;
 /// The ETag out of a CompleteMultipartUploadResult. Errors: kProtocol.
 [[nodiscard]] Result<std::string> parse_completed_etag(std::string_view xml);
 
+/// The ETag out of a CopyObjectResult or CopyPartResult. Errors: kProtocol.
+[[nodiscard]] Result<std::string> parse_copied_etag(std::string_view xml);
+
 /// The whole object's CRC64NVME out of the same document, in base64; empty if there is none.
 [[nodiscard]] std::string parse_completed_crc64nvme(std::string_view xml);
 

@@ -17,7 +17,7 @@ std::string complete_upload_document(const std::vector<UploadedPart>& parts, boo
     pugi::xml_node node = root.append_child("Part");
     node.append_child("PartNumber").text() = part.number;
     node.append_child("ETag").text() = part.etag.c_str();
-    if (with_checksums) {
+    if (with_checksums && part.crc64nvme != 0) {
       node.append_child("ChecksumCRC64NVME").text() = checksum_text(part.crc64nvme).c_str();
     }
   }

@@ -61,6 +61,20 @@ TEST_F(HeadAndListTest, RefusesGarbageForAListing) {
   EXPECT_EQ(server_.seen().size(), 1U);
 }
 
+TEST_F(HeadAndListTest, BeginsAListingAfterAKey) {
+  server_.then({.body = "<ListBucketResult></ListBucketResult>"});
+  for (const std::string token : {"", "t"}) {
+    Outcome<Result<ListPage>> outcome;
+    store().list(
+        {.prefix = "p/", .delimiter = "", .continuation_token = token, .start_after = "p/k m"},
+        soon(), outcome.done());
+    EXPECT_TRUE(outcome.get());
+  }
+  EXPECT_THAT(server_.seen().at(0).query, HasSubstr("start-after=p%2Fk%20m"));
+  EXPECT_THAT(server_.seen().at(1).query, testing::Not(HasSubstr("start-after")))
+      << "a token says where to go on";
+}
+
 TEST_F(HeadAndListTest, ChecksTheBucketByAListingOfOneKey) {
   server_.then({.body = "<ListBucketResult></ListBucketResult>"});
   server_.then(error_answer(404, "NoSuchBucket"));

@@ -67,7 +67,7 @@ class SeveralEndpointsTest : public TwoServersTest {
   PutOutcome put() {
     const PutBody body{.window = window_of(region_), .crc64nvme = crc64nvme(0, region_.bytes())};
     Outcome<PutOutcome> outcome;
-    store().put("key", body, false, soon(), outcome.done());
+    store().put("key", body, {}, soon(), outcome.done());
     return outcome.get();
   }
 

@@ -24,7 +24,8 @@ void PartProbe::run(ProbeRequest request, ProbedDone done) {
     probe.request.endpoint->capabilities.of(TransferKind::kUploadPart).on_declined();
     probe.done({.result = std::unexpected(std::move(upload_id.error()))});
   };
-  runner_.run(std::make_unique<CreateUploadExchange>(std::move(key), std::move(on_created)),
+  runner_.run(std::make_unique<CreateUploadExchange>(NewUpload{.key = std::move(key)},
+                                                     std::move(on_created)),
               deadline, endpoint);
 }
 

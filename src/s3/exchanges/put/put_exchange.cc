@@ -17,6 +17,7 @@
 #include "s3/exchanges/put/put_exchange.h"
 
 #include "s3/wire/object_checksum.h"
+#include "s3/wire/user_metadata.h"
 #include "s3/wire/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 
@@ -40,6 +41,7 @@ PutExchange::PutExchange(TransferShared& shared, Put put, EndedDone done)
       put_(std::move(put)),
       policy_(shared, put_.upload_id.empty() ? TransferKind::kPut : TransferKind::kUploadPart,
               put_.body.window, describe(put_)),
+      guard_(put_.key, put_.options.when, ConditionKind::kPut),
       done_(std::move(done)),
       ended_{.outcome = {.etag = s3rdmafs::fail(ErrorCode::kCancelled, "")}, .wrong_object = {}} {
   if (put_.is_probe) policy_.ignore_threshold();
@@ -55,7 +57,13 @@ void PutExchange::next_request(Endpoint& endpoint, Deadline deadline, Done<HttpR
   endpoint_ = &endpoint;
   ended_.unknown_endpoint = nullptr;
   if (verifier_) return ready(verifier_->build(endpoint));
-  if (is_checking_owner_) return ready(build_head());
+  if (is_checking_owner_) {
+    has_token_ = false;
+    return ready(build_head(endpoint, put_.key));
+  }
+  if (!ended_.wrong_object) {
+    if (auto before = guard_.request_before(endpoint)) return ready(std::move(*before));
+  }
   policy_.prepare(endpoint, deadline, [this, ready = std::move(ready)](Result<void> can) mutable {
     if (!can) {
       const bool is_whole = put_.upload_id.empty();
@@ -83,6 +91,7 @@ Result<HttpRequest> PutExchange::build() {
   if (has_checksum_) {
     spec.headers.emplace_back("x-amz-checksum-crc64nvme", checksum_text(put_.body.crc64nvme));
   }
+  add_user_metadata(spec.headers, put_.options.metadata);
   add_condition(spec.headers);
   has_token_ = policy_.add_token(spec);
   if (put_.is_probe && !has_token_) {
@@ -92,31 +101,22 @@ Result<HttpRequest> PutExchange::build() {
   if (!request) return request;
   if (!has_token_ && put_.body.window.length > 0) request->body = put_.body.window.bytes();
   request->text_bytes_max = kErrorTextBytesMax;
-  request->send_once = has_token_ || put_.only_if_absent;
+  request->send_once = has_token_ || guard_.is_needed();
   request->has_rdma_token = has_token_;
   request->source_address = policy_.source_address();
   return request;
 }
 
-void PutExchange::add_condition(NameValues& headers) const {
-  if (!put_.only_if_absent) return;
-  if (!ended_.wrong_object) {
-    headers.emplace_back("if-none-match", "*");
-  } else if (!ended_.wrong_object->etag.empty()) {
-    headers.emplace_back("if-match", ended_.wrong_object->etag);  // our own first attempt left it
-  }
-}
-
-/// Asks what is stored: If-None-Match was refused after an attempt that may have succeeded.
-Result<HttpRequest> PutExchange::build_head() {
-  has_token_ = false;
-  return endpoint_->builder.build({.method = HttpMethod::kHead,
-                                   .key = put_.key,
-                                   .headers = {{"x-amz-checksum-mode", "ENABLED"}}});
+void PutExchange::add_condition(NameValues& headers) {
+  if (!ended_.wrong_object) return guard_.add_header(headers);
+  // Our own first attempt left it.
+  const std::string& etag = ended_.wrong_object->etag;
+  if (guard_.is_needed() && !etag.empty()) headers.emplace_back("if-match", etag);
 }
 
 Exchange::Next PutExchange::on_outcome(HttpOutcome outcome) {
   if (verifier_) return on_compared(std::move(outcome));
+  if (guard_.is_asking()) return on_guarded(std::move(outcome));
   if (outcome) {
     policy_.on_connected();
     return is_checking_owner_ ? on_head(*outcome) : on_answer(*outcome);
@@ -183,19 +183,37 @@ Exchange::Next PutExchange::fall_back(const rdma::Decision& decision, const Http
   return send_again();
 }
 
+Exchange::Next PutExchange::on_guarded(HttpOutcome outcome) {
+  std::optional<Next> next = guard_.on_outcome(outcome);
+  if (next) return std::move(*next);
+  return may_have_taken_effect_ ? on_head(*outcome) : on_conflict();
+}
+
+Exchange::Next PutExchange::on_conflict() {
+  if (may_have_taken_effect_) {
+    is_checking_owner_ = true;
+    return send_again();
+  }
+  return failed(guard_.conflict(policy_.what()));
+}
+
+// The checksum decides if there is one. Otherwise length and user metadata do: an attempt of ours
+// may have taken effect, and the key was in the state required shortly before.
+bool PutExchange::is_ours(const HttpResponse& head) const {
+  const ResponseHeaders& headers = head.headers;
+  const std::string& checksum = headers.checksum_crc64nvme;
+  return head.is_success() && headers.content_length == put_.body.window.length &&
+         (checksum.empty() || checksum == checksum_text(put_.body.crc64nvme)) &&
+         has_user_metadata(headers, put_.options.metadata);
+}
+
 Exchange::Next PutExchange::on_head(const HttpResponse& response) {
   is_checking_owner_ = false;
-  const ResponseHeaders& headers = response.headers;
-  const std::string& checksum = headers.checksum_crc64nvme;
-  // The checksum decides if there is one. Otherwise the length does: an attempt of ours may have
-  // taken effect, and the key was absent shortly before.
-  const bool is_ours = response.is_success() && headers.content_length == put_.body.window.length &&
-                       (checksum.empty() || checksum == checksum_text(put_.body.crc64nvme));
-  if (is_ours) return finish_with(response, unanswered_path_);
+  if (is_ours(response)) return finish_with(response, unanswered_path_);
   if (!response.is_success() && response.status != 404) {
     return s3_error(response, parse_error(response.text));
   }
-  return failed(ErrorCode::kExists, policy_.what() + ": the key exists already");
+  return failed(guard_.conflict(policy_.what()));
 }
 
 Exchange::Next PutExchange::finish_with(const HttpResponse& response, Path path) {
@@ -203,6 +221,7 @@ Exchange::Next PutExchange::finish_with(const HttpResponse& response, Path path)
     return failed(ErrorCode::kProtocol, policy_.what() + ": the answer has no ETag");
   }
   ended_.wrong_object.reset();
+  guard_.on_success();
   if (require_failed_) {
     fail(std::move(*require_failed_));
     return finished();
@@ -262,13 +281,8 @@ Exchange::Next PutExchange::on_wrong_bytes() {
 }
 
 Exchange::Next PutExchange::s3_error(const HttpResponse& response, const S3Error& error) {
-  if (put_.only_if_absent && response.status == 412) {
-    if (may_have_taken_effect_) {
-      is_checking_owner_ = true;
-      return send_again();
-    }
-    return failed(ErrorCode::kExists, policy_.what() + ": the key exists already");
-  }
+  if (guard_.is_conflict(response.status, error)) return on_conflict();
+  if (guard_.is_refusal(response.status, error)) return send_again();
   Next next = refused(*endpoint_, "PUT", put_.key, response, error);
   // With a body the network or the memory is at fault, so another attempt may succeed. After a
   // token it counts as a failed transfer, with the same effect.

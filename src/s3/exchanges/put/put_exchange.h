@@ -6,6 +6,7 @@
 #include <string>
 
 #include "rdma/reply_rule.h"
+#include "s3/exchanges/conditional/condition_guard.h"
 #include "s3/exchanges/exchange.h"
 #include "s3/exchanges/put/put_verifier.h"
 #include "s3/exchanges/put/wrong_object.h"
@@ -24,7 +25,7 @@ class PutExchange final : public Exchange {
     std::string upload_id = {};  ///< empty: the whole object
     unsigned part_number = 0;
     PutBody body = {};
-    bool only_if_absent = false;
+    PutOptions options = {};  ///< of a whole object
     /// It only tests whether the server reads by RDMA, and never goes by HTTP instead.
     bool is_probe = false;
     /// The only endpoint that it may go to; nullptr: any.
@@ -55,13 +56,15 @@ class PutExchange final : public Exchange {
 
  private:
   [[nodiscard]] Result<HttpRequest> build();
-  [[nodiscard]] Result<HttpRequest> build_head();
-  void add_condition(NameValues& headers) const;
+  void add_condition(NameValues& headers);
+  [[nodiscard]] Next on_guarded(HttpOutcome outcome);
   [[nodiscard]] Next on_answer(const HttpResponse& response);
   [[nodiscard]] Next on_rdma_answer(const HttpResponse& response, const S3Error& error);
   [[nodiscard]] Next fall_back(const rdma::Decision& decision, const HttpResponse& response,
                                const S3Error& error);
+  [[nodiscard]] Next on_conflict();
   [[nodiscard]] Next on_head(const HttpResponse& response);
+  [[nodiscard]] bool is_ours(const HttpResponse& head) const;
   [[nodiscard]] Next on_compared(HttpOutcome outcome);
   [[nodiscard]] Next on_wrong_bytes();
   [[nodiscard]] Next finish_with(const HttpResponse& response, Path path);
@@ -71,6 +74,7 @@ class PutExchange final : public Exchange {
   const Put put_;
   Endpoint* endpoint_ = nullptr;  // of the attempt under way
   TokenPolicy policy_;
+  ConditionGuard guard_;
   EndedDone done_;
   bool has_token_ = false;     // the attempt under way
   bool has_checksum_ = false;  // the attempt under way

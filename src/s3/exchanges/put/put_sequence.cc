@@ -21,9 +21,9 @@ constexpr std::size_t kProbeBytesMax = 64 * kKiB;
 
 }  // namespace
 
-void PutSequence::run(std::string key, PutBody body, bool only_if_absent, Deadline deadline,
+void PutSequence::run(std::string key, PutBody body, PutOptions options, Deadline deadline,
                       PutDone done) {
-  begin({.put = {.key = std::move(key), .body = body, .only_if_absent = only_if_absent},
+  begin({.put = {.key = std::move(key), .body = body, .options = std::move(options)},
          .deadline = deadline,
          .done = std::move(done),
          .endpoint = &shared_.endpoints.peek(),

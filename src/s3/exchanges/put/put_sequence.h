@@ -27,7 +27,7 @@ class PutSequence {
         part_probe_(shared, runner),
         whole_put_probe_(shared, runner, clock) {}
 
-  void run(std::string key, PutBody body, bool only_if_absent, Deadline deadline, PutDone done);
+  void run(std::string key, PutBody body, PutOptions options, Deadline deadline, PutDone done);
 
  private:
   /// A PUT on its way through the steps.

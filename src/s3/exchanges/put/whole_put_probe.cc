@@ -5,9 +5,8 @@
 #include "s3/exchanges/put/whole_put_probe.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <random>
 
+#include "s3/exchanges/probe_key.h"
 #include "s3/exchanges/query_exchange.h"
 #include "s3/exchanges/removal.h"
 #include "s3rdmafs/base/log.h"
@@ -32,14 +31,6 @@ Result<void> compare_bytes(const std::string& what, const HttpResponse& response
 }
 
 }  // namespace
-
-std::string probe_key(const std::string& key) {
-  std::random_device random;
-  const std::uint64_t number = (static_cast<std::uint64_t>(random()) << 32U) | random();
-  const std::size_t slash = key.rfind('/');
-  const std::string folder = slash == std::string::npos ? "" : key.substr(0, slash + 1);
-  return fmt::format("{}.s3rdmafs-probe-{:016x}", folder, number);
-}
 
 void WholePutProbe::run(ProbeRequest request, ProbedDone done) {
   request.key = probe_key(request.key);

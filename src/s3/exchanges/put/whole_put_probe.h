@@ -41,8 +41,4 @@ class WholePutProbe {
   const Clock& clock_;
 };
 
-/// The key of a probe for an object that is to be stored as `key`: random, in the same folder, and
-/// hidden from `ls`.
-[[nodiscard]] std::string probe_key(const std::string& key);
-
 }  // namespace s3rdmafs::s3

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server that takes whole objects by token but no parts (HTTP 501). A probe with an object of its
 // own finds that out, and removes it.
-#include "s3/exchanges/put/whole_put_probe.h"
-
 #include <future>
 
 #include <gmock/gmock.h>
@@ -10,6 +8,7 @@
 
 #include "fakes/fake_clock.h"
 #include "s3/endpoints/capabilities.h"
+#include "s3/exchanges/probe_key.h"
 #include "writer_fixture.h"
 
 namespace s3rdmafs::s3 {

@@ -45,6 +45,12 @@ inline fakes::ScriptedAnswer upload_completed(const std::string& etag = "\"whole
                   "</ETag></CompleteMultipartUploadResult>"};
 }
 
+/// How a server that compares conditions answers the probe that precedes the first of them, and
+/// every request whose condition does not hold.
+inline fakes::ScriptedAnswer condition_fails() {
+  return fakes::error_answer(412, "PreconditionFailed");
+}
+
 /// "PUT /train/k partNumber=1&uploadId=up/1 token body"
 inline std::string summary(const fakes::SeenRequest& request) {
   std::string text = request.method + " " + request.url;
@@ -68,10 +74,12 @@ class ObjectWriterTest : public OneServerTest {
   }
 
   PutOutcome put(bool only_if_absent = false) {
+    return put_with(
+        {.when = only_if_absent ? Precondition::absent() : Precondition::none(), .metadata = {}});
+  }
+  PutOutcome put_with(PutOptions options) {
     Outcome<PutOutcome> outcome;
-    store().put("k", body(region_),
-                {.when = only_if_absent ? Precondition::absent() : Precondition::none()}, soon(),
-                outcome.done());
+    store().put("k", body(region_), std::move(options), soon(), outcome.done());
     return outcome.get();
   }
   PutOutcome put_part(std::size_t length = kWindowBytes) {
@@ -79,9 +87,10 @@ class ObjectWriterTest : public OneServerTest {
     store().upload_part("k", "up/1", 7, body(region_, length), soon(), outcome.done());
     return outcome.get();
   }
-  Result<std::string> complete(std::vector<UploadedPart> parts = {{1, kPartEtag, 0}}) {
+  Result<std::string> complete(std::vector<UploadedPart> parts = {{1, kPartEtag, 0}},
+                               Precondition when = {}) {
     Outcome<Result<std::string>> outcome;
-    store().complete_upload("k", "up/1", std::move(parts), {}, soon(), outcome.done());
+    store().complete_upload("k", "up/1", std::move(parts), std::move(when), soon(), outcome.done());
     return outcome.get();
   }
 

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why a probe. A server that ignores If-Match answers as one whose key was in the right state. So
+// the first conditional PUT of an endpoint is preceded by one that must fail: If-Match of no
+// version, for a random key that does not exist. A server that compares refuses it, and nothing is
+// stored. Cost: one request for each endpoint; an empty object that is removed at once where the
+// server stored it. PUTs that come while it runs ask by HEAD, as other requests do until an HTTP
+// 412 shows that the server compares.
+//
+// What HEAD cannot do. Another client may store a version between the HEAD and the request. The
+// header goes along unless it is refused, since the server may compare it after all.
+//
+// If-None-Match is trusted where If-Match is compared: servers learned it earlier.
+#include "s3/exchanges/conditional/condition_guard.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "s3/exchanges/probe_key.h"
+#include "s3/wire/xml_reader.h"
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::s3 {
+namespace {
+
+/// No object has it: an MD5 sum of nothing but zeros.
+constexpr std::string_view kNoVersion = "\"00000000000000000000000000000000\"";
+
+/// Whether the server may refuse a header by this answer. HTTP 400 has many other meanings.
+bool refuses_header(int http_status, const S3Error& error) {
+  if (http_status == 501) return true;
+  constexpr auto kCodes = std::to_array<std::string_view>(
+      {"", "NotImplemented", "NotSupported", "InvalidArgument", "InvalidRequest"});
+  return http_status == 400 && std::ranges::find(kCodes, error.code) != kCodes.end();
+}
+
+bool may_pass(int http_status) {
+  return (http_status >= 500 && http_status != 501) || http_status == 429 || http_status == 408;
+}
+
+}  // namespace
+
+Result<HttpRequest> build_head(Endpoint& endpoint, std::string_view key) {
+  return endpoint.builder.build(
+      {.method = HttpMethod::kHead, .key = key, .headers = {{"x-amz-checksum-mode", "ENABLED"}}});
+}
+
+ConditionGuard::~ConditionGuard() {
+  if (step_ == Step::kProbe) endpoint_->conditions.on_probe_lost(kind_);
+}
+
+std::optional<Result<HttpRequest>> ConditionGuard::request_before(Endpoint& endpoint) {
+  step_ = Step::kNone;
+  endpoint_ = &endpoint;
+  if (!is_needed()) return std::nullopt;
+  if (has_stored_probe_) {
+    step_ = Step::kRemoveProbe;
+    return endpoint.builder.build({.method = HttpMethod::kDelete, .key = probe_key_});
+  }
+  if (endpoint.conditions.begin_probe(kind_)) {
+    step_ = Step::kProbe;
+    return build_probe();
+  }
+  if (was_asked_ || (endpoint.conditions.compares(kind_) && !drops_header_)) return std::nullopt;
+  step_ = Step::kAsk;
+  return build_head(endpoint, key_);
+}
+
+Result<HttpRequest> ConditionGuard::build_probe() {
+  probe_key_ = probe_key(key_);
+  Result<HttpRequest> request =
+      endpoint_->builder.build({.method = HttpMethod::kPut,
+                                .key = probe_key_,
+                                .headers = {{"if-match", std::string(kNoVersion)}}});
+  if (request) request->text_bytes_max = kErrorTextBytesMax;
+  return request;
+}
+
+std::optional<Exchange::Next> ConditionGuard::on_outcome(const HttpOutcome& outcome) {
+  const Step step = std::exchange(step_, Step::kNone);
+  if (step == Step::kRemoveProbe) {
+    on_probe_removed(outcome);
+    return Exchange::send_again();
+  }
+  if (outcome) return step == Step::kProbe ? on_probed(*outcome) : on_asked(*outcome);
+  if (step == Step::kProbe) {
+    endpoint_->conditions.on_probe_lost(kind_);
+    // It may have been stored by a server that ignores the header.
+    has_stored_probe_ = outcome.error().may_have_reached_server;
+  }
+  return Exchange::failed(outcome.error().error);
+}
+
+Exchange::Next ConditionGuard::on_probed(const HttpResponse& response) {
+  ConditionSupport& conditions = endpoint_->conditions;
+  const S3Error error = response.is_success() ? S3Error{} : parse_error(response.text);
+  const int status = response.status;
+  if (status == 412 || is_missing_in_bucket(status, error)) {
+    conditions.on_compared(kind_);
+  } else if (status == 404 || may_pass(status)) {
+    conditions.on_probe_lost(kind_);
+    return Exchange::refused(*endpoint_, "PUT", probe_key_, response, error);
+  } else if (refuses_header(status, error)) {
+    conditions.on_refused(kind_);
+  } else {
+    conditions.on_ignored(kind_);
+    has_stored_probe_ = response.is_success();
+  }
+  if (!conditions.compares(kind_)) {
+    spdlog::info(
+        "endpoint {} does not compare the conditions of a PUT (HTTP {}); a HEAD goes before each",
+        endpoint_->builder.endpoint_url(), status);
+  }
+  return Exchange::send_again();
+}
+
+void ConditionGuard::on_probe_removed(const HttpOutcome& outcome) {
+  has_stored_probe_ = false;
+  if (outcome && (outcome->is_success() || outcome->status == 404)) return;
+  spdlog::warn("test object '{}' could not be removed: {}; remove it by hand", probe_key_,
+               outcome ? fmt::format("HTTP {}", outcome->status) : outcome.error().error.detail);
+}
+
+std::optional<Exchange::Next> ConditionGuard::on_asked(const HttpResponse& response) {
+  const bool is_absent = is_missing_in_bucket(response.status, {});
+  if (!response.is_success() && !is_absent) {
+    return Exchange::refused(*endpoint_, "HEAD", key_, response, {});
+  }
+  const bool holds = when_.kind == Precondition::Kind::kAbsent
+                         ? is_absent
+                         : !is_absent && is_same_etag(response.headers.etag, when_.etag);
+  if (!holds) return std::nullopt;
+  was_asked_ = true;
+  return Exchange::send_again();
+}
+
+void ConditionGuard::add_header(NameValues& headers) {
+  was_asked_ = false;
+  sent_header_ = is_needed() && !drops_header_ && !endpoint_->conditions.refuses(kind_);
+  if (!sent_header_) return;
+  if (when_.kind == Precondition::Kind::kAbsent) {
+    headers.emplace_back("if-none-match", "*");
+  } else {
+    headers.emplace_back("if-match", when_.etag);
+  }
+}
+
+bool ConditionGuard::is_conflict(int http_status, const S3Error& error) {
+  if (!is_needed()) return false;
+  // Of a copy the source's condition may be meant.
+  if (http_status == 412 && sent_header_ && kind_ != ConditionKind::kCopy) {
+    endpoint_->conditions.on_compared(kind_);
+  }
+  const bool is_gone = when_.kind == Precondition::Kind::kMatches && http_status == 404 &&
+                       (error.code.empty() || error.code == "NoSuchKey");
+  return http_status == 412 || is_gone;
+}
+
+bool ConditionGuard::is_refusal(int http_status, const S3Error& error) {
+  if (!sent_header_ || endpoint_->conditions.compares(kind_)) return false;
+  if (!refuses_header(http_status, error)) return false;
+  sent_header_ = false;
+  drops_header_ = true;
+  return true;
+}
+
+void ConditionGuard::on_success() {
+  if (!std::exchange(drops_header_, false)) return;
+  endpoint_->conditions.on_refused(kind_);
+  spdlog::info("endpoint {} refuses a condition; a HEAD goes before each such request instead",
+               endpoint_->builder.endpoint_url());
+}
+
+Error ConditionGuard::conflict(std::string_view what) const {
+  if (when_.kind == Precondition::Kind::kAbsent) {
+    return {ErrorCode::kExists, fmt::format("{}: the key exists already", what)};
+  }
+  return {ErrorCode::kStale,
+          fmt::format("{}: the key does not have version {} any more", what, when_.etag)};
+}
+
+}  // namespace s3rdmafs::s3
