@@ -108,6 +108,7 @@ Result<void> serve(const Options& options) {
                           .rdma = &dispatch,
                           .behaviour = options.behaviour,
                           .faults = &faults,
+                          .delay = options.delay,
                           .has_fault_control = options.has_fault_control,
                           .clock = clock,
                           .snapshots = snapshots,

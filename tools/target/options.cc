@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::target {
 namespace {
@@ -28,6 +29,7 @@ struct Texts {
   std::string behave_as{behaviours().front().name};
   bool takes_any_token = false;
   std::vector<std::string> faults;
+  std::string delay;
 };
 
 void declare_access(CLI::App& app, Options& options, Texts& texts) {
@@ -75,6 +77,8 @@ void declare_behaviour(CLI::App& app, Options& options, Texts& texts) {
                  "KIND[:ARG][@OPERATION][@COUNT]: lets requests with a token go wrong; may be "
                  "repeated. See s3rdma-target(1)")
       ->allow_extra_args(false);
+  app.add_option("--delay", texts.delay,
+                 "Time, such as 20ms, by which each answer to an S3 request is late");
   app.add_flag("--allow-fault-control", options.has_fault_control,
                "Let programs of this host change the faults while the server runs");
 }
@@ -138,11 +142,20 @@ Result<void> take_faults(const Texts& texts, Options& options) {
   return {};
 }
 
+Result<void> take_delay(const std::string& text, Options& options) {
+  if (text.empty()) return {};
+  const auto delay = parse_duration(text);
+  if (!delay) return fail_with_context("--delay", delay.error());
+  options.delay = *delay;
+  return {};
+}
+
 Result<void> take(const Texts& texts, Options& options) {
   options.dma = texts.dma == "none" ? Dma::kNone : Dma::kCopy;
   if (auto taken = take_keys(texts, options); !taken) return taken;
   if (auto taken = take_behaviour(texts, options); !taken) return taken;
   if (auto taken = take_shm_user(texts.shm_uid, options.shm_users); !taken) return taken;
+  if (auto taken = take_delay(texts.delay, options); !taken) return taken;
   return take_faults(texts, options);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,6 +34,7 @@ struct Options {
   Behaviour behaviour;
   std::vector<Fault> faults;
   bool has_fault_control = false;
+  std::chrono::milliseconds delay{};  ///< before each answer
 };
 
 /// Serve with `options`, or end with `exit_code` because help or an error was printed.

@@ -75,6 +75,16 @@ constexpr std::array kBehaviours = std::to_array<Behaviour>({
     {.name = "weak-etags", .has_weak_etags = true},
     {.name = "no-delimiter", .ignores_delimiter = true},
     {.name = "repeated-tokens", .repeats_tokens = true},
+    // Servers that compare fewer conditions, or copy less.
+    {.name = "no-if-match", .if_match = Conditions::kIgnored},
+    {.name = "put-conditions-only", .only_puts_compare = true},
+    {.name = "no-conditions",
+     .if_match = Conditions::kIgnored,
+     .if_none_match = Conditions::kIgnored},
+    {.name = "refused-conditions",
+     .if_match = Conditions::kRefused,
+     .if_none_match = Conditions::kRefused},
+    {.name = "no-part-copy", .copies_parts = false},
     // Any S3 server without RDMA: the object in the body of a GET, an empty object for a PUT.
     {.name = "plain", .ignores_tokens = true},
 });

@@ -29,6 +29,13 @@ enum class TokenForm {
   kHipObject,     ///< hipObject's endpoint of 88 digits, an address and a length: three fields
 };
 
+/// How a server treats If-Match, or If-None-Match, of a request that changes a key.
+enum class Conditions {
+  kCompared,
+  kIgnored,  ///< in silence
+  kRefused,  ///< HTTP 501
+};
+
 /// The answer to a GET that is longer than the token's window.
 enum class Oversize {
   kRefused,
@@ -71,6 +78,10 @@ struct Behaviour {
   bool ignores_delimiter = false;
   bool repeats_tokens = false;              ///< of listings: the next one is the one that was sent
   bool lists_uploads_by_exact_key = false;  ///< ListMultipartUploads takes its prefix for a key
+  Conditions if_match = Conditions::kCompared;       ///< of all requests that change a key
+  Conditions if_none_match = Conditions::kCompared;  ///< the same
+  bool only_puts_compare = false;  ///< CopyObject and DeleteObject ignore both conditions
+  bool copies_parts = true;        ///< else UploadPartCopy is NotImplemented
 
   // How it says so.
   DeclineStyle decline = DeclineStyle::kReply501;

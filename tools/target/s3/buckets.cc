@@ -28,7 +28,7 @@ S3Result<Response> list_buckets(const Services& services, const Call&) {
 }
 
 S3Result<Response> create_bucket(const Services& services, const Call& call) {
-  if (auto good = check_upload_headers(call.request); !good) return pass_on(good);
+  if (auto good = check_upload_headers(services, call.request); !good) return pass_on(good);
   // Its only content is the region; there is one place here, whatever it is called.
   pugi::xml_document document;
   if (!call.document.empty()) {

@@ -47,4 +47,24 @@ S3Result<void> check_conditions(const Request& request, std::string_view header_
   return error;
 }
 
+S3Result<WriteConditions> write_conditions(const Behaviour& behaviour, const Request& request,
+                                           KeyChange change) {
+  const auto match = request.header("if-match");
+  const auto none_match = request.header("if-none-match");
+  if (none_match.value_or("*") != "*") {
+    return refuse(kNotImplemented, "If-None-Match of a write can only be \"*\".");
+  }
+  const bool is_refused = (match && behaviour.if_match == Conditions::kRefused) ||
+                          (none_match && behaviour.if_none_match == Conditions::kRefused);
+  if (is_refused) {
+    return refuse(kNotImplemented,
+                  "A header you provided implies functionality that is not implemented.");
+  }
+  WriteConditions conditions;
+  if (behaviour.only_puts_compare && change != KeyChange::kPut) return conditions;
+  if (behaviour.if_match == Conditions::kCompared) conditions.if_match = match;
+  conditions.only_if_absent = none_match && behaviour.if_none_match == Conditions::kCompared;
+  return conditions;
+}
+
 }  // namespace s3rdmafs::target

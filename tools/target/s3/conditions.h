@@ -2,9 +2,11 @@
 #pragma once
 
 #include <ctime>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "target/behaviour/behaviour.h"
 #include "target/http/message.h"
 #include "target/s3_error.h"
 
@@ -19,5 +21,17 @@ namespace s3rdmafs::target {
 [[nodiscard]] S3Result<void> check_conditions(const Request& request,
                                               std::string_view header_prefix, std::string_view etag,
                                               std::time_t modified);
+
+/// The conditions of a request that changes a key, as far as this server compares them.
+struct WriteConditions {
+  std::optional<std::string> if_match;  ///< an entity-tag list
+  bool only_if_absent = false;          ///< If-None-Match: *
+};
+
+enum class KeyChange { kPut, kCopy, kDelete };
+
+/// Errors: kNotImplemented where the server refuses a condition, or for another If-None-Match.
+[[nodiscard]] S3Result<WriteConditions> write_conditions(const Behaviour& behaviour,
+                                                         const Request& request, KeyChange change);
 
 }  // namespace s3rdmafs::target

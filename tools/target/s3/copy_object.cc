@@ -106,7 +106,9 @@ Response copy_response(const char* root_name, const std::string& etag, const tim
 
 S3Result<Response> copy_object(const Services& services, const Call& call) {
   if (auto good = check_new_key(call.key); !good) return pass_on(good);
-  if (auto good = check_upload_headers(call.request); !good) return pass_on(good);
+  if (auto good = check_upload_headers(services, call.request, KeyChange::kCopy); !good) {
+    return pass_on(good);
+  }
   const std::string directive = call.request.header_or("x-amz-metadata-directive", "COPY");
   if (directive != "COPY" && directive != "REPLACE") {
     return refuse(kInvalidArgument, "x-amz-metadata-directive can be COPY or REPLACE.");
@@ -137,7 +139,8 @@ S3Result<Response> copy_object(const Services& services, const Call& call) {
   if (services.behaviour.compares_checksums) metadata.checksums = summary->checksums;
   metadata.headers =
       directive == "COPY" ? source->object.metadata.headers : kept_headers(call.request);
-  if (auto stored = publish_object(call.request, *bucket, call.key, body->file(), metadata);
+  if (auto stored =
+          publish_object(services, call, *bucket, body->file(), metadata, KeyChange::kCopy);
       !stored) {
     return pass_on(stored);
   }
@@ -147,6 +150,7 @@ S3Result<Response> copy_object(const Services& services, const Call& call) {
 }
 
 S3Result<Response> upload_part_copy(const Services& services, const Call& call) {
+  if (!services.behaviour.copies_parts) return refuse(kNotImplemented);
   auto number = part_number(call.request);
   if (!number) return pass_on(number);
   auto upload = open_upload(services, call);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "target/s3/conditions.h"
 #include "target/s3/operations.h"
 #include "target/s3/xml.h"
 
@@ -7,12 +8,29 @@ namespace {
 
 constexpr std::size_t kKeysMax = 1000;  // S3's
 
+S3Result<void> remove_object(const Services& services, const Call& call, const Bucket& bucket,
+                             const std::string& key) {
+  const MutexLock lock(services.store.key_locks().of(call.bucket, key));
+  return bucket.remove(key);
+}
+
 }  // namespace
 
 S3Result<Response> delete_object(const Services& services, const Call& call) {
   auto bucket = services.store.open_bucket(call.bucket);
   if (!bucket) return pass_on(bucket);
-  if (auto removed = bucket->remove(call.key); !removed) return pass_on(removed);
+  auto conditions = write_conditions(services.behaviour, call.request, KeyChange::kDelete);
+  if (!conditions) return pass_on(conditions);
+  {
+    const MutexLock lock(services.store.key_locks().of(call.bucket, call.key));
+    // Without an object the condition holds, as Amazon S3 has it.
+    const auto current = bucket->open_object(call.key);
+    if (conditions->if_match && current &&
+        !etag_list_matches(*conditions->if_match, current->metadata.etag)) {
+      return refuse(kPreconditionFailed);
+    }
+    if (auto removed = bucket->remove(call.key); !removed) return pass_on(removed);
+  }
   return Response{.status = 204, .headers = {}, .body = {}};
 }
 
@@ -33,7 +51,7 @@ S3Result<Response> delete_objects(const Services& services, const Call& call) {
   pugi::xml_node root = start_xml(answer, "DeleteResult");
   for (const pugi::xml_node object : wanted.children("Object")) {
     const std::string key = object.child("Key").text().get();
-    const auto removed = bucket->remove(key);
+    const auto removed = remove_object(services, call, *bucket, key);
     if (removed && is_quiet) continue;
     pugi::xml_node result = root.append_child(removed ? "Deleted" : "Error");
     add_text(result, "Key", key);

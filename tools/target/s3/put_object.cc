@@ -34,9 +34,11 @@ class PutObject final : public BodyUpload {
     metadata.etag = object_etag(services(), summary.md5_hex, summary.size_bytes);
     metadata.headers = kept_headers(call().request);
     if (services().behaviour.compares_checksums) metadata.checksums = summary.checksums;
-    if (auto stored = publish_object(call().request, bucket_, call().key, body().file(), metadata);
-        !stored)
+    if (auto stored = publish_object(services(), call(), bucket_, body().file(), metadata,
+                                     KeyChange::kPut);
+        !stored) {
       return pass_on(stored);
+    }
     Response response;
     response.set("ETag", quoted_etag(metadata.etag));
     for (const auto& [name, value] : metadata.checksums) response.set(name, value);
@@ -49,20 +51,30 @@ class PutObject final : public BodyUpload {
 
 }  // namespace
 
-S3Result<void> publish_object(const Request& request, const Bucket& bucket, const std::string& key,
-                              StagedFile& file, Metadata& metadata) {
-  const bool only_if_absent = request.header("if-none-match").has_value();
-  if (const auto match = request.header("if-match")) {
-    auto current = bucket.open_object(key);
-    if (!current) return pass_on(current);
-    if (!etag_list_matches(*match, current->metadata.etag)) return refuse(kPreconditionFailed);
+S3Result<void> publish_object(const Services& services, const Call& call, const Bucket& bucket,
+                              StagedFile& file, Metadata& metadata, KeyChange change) {
+  auto conditions = write_conditions(services.behaviour, call.request, change);
+  if (!conditions) return pass_on(conditions);
+  const std::string& key = call.key;
+  const bool is_folder = key.ends_with('/');
+  if (!is_folder) {
+    if (auto saved = save_metadata(file.fd(), metadata); !saved) return saved;
   }
-  if (key.ends_with('/')) {
-    if (only_if_absent && bucket.open_object(key)) return refuse(kPreconditionFailed);
-    return bucket.put_folder(key, metadata);
+  {
+    const MutexLock lock(services.store.key_locks().of(call.bucket, key));
+    if (conditions->if_match) {
+      auto current = bucket.open_object(key);
+      if (!current) return pass_on(current);
+      if (!etag_list_matches(*conditions->if_match, current->metadata.etag)) {
+        return refuse(kPreconditionFailed);
+      }
+    }
+    if (is_folder) {
+      if (conditions->only_if_absent && bucket.open_object(key)) return refuse(kPreconditionFailed);
+      return bucket.put_folder(key, metadata);
+    }
+    if (auto put = bucket.put(key, file, conditions->only_if_absent); !put) return put;
   }
-  if (auto saved = save_metadata(file.fd(), metadata); !saved) return saved;
-  if (auto put = bucket.put(key, file, only_if_absent); !put) return put;
   // A file system without extended attributes keeps no ETag: then it is made from the identity of
   // the file, and the rename that published it has just changed that.
   struct stat status{};
@@ -73,7 +85,7 @@ S3Result<void> publish_object(const Request& request, const Bucket& bucket, cons
 
 S3Result<std::unique_ptr<Upload>> start_put_object(const Services& services, const Call& call) {
   if (auto good = check_new_key(call.key); !good) return pass_on(good);
-  if (auto good = check_upload_headers(call.request); !good) return pass_on(good);
+  if (auto good = check_upload_headers(services, call.request); !good) return pass_on(good);
   auto proposal = RdmaProposal::read(services, call, FaultOperation::kPut);
   if (!proposal) return pass_on(proposal);
   auto bucket = services.store.open_bucket(call.bucket);

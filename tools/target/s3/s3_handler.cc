@@ -100,6 +100,9 @@ class S3Exchange final : public Exchange {
   }
 
   Response finish() override {
+    if (services_.faults != nullptr && services_.delay.count() > 0) {
+      services_.faults->wait(services_.delay);
+    }
     auto answer = error_ ? S3Result<Response>(std::unexpected(*error_)) : respond();
     Response response =
         answer ? std::move(*answer) : error_response(answer.error(), call_.request.path);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -29,7 +30,8 @@ struct Services {
   TransferService* rdma = nullptr;             ///< borrowed; nullptr: RDMA is declined
   Behaviour behaviour = behaviours().front();  ///< the server that is played
   Faults* faults = nullptr;                    ///< borrowed; nullptr: none
-  bool has_fault_control = false;  ///< faults may be changed while it runs, from this host
+  std::chrono::milliseconds delay{};  ///< before each answer; needs `faults`, which ends the wait
+  bool has_fault_control = false;     ///< faults may be changed while it runs, from this host
   const Clock& clock;
   SnapshotCache& snapshots;
   Traffic& traffic;

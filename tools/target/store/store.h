@@ -3,12 +3,17 @@
 
 #include <sys/types.h>
 
+#include <array>
+#include <cstddef>
 #include <ctime>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "s3rdmafs/base/error.h"
+#include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/unique_fd.h"
 #include "target/s3_error.h"
 #include "target/store/bucket.h"
@@ -23,7 +28,21 @@ struct BucketEntry {
   timespec created{};
 };
 
-/// A folder whose subfolders are buckets. Thread-safe: all its state is in the file system.
+/// Locks of keys: a request that changes a key holds its lock, so that a condition still holds when
+/// the change takes effect. Several keys share a lock. Thread-safe.
+class KeyLocks {
+ public:
+  [[nodiscard]] Mutex& of(const std::string& bucket, const std::string& key) {
+    return locks_.at(std::hash<std::string>()(bucket + "/" + key) % locks_.size());
+  }
+
+ private:
+  static constexpr std::size_t kLocks = 64;  // more than connections that write at a time
+  std::array<Mutex, kLocks> locks_;          // leaves
+};
+
+/// A folder whose subfolders are buckets. Thread-safe: its state is in the file system, but for the
+/// locks.
 class Store {
  public:
   /// Takes `root` and sweeps the temporary files of an earlier run.
@@ -43,12 +62,14 @@ class Store {
   }
   /// The folder that holds multipart uploads, one subfolder each.
   [[nodiscard]] int uploads_folder() const { return uploads_.get(); }
+  [[nodiscard]] KeyLocks& key_locks() const { return *key_locks_; }
 
  private:
   Store(UniqueFd root, UniqueFd staging, UniqueFd uploads)
       : root_(std::move(root)), staging_(std::move(staging)), uploads_(std::move(uploads)) {}
 
   UniqueFd root_, staging_, uploads_;
+  std::unique_ptr<KeyLocks> key_locks_ = std::make_unique<KeyLocks>();
 };
 
 }  // namespace s3rdmafs::target

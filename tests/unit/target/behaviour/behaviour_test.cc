@@ -9,7 +9,8 @@ TEST_F(BehaviourTest, EachNameIsKnownOnceAndTheFirstIsTheSpecification) {
   EXPECT_EQ(behaviours().front().name, "spec");
   EXPECT_EQ(behaviour_names(),
             "spec, aistor, noobaa, versitygw, ecs, cloudian, scality, rocm-ernic, ceph-osd-direct, "
-            "weak-etags, no-delimiter, repeated-tokens, plain");
+            "weak-etags, no-delimiter, repeated-tokens, no-if-match, put-conditions-only, "
+            "no-conditions, refused-conditions, no-part-copy, plain");
   for (const Behaviour& behaviour : behaviours()) {
     EXPECT_EQ(find_behaviour(behaviour.name)->name, behaviour.name);
   }

@@ -114,13 +114,13 @@ S3Result<void> assemble(const Services& services, const Call& call, const Multip
     if (!fd) return pass_on(fd);
     if (auto copied = append_file(fd->get(), part.size_bytes, file->fd()); !copied) return copied;
   }
-  return publish_object(call.request, *bucket, call.key, *file, metadata);
+  return publish_object(services, call, *bucket, *file, metadata, KeyChange::kPut);
 }
 
 }  // namespace
 
 S3Result<Response> complete_multipart_upload(const Services& services, const Call& call) {
-  if (auto good = check_upload_headers(call.request); !good) return pass_on(good);
+  if (auto good = check_upload_headers(services, call.request); !good) return pass_on(good);
   auto upload = open_upload(services, call);
   if (!upload) return pass_on(upload);
   auto parts = choose_parts(services, *upload, call.document);

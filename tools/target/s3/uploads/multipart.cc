@@ -72,7 +72,7 @@ S3Result<Response> create_multipart_upload(const Services& services, const Call&
                   "This server keeps objects as files: a key that ends in \"/\" is a folder and "
                   "cannot have content.");
   }
-  if (auto good = check_upload_headers(call.request); !good) return pass_on(good);
+  if (auto good = check_upload_headers(services, call.request); !good) return pass_on(good);
   auto checksum = planned_checksum(call.request);
   if (!checksum) return pass_on(checksum);
   auto bucket = services.store.open_bucket(call.bucket);

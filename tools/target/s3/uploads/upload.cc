@@ -145,10 +145,10 @@ std::string object_etag(const Services& services, const std::string& digest,
   return fmt::format("{:x}-{:x}", size_bytes, second);
 }
 
-S3Result<void> check_upload_headers(const Request& request) {
-  if (request.header_or("if-none-match", "*") != "*") {
-    return refuse(kNotImplemented, "If-None-Match of a write can only be \"*\".");
-  }
+S3Result<void> check_upload_headers(const Services& services, const Request& request,
+                                    KeyChange change) {
+  auto conditions = write_conditions(services.behaviour, request, change);
+  if (!conditions) return pass_on(conditions);
   for (const auto& [name, value] : request.headers) {
     if (name.starts_with("x-amz-server-side-encryption") || name == "x-amz-tagging" ||
         name.starts_with("x-amz-object-lock-") || name == "x-amz-website-redirect-location" ||

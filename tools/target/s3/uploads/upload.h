@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "target/digest/digests.h"
+#include "target/s3/conditions.h"
 #include "target/s3/services.h"
 #include "target/store/bucket.h"
 
@@ -60,19 +61,21 @@ class UploadBody {
 [[nodiscard]] NameValues kept_headers(const Request& request);
 
 /// Refuses headers of an upload that S3 knows and that this server would silently ignore.
-[[nodiscard]] S3Result<void> check_upload_headers(const Request& request);
+/// @param change  that its conditions are judged by
+[[nodiscard]] S3Result<void> check_upload_headers(const Services& services, const Request& request,
+                                                  KeyChange change = KeyChange::kPut);
 
 /// The ETag of a new object: `digest`, or the ETag of a server whose ETags repeat.
 [[nodiscard]] std::string object_etag(const Services& services, const std::string& digest,
                                       std::uint64_t size_bytes);
 
-/// Makes a complete file the object of `key`, under the request's If-Match and If-None-Match. Sets
-/// the ETag in `metadata` where the file system cannot keep one.
+/// Makes a complete file the object of the call's key, under its conditions. Sets the ETag in
+/// `metadata` where the file system cannot keep one.
 /// Errors: kPreconditionFailed, kKeyConflict, kNotImplemented, kNoSuchKey (If-Match without
 /// object).
-[[nodiscard]] S3Result<void> publish_object(const Request& request, const Bucket& bucket,
-                                            const std::string& key, StagedFile& file,
-                                            Metadata& metadata);
+[[nodiscard]] S3Result<void> publish_object(const Services& services, const Call& call,
+                                            const Bucket& bucket, StagedFile& file,
+                                            Metadata& metadata, KeyChange change);
 
 [[nodiscard]] S3Result<std::unique_ptr<Upload>> start_put_object(const Services& services,
                                                                  const Call& call);
