@@ -169,6 +169,7 @@ void HttpObjectStore::upload_part_copy(CopySource source, std::uint64_t offset_b
                                        std::string upload_id, unsigned number, Deadline deadline,
                                        Done<std::string> done) {
   metrics_.requests(StoreMetrics::Operation::kPartCopy).add();
+  deadline += copy_time(length_bytes);
   runner_.run(
       std::make_unique<PartCopyExchange>(PartCopyExchange::Part{.source = std::move(source),
                                                                 .offset_bytes = offset_bytes,
@@ -188,11 +189,13 @@ void HttpObjectStore::copy(CopySource source, std::string key, CopyOptions optio
       return done(std::unexpected(std::move(good.error())));
     }
   }
+  deadline += copy_time(source.size_bytes);
   if (source.size_bytes <= LargeCopy::kWholeBytesMax) {
     return runner_.run(std::make_unique<CopyExchange>(std::move(source), std::move(key),
                                                       std::move(options), std::move(done)),
                        deadline);
   }
+  deadline += copy_time(source.size_bytes);  // of the assembly
   LargeCopyContext context{
       .objects = *this,
       .writer = *this,

@@ -106,7 +106,8 @@ class ObjectWriter {
   virtual void upload_part(std::string key, std::string upload_id, unsigned number, PutBody body,
                            Deadline deadline, PutDone done) = 0;
 
-  /// UploadPartCopy: the server itself copies bytes of the source into the part.
+  /// UploadPartCopy: the server itself copies bytes of the source into the part. It gets the time
+  /// that so many bytes take (copy_time) beyond the deadline.
   /// @param length_bytes  1..5 GiB, within the source
   /// @return the part's ETag. Errors: kStale, kUnsupported (the server has no such operation)
   virtual void upload_part_copy(CopySource source, std::uint64_t offset_bytes,
@@ -124,7 +125,8 @@ class ObjectWriter {
                                Deadline deadline, Done<std::string> done) = 0;
 
   /// The server itself copies the source to `key`: CopyObject, or parts of at most 5 GiB each where
-  /// the source is larger. The object becomes visible whole or not at all.
+  /// the source is larger. The object becomes visible whole or not at all. The server gets the time
+  /// that so many bytes take (copy_time, twice for parts) beyond the deadline.
   /// @return the new object's ETag. Errors: kStale (the source has another version or is gone),
   ///         kExists or kStale by `options.when`, kUnsupported (the server has no such operation)
   virtual void copy(CopySource source, std::string key, CopyOptions options, Deadline deadline,
