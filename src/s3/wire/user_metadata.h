@@ -13,7 +13,7 @@
 
 namespace s3rdmafs::s3 {
 
-/// What stands before the names in headers.
+/// Stands before the names in headers.
 inline constexpr std::string_view kMetadataPrefix = "x-amz-meta-";
 
 /// The most user metadata that is kept of one answer. Amazon S3 allows 2 KiB, some servers 8.

@@ -7,7 +7,7 @@
 // server stored it. PUTs that come while it runs ask by HEAD, as other requests do until an HTTP
 // 412 shows that the server compares.
 //
-// What HEAD cannot do. Another client may store a version between the HEAD and the request. The
+// The gap after a HEAD. Another client may store a version between the HEAD and the request. The
 // header goes along unless it is refused, since the server may compare it after all.
 //
 // If-None-Match is trusted where If-Match is compared: servers learned it earlier.
