@@ -48,10 +48,11 @@ class FakeObjectWriterTest : public testing::Test {
 TEST_F(FakeObjectWriterTest, APutIsVisibleAtOnceAndRefusedWhereTheKeyMustBeAbsent) {
   std::optional<s3::PutOutcome> outcome;
   const auto keep = [&](s3::PutOutcome result) { outcome = std::move(result); };
-  store_.put("k", body("hello"), true, {}, keep);
+  const s3::PutOptions only_if_absent{.when = s3::Precondition::absent(), .metadata = {}};
+  store_.put("k", body("hello"), only_if_absent, {}, keep);
   ASSERT_TRUE(outcome && outcome->etag);
   EXPECT_EQ(store_.object("k"), "hello");
-  store_.put("k", body("other"), true, {}, keep);
+  store_.put("k", body("other"), only_if_absent, {}, keep);
   EXPECT_EQ(outcome->etag.error().code, ErrorCode::kExists);
   EXPECT_EQ(store_.object("k"), "hello");
 }
@@ -95,12 +96,60 @@ TEST_F(FakeObjectWriterTest, AHeldPartIsReadWhenReleasedAndItsChecksumCompared) 
 TEST_F(FakeObjectWriterTest, AFailedPutCanLeaveALateRead) {
   store_.fail_next(Operation::kPut, 1, ErrorCode::kUnreachable, /*late_write_possible=*/true);
   std::optional<s3::PutOutcome> outcome;
-  store_.put("k", body("abc"), false, {},
+  store_.put("k", body("abc"), {}, {},
              [&](s3::PutOutcome result) { outcome = std::move(result); });
   ASSERT_TRUE(outcome);
   EXPECT_FALSE(outcome->etag);
   EXPECT_TRUE(outcome->late_read_possible);
   EXPECT_FALSE(store_.object("k"));
+}
+
+TEST_F(FakeObjectWriterTest, AVersionIsReplacedAndRemovedOnlyIfItIsTheOneNamed) {
+  const std::string old_etag = store_.put("k", "old");
+  const std::string etag = store_.put("k", "newer");
+  std::optional<s3::PutOutcome> outcome;
+  const auto keep = [&](s3::PutOutcome result) { outcome = std::move(result); };
+  store_.put("k", body("x"), {.when = s3::Precondition::matches(old_etag), .metadata = {}}, {},
+             keep);
+  EXPECT_EQ(outcome->etag.error().code, ErrorCode::kStale);
+  Result<void> removed;
+  const auto keep_removed = [&](Result<void> result) { removed = std::move(result); };
+  store_.remove_version("k", old_etag, {}, keep_removed);
+  EXPECT_EQ(removed.error().code, ErrorCode::kStale);
+  EXPECT_EQ(store_.object("k"), "newer");
+  store_.remove_version("k", etag, {}, keep_removed);
+  EXPECT_TRUE(removed);
+  EXPECT_EQ(store_.object("k"), std::nullopt);
+  store_.remove_version("k", etag, {}, keep_removed);
+  EXPECT_TRUE(removed) << "there is nothing";
+}
+
+TEST_F(FakeObjectWriterTest, ACopyIsOfTheVersionNamedAndKeepsOrReplacesItsMetadata) {
+  const std::string etag = store_.put("source", "bytes", {{"mode", "1"}});
+  Result<std::string> copied;
+  const auto keep = [&](Result<std::string> result) { copied = std::move(result); };
+  store_.copy({"source", "\"other\"", 5}, "k", {}, {}, keep);
+  EXPECT_EQ(copied.error().code, ErrorCode::kStale);
+  store_.copy({"source", etag, 5}, "k", {}, {}, keep);
+  EXPECT_TRUE(copied);
+  EXPECT_EQ(store_.object("k"), "bytes");
+  EXPECT_EQ(store_.metadata("k"), (s3::UserMetadata{{"mode", "1"}}));
+  store_.copy({"source", etag, 5}, "k",
+              {.when = s3::Precondition::absent(), .metadata = std::nullopt}, {}, keep);
+  EXPECT_EQ(copied.error().code, ErrorCode::kExists);
+  store_.copy({"source", etag, 5}, "k", {.when = {}, .metadata = s3::UserMetadata{{"mode", "2"}}},
+              {}, keep);
+  EXPECT_EQ(store_.metadata("k"), (s3::UserMetadata{{"mode", "2"}}));
+}
+
+TEST_F(FakeObjectWriterTest, AnUploadIsMadeOfCopiedAndSentParts) {
+  const std::string etag = store_.put("source", "0123456789");
+  const std::string id = begin();
+  s3::UploadedPart copied{.number = 1, .etag = {}};
+  store_.upload_part_copy({"source", etag, 10}, 2, 3, "k", id, 1, {},
+                          [&](Result<std::string> result) { copied.etag = result.value(); });
+  EXPECT_TRUE(complete(id, {copied, part(id, 2, "tail")}));
+  EXPECT_EQ(store_.object("k"), "234tail");
 }
 
 }  // namespace
