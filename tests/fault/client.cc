@@ -125,11 +125,12 @@ Outcome Client::get(const std::string& key, std::uint64_t offset, std::size_t le
   return outcome;
 }
 
-Outcome Client::put(const std::string& key, const std::string& bytes) {
+Outcome Client::put(const std::string& key, const std::string& bytes, s3::Precondition when) {
   Outcome outcome;
   const s3::PutBody body = body_of(bytes);
   auto ended = wait_for<s3::PutOutcome>([&](s3::PutDone done) {
-    store_->put(key, body, /*options=*/{}, clock_.now() + kDeadline, std::move(done));
+    store_->put(key, body, {.when = std::move(when), .metadata = {}}, clock_.now() + kDeadline,
+                std::move(done));
   });
   reuse(body, ended.late_read_possible);
   add_path(outcome, ended.path);
@@ -172,6 +173,37 @@ Outcome Client::put_in_parts(const std::string& key, const std::vector<std::stri
   });
   if (!completed) outcome.error = completed.error();
   return outcome;
+}
+
+Outcome Client::copy(const std::string& from, const std::string& to) {
+  const auto copied = wait_for<Result<std::string>>([&](Done<std::string> done) {
+    store_->copy(source_of(from), to, {}, clock_.now() + kDeadline, std::move(done));
+  });
+  return {.error = copied ? std::nullopt : std::optional(copied.error())};
+}
+
+Outcome Client::copy_part(const std::string& from, std::uint64_t offset, std::size_t length,
+                          const std::string& to) {
+  using Etag = Result<std::string>;
+  const Etag upload = wait_for<Etag>([&](Done<std::string> done) {
+    store_->create_upload(to, {}, clock_.now() + kDeadline, std::move(done));
+  });
+  if (!upload) return {.error = upload.error()};
+  const Etag part = wait_for<Etag>([&](Done<std::string> done) {
+    store_->upload_part_copy(source_of(from), offset, length, to, *upload, 1,
+                             clock_.now() + kDeadline, std::move(done));
+  });
+  if (!part) {
+    (void)wait_for<Result<void>>([&](Done<void> done) {
+      store_->abort_upload(to, *upload, clock_.now() + kDeadline, std::move(done));
+    });
+    return {.error = part.error()};
+  }
+  const Etag completed = wait_for<Etag>([&](Done<std::string> done) {
+    store_->complete_upload(to, *upload, {{.number = 1, .etag = *part, .size_bytes = length}},
+                            s3::Precondition::absent(), clock_.now() + kDeadline, std::move(done));
+  });
+  return {.error = completed ? std::nullopt : std::optional(completed.error())};
 }
 
 Result<std::uint64_t> Client::size_of(const std::string& key) {
@@ -219,6 +251,10 @@ std::string Client::etag_of(const std::string& key) {
   });
   EXPECT_TRUE(info) << info.error().detail;
   return info ? info->etag : "\"none\"";
+}
+
+s3::CopySource Client::source_of(const std::string& key) {
+  return {.key = key, .etag = etag_of(key), .size_bytes = size_of(key).value_or(0)};
 }
 
 }  // namespace s3rdmafs::fault

@@ -42,8 +42,14 @@ class Client {
 
   /// Reads into memory of its own; `bytes` gets the bytes that arrived.
   Outcome get(const std::string& key, std::uint64_t offset, std::size_t length, std::string& bytes);
-  Outcome put(const std::string& key, const std::string& bytes);
+  Outcome put(const std::string& key, const std::string& bytes, s3::Precondition when = {});
   Outcome put_in_parts(const std::string& key, const std::vector<std::string>& parts);
+  /// The server copies the object, or the bytes of it that become the one part of another.
+  Outcome copy(const std::string& from, const std::string& to);
+  Outcome copy_part(const std::string& from, std::uint64_t offset, std::size_t length,
+                    const std::string& to);
+  /// The version that a key has now, by HEAD.
+  std::string etag_of(const std::string& key);
   /// The object's size, by HEAD. Errors: as ObjectStore::head.
   Result<std::uint64_t> size_of(const std::string& key);
 
@@ -61,7 +67,7 @@ class Client {
   s3::PutBody body_of(const std::string& bytes);
   /// The duty of an upload's caller: fence the memory where asked, then use it for something else.
   void reuse(const s3::PutBody& body, bool late_read_possible);
-  std::string etag_of(const std::string& key);
+  s3::CopySource source_of(const std::string& key);
 
   UniqueFd file_;
   std::span<std::byte> memory_;

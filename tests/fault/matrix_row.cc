@@ -52,14 +52,18 @@ class Row {
     target_.put_object("small", small_);
     target_.put_object("large", large_);
     target_.put_object("overwritten", old_);
-    ended_.cells = {get("small", small_, 0, small_.size()),
-                    get("large", large_, 0, large_.size()),
-                    get("large", large_, large_.size() - 100, 100),
-                    get_past_the_end(),
-                    put_empty(),
-                    put("new", pattern(4, kSmallBytes), std::nullopt),
-                    put_in_parts(),
-                    put("overwritten", pattern(5, kOverwriteBytes), old_)};
+    ended_.cells = {
+        get("small", small_, 0, small_.size()),
+        get("large", large_, 0, large_.size()),
+        get("large", large_, large_.size() - 100, 100),
+        get_past_the_end(),
+        put_empty(),
+        put("new", pattern(4, kSmallBytes), std::nullopt),
+        put_in_parts(),
+        put("overwritten", pattern(5, kOverwriteBytes), old_),
+        copy("copied", client_.copy("small", "copied"), small_),
+        copy("part", client_.copy_part("small", 100, 1000, "part"), small_.substr(100, 1000)),
+        put_over_a_version()};
     ended_.faults_struck = target_.counter("target_faults_total");
     // Late transfers are over when the server has ended.
     target_.stop();
@@ -101,6 +105,28 @@ class Row {
                   const std::optional<std::string>& before) {
     const Outcome outcome = client_.put(key, bytes);
     check({.key = key, .bytes = bytes, .before = before, .is_good = outcome.is_good()});
+    return outcome.text();
+  }
+
+  std::string copy(const std::string& key, const Outcome& outcome, const std::string& bytes) {
+    if (!outcome.is_good()) return outcome.text();
+    if (stored(target_, key) != bytes) note("wrong bytes of " + key);
+    return "copied";
+  }
+
+  /// Three writers: one that knows the version that is there, and two that do not.
+  std::string put_over_a_version() {
+    target_.put_object("versioned", old_);
+    const std::string bytes = pattern(7, kSmallBytes);
+    const Outcome outcome =
+        client_.put("versioned", bytes, s3::Precondition::matches(client_.etag_of("versioned")));
+    check({.key = "versioned", .bytes = bytes, .before = old_, .is_good = outcome.is_good()});
+    const auto now = stored(target_, "versioned");
+    for (const s3::Precondition& when :
+         {s3::Precondition::matches("\"never\""), s3::Precondition::absent()}) {
+      const bool was_stored = client_.put("versioned", pattern(8, kSmallBytes), when).is_good();
+      if (was_stored || stored(target_, "versioned") != now) note("a version was overwritten");
+    }
     return outcome.text();
   }
 

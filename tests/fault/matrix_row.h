@@ -19,11 +19,13 @@ using s3::Verify;
 using RdmaOptions = s3::RdmaOptions;
 
 /// The operations that each server is asked for: the columns of the matrix.
-inline constexpr std::array kColumns =
-    std::to_array<const char*>({"GET small", "GET large", "GET at the end", "GET past the end",
-                                "empty object", "PUT small", "PUT in parts", "overwrite"});
+inline constexpr std::array kColumns = std::to_array<const char*>(
+    {"GET small", "GET large", "GET at the end", "GET past the end", "empty object", "PUT small",
+     "PUT in parts", "overwrite", "copy", "part copy", "PUT over a version"});
 inline constexpr std::size_t kPastTheEnd = 3;   // fails always: there is nothing
 inline constexpr std::size_t kEmptyObject = 4;  // has no bytes to move
+inline constexpr std::size_t kCopy = 8;         // the server moves the bytes
+inline constexpr std::size_t kPartCopy = 9;     // likewise
 using Cells = std::array<std::string, kColumns.size()>;
 
 // Only a server that hangs would take so long.

@@ -23,19 +23,24 @@ constexpr const char* kNowAndThen = "@/3";
 /// parts, by which the client finds out whether a server reads by RDMA; of a large GET Ceph's OSDs
 /// write a part only, after which the client takes no GET from it by RDMA.
 constexpr std::array kByRdma = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"spec", "rrr  rrr"},
-    {"aistor", "rrr  rrr"},
-    {"noobaa", " r   rrr"},
-    {"versitygw", "rrr  r r"},
-    {"ecs", "rrr  rrr"},
-    {"cloudian", "rrr  rrr"},
-    {"scality", "rrr  rrr"},
-    {"rocm-ernic", "rrr  rrr"},
-    {"ceph-osd-direct", "r    rrr"},
-    {"weak-etags", "rrr  rrr"},
-    {"no-delimiter", "rrr  rrr"},
-    {"repeated-tokens", "rrr  rrr"},
-    {"plain", "        "},
+    {"spec", "rrr  rrr  r"},
+    {"aistor", "rrr  rrr  r"},
+    {"noobaa", " r   rrr  r"},
+    {"versitygw", "rrr  r r  r"},
+    {"ecs", "rrr  rrr  r"},
+    {"cloudian", "rrr  rrr  r"},
+    {"scality", "rrr  rrr  r"},
+    {"rocm-ernic", "rrr  rrr  r"},
+    {"ceph-osd-direct", "r    rrr  r"},
+    {"weak-etags", "rrr  rrr  r"},
+    {"no-delimiter", "rrr  rrr  r"},
+    {"repeated-tokens", "rrr  rrr  r"},
+    {"no-if-match", "rrr  rrr  r"},
+    {"put-conditions-only", "rrr  rrr  r"},
+    {"no-conditions", "rrr  rrr  r"},
+    {"refused-conditions", "rrr  rrr  r"},
+    {"no-part-copy", "rrr  rrr  r"},
+    {"plain", "           "},
 });
 
 TEST_F(MatrixTest, EveryBehaviourGivesRightBytesOrAClearError) {
@@ -59,6 +64,8 @@ TEST_F(MatrixTest, EveryBehaviourGivesRightBytesOrAClearError) {
     table.add(name, mode.name, ended[i].cells);
     check(mode.mode, ended[i]);
     if (mode.mode == RdmaMode::kPrefer) expect_no_error(ended[i], "HTTP always works");
+    EXPECT_EQ(ended[i].cells[kCopy], "copied");
+    EXPECT_EQ(ended[i].cells[kPartCopy], name == "no-part-copy" ? "EIO" : "copied");
     const auto* by_rdma =
         std::ranges::find(kByRdma, name, &std::pair<std::string_view, std::string_view>::first);
     ASSERT_NE(by_rdma, kByRdma.end()) << "say what this server does by RDMA";

@@ -32,6 +32,8 @@ BEHAVIOURS = {
     "weak-etags": {},
     "no-delimiter": {},
     "repeated-tokens": {},
+    "no-conditions": {},
+    "refused-conditions": {},
     "plain": {},
 }
 
