@@ -96,8 +96,7 @@ TEST_F(FakeObjectWriterTest, AHeldPartIsReadWhenReleasedAndItsChecksumCompared) 
 TEST_F(FakeObjectWriterTest, AFailedPutCanLeaveALateRead) {
   store_.fail_next(Operation::kPut, 1, ErrorCode::kUnreachable, /*late_write_possible=*/true);
   std::optional<s3::PutOutcome> outcome;
-  store_.put("k", body("abc"), {}, {},
-             [&](s3::PutOutcome result) { outcome = std::move(result); });
+  store_.put("k", body("abc"), {}, {}, [&](s3::PutOutcome result) { outcome = std::move(result); });
   ASSERT_TRUE(outcome);
   EXPECT_FALSE(outcome->etag);
   EXPECT_TRUE(outcome->late_read_possible);
