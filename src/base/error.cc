@@ -32,6 +32,7 @@ constexpr EnumNames<ErrorCode::kSystem> kErrorNames({{ErrorCode::kNotFound, "Not
                                                      {ErrorCode::kBusy, "Busy"},
                                                      {ErrorCode::kSequentialOnly, "SequentialOnly"},
                                                      {ErrorCode::kTooLarge, "TooLarge"},
+                                                     {ErrorCode::kNoSpace, "NoSpace"},
                                                      {ErrorCode::kReadOnly, "ReadOnly"},
                                                      {ErrorCode::kSystem, "System"}});
 

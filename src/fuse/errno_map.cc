@@ -31,6 +31,8 @@ int errno_of(ErrorCode code) noexcept {
       return EOPNOTSUPP;
     case ErrorCode::kTooLarge:
       return EFBIG;
+    case ErrorCode::kNoSpace:
+      return ENOSPC;
     case ErrorCode::kReadOnly:
       return EROFS;
     // Trouble of the store or the network: programs handle a failed read, and the log has the

@@ -32,6 +32,7 @@ enum class ErrorCode {
   kBusy,             ///< Another writer, mount or process holds it.
   kSequentialOnly,   ///< Objects are written whole, from the first byte to the last.
   kTooLarge,         ///< More bytes than an object can have here.
+  kNoSpace,          ///< The local room for staged files, or the server, is full.
   kReadOnly,         ///< The mount cannot write.
   kSystem,           ///< A system call failed; the detail names it.
 };

@@ -36,6 +36,7 @@ constexpr Row kRows[] = {
     {ErrorCode::kBusy, EBUSY},
     {ErrorCode::kSequentialOnly, EOPNOTSUPP},
     {ErrorCode::kTooLarge, EFBIG},
+    {ErrorCode::kNoSpace, ENOSPC},
     {ErrorCode::kReadOnly, EROFS},
     {ErrorCode::kSystem, EIO},
 };
