@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <span>
+#include <string>
+
+namespace s3rdmafs::journal {
+
+/// A name that tells this mount from others, the same at each start: 16 hexadecimal digits.
+/// @param parts  what it is made of: endpoint, bucket, prefix, mount point
+[[nodiscard]] std::string mount_name(std::span<const std::string> parts);
+
+/// The folder that write.state_dir = "auto" stands for: below /var/lib for root, else in
+/// $XDG_STATE_HOME or ~/.local/state (XDG Base Directory Specification), and without a home in
+/// /var/tmp. It outlives a reboot. Reads the environment: call it before
+/// threads begin, or where nothing changes the environment.
+[[nodiscard]] std::string default_state_folder(uid_t user, const std::string& mount_name);
+
+/// The folder that write.staging_dir = "auto" stands for: below /dev/shm, one for each user and
+/// mount. It outlives the daemon, and not a reboot.
+[[nodiscard]] std::string default_staging_folder(uid_t user, const std::string& mount_name);
+
+}  // namespace s3rdmafs::journal

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/record.h"
+
+#include <charconv>
+#include <cstdint>
+#include <span>
+
+#include "s3rdmafs/base/checksum.h"
+#include "s3rdmafs/base/log.h"
+
+namespace s3rdmafs::journal {
+namespace {
+
+constexpr std::size_t kChecksumDigits = 8;
+
+void add_escaped(std::string& line, std::string_view field) {
+  for (const char c : field) {
+    if (c > ' ' && c <= '~' && c != '%') {
+      line += c;
+    } else {
+      line += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+}
+
+template <class Number>
+std::optional<Number> hex_number(std::string_view digits) {
+  Number number = 0;
+  const auto [end, failed] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+  if (failed != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<std::string> unescaped(std::string_view text) {
+  std::string field;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      field += text[i];
+      continue;
+    }
+    if (text.size() - i < 3) return std::nullopt;
+    const auto byte = hex_number<unsigned char>(text.substr(i + 1, 2));
+    if (!byte) return std::nullopt;
+    field += static_cast<char>(*byte);
+    i += 2;
+  }
+  return field;
+}
+
+std::uint32_t checksum_of(std::string_view text) {
+  return crc32c(0, std::as_bytes(std::span(text)));
+}
+
+}  // namespace
+
+std::string line_of(const Record& record) {
+  std::string rest = "\t";
+  add_escaped(rest, record.kind);
+  for (const std::string& field : record.fields) {
+    rest += '\t';
+    add_escaped(rest, field);
+  }
+  return fmt::format("{:08x}{}\n", checksum_of(rest), rest);
+}
+
+std::optional<Record> parse_line(std::string_view line) {
+  if (line.size() <= kChecksumDigits + 1 || line[kChecksumDigits] != '\t') return std::nullopt;
+  const auto checksum = hex_number<std::uint32_t>(line.substr(0, kChecksumDigits));
+  std::string_view rest = line.substr(kChecksumDigits);
+  if (checksum != checksum_of(rest)) return std::nullopt;
+
+  Record record;
+  bool is_kind = true;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);  // the tab
+    const std::size_t end = rest.find('\t');
+    auto field = unescaped(rest.substr(0, end));
+    if (!field) return std::nullopt;
+    if (is_kind) {
+      record.kind = std::move(*field);
+    } else {
+      record.fields.push_back(std::move(*field));
+    }
+    is_kind = false;
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end);
+  }
+  return record;
+}
+
+}  // namespace s3rdmafs::journal
