@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "s3/object_writer.h"
+#include "s3rdmafs/base/error.h"
+#include "s3rdmafs/base/unique_fd.h"
+#include "upload/staged/byte_ranges.h"
+
+namespace s3rdmafs::upload {
+
+/// The version of an object that a staging file changes.
+struct BaseVersion {
+  std::string etag;
+  std::uint64_t size_bytes = 0;
+
+  friend bool operator==(const BaseVersion&, const BaseVersion&) = default;
+};
+
+/// The object that a staging file belongs to.
+struct StagedIdentity {
+  std::string key;
+  std::optional<BaseVersion> base;  ///< nothing: the key was absent
+  s3::UserMetadata metadata;        ///< to be stored with it
+
+  /// The state of the key that storing it requires.
+  [[nodiscard]] s3::Precondition when() const {
+    return base ? s3::Precondition::matches(base->etag) : s3::Precondition::absent();
+  }
+  friend bool operator==(const StagedIdentity&, const StagedIdentity&) = default;
+};
+
+/// All that is known of a staging file after a crash. Plain value.
+struct StagedState {
+  StagedIdentity identity;
+  std::uint64_t size_bytes = 0;
+  ByteRanges changed;
+  std::string reason = {};        ///< why it was not stored; empty: the daemon ended
+  bool metadata_changed = false;  ///< the metadata differs from the base's
+  bool is_kernels = false;        ///< the local file says size and bytes (passthrough)
+
+  /// Whether the base is not the file as it is.
+  [[nodiscard]] bool is_changed() const;
+};
+
+/// The file beside a staging file that keeps its StagedState over a crash of the daemon. A head of
+/// text has what changes seldom; then come records of 32 bytes, one for each range that was
+/// changed. A write that continues the last range updates its record in place. Records are written
+/// after the bytes that they name, so each acknowledged write is found again, to the byte.
+/// Not thread-safe: its StagingFile's lock guards it.
+class Sidecar {
+ public:
+  /// Makes the file, or replaces it at once by one with this content. Errors: kSystem, kNoSpace.
+  [[nodiscard]] static Result<Sidecar> write(int folder, const std::string& name,
+                                             const StagedState& state);
+  /// Reads one. Errors: kSystem, kCorrupt.
+  [[nodiscard]] static Result<std::pair<Sidecar, StagedState>> load(int folder,
+                                                                    const std::string& name);
+
+  /// The bytes were changed; the size is at least their end.
+  [[nodiscard]] Result<void> add(ByteRange bytes);
+  /// The file was cut, or its size is this now.
+  [[nodiscard]] Result<void> resize(std::uint64_t size_bytes);
+  /// How many records there are; many more than ranges make a new write() worth its cost.
+  [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
+
+ private:
+  Sidecar(UniqueFd file, std::uint64_t first) : file_(std::move(file)), first_(first) {}
+  [[nodiscard]] Result<void> put(std::uint64_t index, std::uint32_t kind, ByteRange bytes);
+
+  UniqueFd file_;
+  std::uint64_t first_ = 0;  ///< offset of the first record
+  std::uint64_t records_ = 0;
+  std::optional<ByteRange> last_;  ///< the last record, where it is a range
+};
+
+}  // namespace s3rdmafs::upload

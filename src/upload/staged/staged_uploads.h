@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "s3/object_writer.h"
+#include "s3rdmafs/base/callback.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/worker_thread.h"
+#include "upload/staged/byte_ranges.h"
+#include "upload/uploader.h"
+
+namespace s3rdmafs::upload {
+
+/// Where the bytes of a staged object come from: the staging file, and its base version where that
+/// lacks them. Thread-safe: several reads of one object are under way at once.
+class StagedSource {
+ public:
+  virtual ~StagedSource() = default;
+  /// Fills the whole of `out` with the object's bytes from `offset_bytes` on. The range lies within
+  /// the object, up to a whole part; `out` stays valid until `done`. May block for a local file: it
+  /// is called on the threads of StagedUploads. `done` rules as in base/callback.h.
+  virtual void read(std::uint64_t offset_bytes, std::span<std::byte> out, Deadline deadline,
+                    Done<void> done) = 0;
+};
+
+/// An object to store, as it is when store() is called.
+struct StagedObject {
+  std::string key;
+  std::uint64_t size_bytes = 0;
+  /// The version that the bytes outside of `changed` belong to; its key is the one copied from.
+  /// Nothing: every byte is changed.
+  std::optional<s3::ObjectInfo> base = {};
+  /// Contains every byte at and beyond the base's size.
+  ByteRanges changed = {};
+  s3::Precondition when = {};
+  s3::UserMetadata metadata = {};
+};
+
+/// Stores staged objects: what fits one part is one PUT; of a larger one changed parts are sent by
+/// RDMA or HTTP out of the mount's part buffers, and the rest is copied on the server. Takes no
+/// memory beyond those buffers. A caller keeps its staged bytes until `done` says success.
+/// Made by Uploads. Thread-safe.
+class StagedUploads {
+ public:
+  /// Borrows all that the context borrows, and the store, which says what a key holds where the
+  /// server knows no conditions.
+  StagedUploads(const Uploader::Context& context, s3::ObjectStore& store);
+  ~StagedUploads();
+
+  /// Stores one object; it becomes visible whole, or not at all. Holds `source` until `done`. At
+  /// most parallel_parts of one object are under way at once. `done` gets the new ETag, on any
+  /// thread, after the last request of the object has ended. After an error nothing of it is
+  /// visible, unless the last answer was lost, and its upload is aborted now or later
+  /// (AbandonedUploads).
+  /// Errors: kStale (another client changed the key, by `object.when`, or the base is gone),
+  ///         kTooLarge, kNoMemory (no part buffer came free), those of the writer and the source.
+  void store(StagedObject object, std::shared_ptr<StagedSource> source, Done<std::string> done);
+
+ private:
+  class Attempt;
+  class Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace s3rdmafs::upload

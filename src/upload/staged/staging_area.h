@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "journal/state_folder.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/error.h"
+#include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/metrics/registry.h"
+#include "upload/staged/staging_file.h"
+
+namespace s3rdmafs::upload {
+
+/// A staging file that an earlier mount left: it was killed, or could not store the file.
+struct Leftover {
+  std::string name;  ///< within the area; for StagingArea::open()
+  StagedState state;
+  std::chrono::system_clock::time_point modified;  ///< of the last write
+};
+
+/// The folder of all staging files of a mount, and the bytes that they may take together. Holds the
+/// folder, so that neither a second mount nor `s3rdmafs recover` uses it too. Must live longer than
+/// its files. Thread-safe; threads as StagingFile.
+class StagingArea {
+ public:
+  struct Options {
+    std::string path;              ///< write.staging_dir, resolved (journal/mount_folders.h)
+    std::uint64_t size_bytes = 0;  ///< write.staging_size: of all files, leftovers included
+  };
+
+  /// Makes or takes the folder, and reads what earlier mounts left there. Files without changes,
+  /// and halves of files, are removed. Borrows clock and metrics. Blocks.
+  /// Errors: as journal::StateFolder::take, with "write.staging_dir" as the setting.
+  [[nodiscard]] static Result<std::unique_ptr<StagingArea>> take(const Options& options,
+                                                                 const Clock& clock,
+                                                                 metrics::Registry& metrics);
+  ~StagingArea();
+
+  /// A new staging file. With a base its size is the base's, and no byte is changed. Errors:
+  /// kNoSpace, kSystem.
+  [[nodiscard]] Result<std::unique_ptr<StagingFile>> create(StagedIdentity identity);
+  /// One that was left. Errors: kSystem, kCorrupt.
+  [[nodiscard]] Result<std::unique_ptr<StagingFile>> open(const Leftover& leftover);
+
+  /// Found at take(), oldest first. Thread-bound: the mount's main thread.
+  [[nodiscard]] const std::vector<Leftover>& leftovers() const noexcept { return leftovers_; }
+  [[nodiscard]] const std::string& path() const noexcept { return folder_.path(); }
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_bytes_; }
+  [[nodiscard]] std::uint64_t used_bytes() const;
+
+ private:
+  friend class StagingFile;
+  StagingArea(journal::StateFolder folder, const Options& options, metrics::Registry& metrics);
+  void find_leftovers();
+
+  /// False where the room is taken.
+  [[nodiscard]] bool charge(std::uint64_t bytes);
+  void discharge(std::uint64_t bytes);
+
+  const journal::StateFolder folder_;
+  const std::uint64_t size_bytes_;
+  metrics::Gauge& used_gauge_;
+  std::vector<Leftover> leftovers_;
+
+  mutable Mutex mutex_;  // leaf
+  std::uint64_t used_bytes_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t next_number_ GUARDED_BY(mutex_) = 1;
+};
+
+}  // namespace s3rdmafs::upload

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "s3/object_writer.h"
+#include "s3rdmafs/base/error.h"
+#include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/base/unique_fd.h"
+#include "upload/staged/byte_ranges.h"
+#include "upload/staged/sidecar.h"
+
+namespace s3rdmafs::upload {
+
+class StagingArea;
+
+/// The bytes of one file that this mount wrote, in a local file, and what has to be known of them
+/// after a crash of the daemon, in a sidecar beside it. Bytes that it lacks are those of the base
+/// version, or of the version that was stored last. Made by StagingArea; destroying it closes the
+/// file and leaves it on disk, remove() removes it. Thread-safe; calls block for a local file and
+/// wait for no network, so FUSE workers may make them, without a lock of another layer.
+///
+/// Three sets of bytes. `written`: the local file has them. `changed`: they differ from the base,
+/// so they have to be sent. `changed` is part of `written`, and contains every byte at and beyond
+/// the base's size. The rest of `written` is a copy of what the base has.
+class StagingFile {
+ public:
+  /// A run of bytes for a reader.
+  struct Run {
+    ByteRange bytes;
+    bool is_local = false;  ///< read() has them; else the base has them at the same place
+  };
+
+  ~StagingFile();
+  StagingFile(const StagingFile&) = delete;
+  StagingFile& operator=(const StagingFile&) = delete;
+
+  /// Writes all bytes; a gap between the size and `offset_bytes` becomes zeros.
+  /// Errors: kNoSpace (write.staging_size, or the file system; nothing is written), kTooLarge,
+  /// kSystem.
+  [[nodiscard]] Result<void> write(std::uint64_t offset_bytes, std::span<const std::byte> bytes);
+  /// Reads bytes of local runs; those at and beyond size_bytes() are zeros. Errors: kSystem.
+  [[nodiscard]] Result<void> read(std::uint64_t offset_bytes, std::span<std::byte> out) const;
+  /// Cuts the file, or extends it with zeros. Errors: as write().
+  [[nodiscard]] Result<void> truncate(std::uint64_t size_bytes);
+  /// Makes zeros of the bytes below size_bytes(), and gives their room back. Errors: kSystem.
+  [[nodiscard]] Result<void> punch(ByteRange bytes);
+
+  /// The runs of `bytes` below size_bytes(), in order, neighbours of the same kind joined.
+  [[nodiscard]] std::vector<Run> runs(ByteRange bytes) const;
+  [[nodiscard]] std::uint64_t size_bytes() const;
+  [[nodiscard]] ByteRanges written() const;
+  [[nodiscard]] ByteRanges changed() const;
+  /// Whether the base is not the file as it is: bytes, size or metadata differ, or there is no
+  /// base.
+  [[nodiscard]] bool is_changed() const;
+  /// Key, base and metadata.
+  [[nodiscard]] StagedIdentity identity() const;
+
+  /// The key under which it will be stored, after a rename. Errors: kSystem.
+  [[nodiscard]] Result<void> set_key(std::string key);
+  /// Replaces the user metadata to be stored. Errors: kSystem.
+  [[nodiscard]] Result<void> set_metadata(s3::UserMetadata metadata);
+  /// Why it was not stored, for `s3rdmafs recover`. An error of the disk is logged.
+  void set_reason(std::string_view reason);
+
+  /// The file as it is stored now. Writes may go on meanwhile; they count as changes of the version
+  /// that the store makes. One store at a time.
+  struct Snapshot {
+    StagedIdentity identity;
+    std::uint64_t size_bytes = 0;
+    ByteRanges changed;
+  };
+  [[nodiscard]] Snapshot begin_store();
+  /// The store of the snapshot succeeded: its version is the base from now on. Errors: kSystem (the
+  /// sidecar still has the former base: a crash would name the file in `recover` although it was
+  /// stored).
+  [[nodiscard]] Result<void> stored(std::string etag);
+  /// The store failed: its changes are changes again.
+  void not_stored();
+
+  /// Gives the room of bytes back that the base has too. No reader may use runs() of before.
+  void drop_unchanged();
+
+  /// For FUSE passthrough, of a file without base alone: from now on the kernel writes into fd()
+  /// by itself. The bytes and the size are those of the local file, now and after a crash. Errors:
+  /// kSystem, kInvalidArgument (it has a base).
+  [[nodiscard]] Result<void> hand_to_kernel();
+  /// Takes notice of what the kernel has written; call it before begin_store(). Errors: kSystem.
+  [[nodiscard]] Result<void> take_from_kernel();
+  /// The local file: bytes outside of written() are holes.
+  [[nodiscard]] int fd() const noexcept { return data_.get(); }
+
+  /// Removes both files, now; fd() stays valid.
+  void remove();
+
+ private:
+  friend class StagingArea;
+  StagingFile(StagingArea& area, std::string name, UniqueFd data, Sidecar sidecar,
+              StagedState state);
+
+  [[nodiscard]] Result<void> grow_to(std::uint64_t size_bytes) REQUIRES(mutex_);
+  [[nodiscard]] Result<void> reserve(ByteRange bytes) REQUIRES(mutex_);
+  void give_back(ByteRange bytes) REQUIRES(mutex_);
+  [[nodiscard]] Result<void> mark_changed(ByteRange bytes) REQUIRES(mutex_);
+  [[nodiscard]] Result<void> rewrite_sidecar() REQUIRES(mutex_);
+
+  StagingArea& area_;
+  const std::string name_;  ///< without ending
+  const UniqueFd data_;
+
+  mutable Mutex mutex_;  // before the area's; held during calls on both files, for which only users
+                         // of this file wait
+  Sidecar sidecar_ GUARDED_BY(mutex_);
+  StagedState state_ GUARDED_BY(mutex_);
+  ByteRanges written_ GUARDED_BY(mutex_);
+  ByteRanges allocated_ GUARDED_BY(mutex_);  ///< whole pages, charged to the area
+  std::optional<Snapshot> storing_ GUARDED_BY(mutex_);
+  bool is_kernels_ GUARDED_BY(mutex_) = false;
+  bool is_removed_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace s3rdmafs::upload
