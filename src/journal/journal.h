@@ -54,7 +54,8 @@ class Journal {
   void append_async(Record record, Done<void> done);
 
   /// Replaces the content by `records`, all at once: after a crash the file has either the old
-  /// content or the new. Errors: kSystem; the old content stays.
+  /// content or the new. Errors: kSystem; the old content stays,
+  /// or a power failure may bring it back.
   [[nodiscard]] Result<void> rewrite(const std::vector<Record>& records,
                                      Durability durability = Durability::kMachine);
 
