@@ -41,11 +41,14 @@ struct StagedState {
   ByteRanges changed;
   std::string reason = {};        ///< why it was not stored; empty: the daemon ended
   bool metadata_changed = false;  ///< the metadata differs from the base's
-  bool is_kernels = false;        ///< the local file says size and bytes (passthrough)
 
   /// Whether the base is not the file as it is.
   [[nodiscard]] bool is_changed() const;
 };
+
+/// The room that a sidecar is charged with: a page of head and one of records. Only many random
+/// writes make it longer, and then it is small beside them.
+inline constexpr std::uint64_t kSidecarBytes = 8192;
 
 /// The file beside a staging file that keeps its StagedState over a crash of the daemon. A head of
 /// text has what changes seldom; then come records of 32 bytes, one for each range that was
@@ -70,7 +73,9 @@ class Sidecar {
 
  private:
   Sidecar(UniqueFd file, std::uint64_t first) : file_(std::move(file)), first_(first) {}
-  [[nodiscard]] Result<void> put(std::uint64_t index, std::uint32_t kind, ByteRange bytes);
+  enum class RecordKind : std::uint32_t { kChanged = 1, kResized = 2 };
+  struct SidecarRecord;
+  [[nodiscard]] Result<void> put(std::uint64_t index, RecordKind kind, ByteRange bytes);
 
   UniqueFd file_;
   std::uint64_t first_ = 0;  ///< offset of the first record

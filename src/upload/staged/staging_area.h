@@ -45,7 +45,8 @@ class StagingArea {
   /// A new staging file. With a base its size is the base's, and no byte is changed. Errors:
   /// kNoSpace, kSystem.
   [[nodiscard]] Result<std::unique_ptr<StagingFile>> create(StagedIdentity identity);
-  /// One that was left. Errors: kSystem, kCorrupt.
+  /// One that was left, to be sent or removed; it stays charged as it was found. Errors: kSystem,
+  /// kCorrupt.
   [[nodiscard]] Result<std::unique_ptr<StagingFile>> open(const Leftover& leftover);
 
   /// Found at take(), oldest first. Thread-bound: the mount's main thread.
@@ -57,10 +58,12 @@ class StagingArea {
  private:
   friend class StagingFile;
   StagingArea(journal::StateFolder folder, const Options& options, metrics::Registry& metrics);
-  void find_leftovers();
+  void find_leftovers(const std::vector<std::string>& names);
+  void find_leftover(const std::string& name);
+  void remove_file(const std::string& name) const;
 
-  /// False where the room is taken.
-  [[nodiscard]] bool charge(std::uint64_t bytes);
+  /// Errors: kNoSpace.
+  [[nodiscard]] Result<void> charge(std::uint64_t bytes);
   void discharge(std::uint64_t bytes);
 
   const journal::StateFolder folder_;

@@ -43,8 +43,8 @@ class StagingFile {
   StagingFile& operator=(const StagingFile&) = delete;
 
   /// Writes all bytes; a gap between the size and `offset_bytes` becomes zeros.
-  /// Errors: kNoSpace (write.staging_size, or the file system; nothing is written), kTooLarge,
-  /// kSystem.
+  /// Errors: kNoSpace (write.staging_size, or the file system), kTooLarge, kSystem; then bytes that
+  /// it would have replaced may be either the old or the new ones, and no other byte has changed.
   [[nodiscard]] Result<void> write(std::uint64_t offset_bytes, std::span<const std::byte> bytes);
   /// Reads bytes of local runs; those at and beyond size_bytes() are zeros. Errors: kSystem.
   [[nodiscard]] Result<void> read(std::uint64_t offset_bytes, std::span<std::byte> out) const;
@@ -89,12 +89,6 @@ class StagingFile {
   /// Gives the room of bytes back that the base has too. No reader may use runs() of before.
   void drop_unchanged();
 
-  /// For FUSE passthrough, of a file without base alone: from now on the kernel writes into fd()
-  /// by itself. The bytes and the size are those of the local file, now and after a crash. Errors:
-  /// kSystem, kInvalidArgument (it has a base).
-  [[nodiscard]] Result<void> hand_to_kernel();
-  /// Takes notice of what the kernel has written; call it before begin_store(). Errors: kSystem.
-  [[nodiscard]] Result<void> take_from_kernel();
   /// The local file: bytes outside of written() are holes.
   [[nodiscard]] int fd() const noexcept { return data_.get(); }
 
@@ -106,9 +100,13 @@ class StagingFile {
   StagingFile(StagingArea& area, std::string name, UniqueFd data, Sidecar sidecar,
               StagedState state);
 
-  [[nodiscard]] Result<void> grow_to(std::uint64_t size_bytes) REQUIRES(mutex_);
-  [[nodiscard]] Result<void> reserve(ByteRange bytes) REQUIRES(mutex_);
+  [[nodiscard]] Result<void> check_size(std::uint64_t size_bytes) const;
+  /// The pages of `bytes` that were charged to the area just now. Errors: kNoSpace.
+  [[nodiscard]] Result<ByteRanges> reserve(ByteRange bytes) REQUIRES(mutex_);
+  /// Gives the whole pages within `bytes` back, and makes zeros of them.
   void give_back(ByteRange bytes) REQUIRES(mutex_);
+  /// Undoes what a write that failed has done.
+  void take_back(ByteRange bytes, const ByteRanges& reserved) REQUIRES(mutex_);
   [[nodiscard]] Result<void> mark_changed(ByteRange bytes) REQUIRES(mutex_);
   [[nodiscard]] Result<void> rewrite_sidecar() REQUIRES(mutex_);
 
@@ -123,7 +121,7 @@ class StagingFile {
   ByteRanges written_ GUARDED_BY(mutex_);
   ByteRanges allocated_ GUARDED_BY(mutex_);  ///< whole pages, charged to the area
   std::optional<Snapshot> storing_ GUARDED_BY(mutex_);
-  bool is_kernels_ GUARDED_BY(mutex_) = false;
+  ByteRanges since_ GUARDED_BY(mutex_);  ///< changed since begin_store()
   bool is_removed_ GUARDED_BY(mutex_) = false;
 };
 

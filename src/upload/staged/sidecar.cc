@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file that remembers a staging file: a head, and a record for each range that was changed.
+//
+// Why records of 32 bytes. None crosses a page, so the death of the daemon cannot tear one; the
+// checksum finds what a full disk or a power failure tore. The file of a program that writes in
+// order has one record, which is written again at each write; so one small pwrite(2) is the cost of
+// any write. A cut is a record too: replaying them in order gives size and ranges.
+//
+// Order. Bytes are written first, then their record: a write that was not acknowledged may be
+// forgotten, and one that was is found. A cut is recorded first: bytes beyond the size are cut off
+// when the file is taken over.
+#include "upload/staged/sidecar.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <vector>
+
+#include "journal/record.h"
+#include "s3rdmafs/base/checksum.h"
+#include "s3rdmafs/base/units.h"
+
+namespace s3rdmafs::upload {
+namespace {
+
+constexpr std::uint64_t kHeadAlignment = 4096;
+constexpr std::string_view kHeadKind = "staged";
+constexpr std::size_t kHeadFields = 7;  // then names and values of the metadata
+
+Result<void> write_at(int file, std::span<const std::byte> bytes, std::uint64_t offset_bytes) {
+  const ssize_t n = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
+  if (n == static_cast<ssize_t>(bytes.size())) return {};
+  if (n >= 0 || errno == ENOSPC) {
+    return fail(ErrorCode::kNoSpace, "the file system of write.staging_dir is full");
+  }
+  return fail_errno("write a sidecar", errno);
+}
+
+std::string flag_text(bool flag) { return flag ? "1" : "0"; }
+
+std::string head_of(const StagedState& state) {
+  const StagedIdentity& identity = state.identity;
+  journal::Record head{.kind = std::string(kHeadKind),
+                       .fields = {identity.key, flag_text(identity.base.has_value()),
+                                  identity.base ? identity.base->etag : "",
+                                  std::to_string(identity.base ? identity.base->size_bytes : 0),
+                                  std::to_string(state.size_bytes), state.reason,
+                                  flag_text(state.metadata_changed)}};
+  for (const auto& [name, value] : identity.metadata) {
+    head.fields.push_back(name);
+    head.fields.push_back(value);
+  }
+  std::string text = journal::line_of(head);
+  text.resize(round_up(text.size(), kHeadAlignment), '\0');
+  return text;
+}
+
+std::optional<std::uint64_t> number_in(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<StagedState> parse_head(std::string_view text) {
+  const std::size_t line_end = text.find('\n');
+  if (line_end == std::string_view::npos) return std::nullopt;
+  const auto head = journal::parse_line(text.substr(0, line_end));
+  if (!head || head->kind != kHeadKind || head->fields.size() < kHeadFields) return std::nullopt;
+  const std::vector<std::string>& fields = head->fields;
+  const auto base_bytes = number_in(fields[3]);
+  const auto size_bytes = number_in(fields[4]);
+  if (!base_bytes || !size_bytes || (fields.size() - kHeadFields) % 2 != 0) return std::nullopt;
+  StagedState state{.identity = {.key = fields[0], .base = std::nullopt, .metadata = {}},
+                    .size_bytes = *size_bytes,
+                    .changed = {},
+                    .reason = fields[5],
+                    .metadata_changed = fields[6] == "1"};
+  if (fields[1] == "1")
+    state.identity.base = BaseVersion{.etag = fields[2], .size_bytes = *base_bytes};
+  for (std::size_t i = kHeadFields; i < fields.size(); i += 2) {
+    state.identity.metadata.emplace_back(fields[i], fields[i + 1]);
+  }
+  return state;
+}
+
+Result<std::string> text_of(int file) {
+  struct stat status{};
+  if (::fstat(file, &status) != 0) return fail_errno("stat a sidecar", errno);
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  const ssize_t n = ::pread(file, text.data(), text.size(), 0);
+  if (n < 0) return fail_errno("read a sidecar", errno);
+  text.resize(static_cast<std::size_t>(n));
+  return text;
+}
+
+}  // namespace
+
+/// As in the file; the machine that wrote it reads it.
+struct Sidecar::SidecarRecord {
+  RecordKind kind = RecordKind::kChanged;
+  std::uint32_t checksum = 0;  ///< CRC-32C of the record with this as 0
+  std::uint64_t begin = 0;     ///< of a cut: the size
+  std::uint64_t end = 0;
+  std::uint64_t reserved = 0;
+
+  [[nodiscard]] std::uint32_t right_checksum() const {
+    SidecarRecord record = *this;
+    record.checksum = 0;
+    return crc32c(0, std::as_bytes(std::span(&record, 1)));
+  }
+  void replay(StagedState& state) const {
+    if (kind == RecordKind::kChanged) {
+      state.changed.add({begin, end});
+      state.size_bytes = std::max(state.size_bytes, end);
+    } else {
+      state.size_bytes = begin;
+      state.changed.subtract({begin, UINT64_MAX});
+    }
+  }
+};
+
+bool StagedState::is_changed() const {
+  return !identity.base || metadata_changed || !changed.empty() ||
+         size_bytes != identity.base->size_bytes;
+}
+
+Result<Sidecar> Sidecar::write(int folder, const std::string& name, const StagedState& state) {
+  const std::string next = name + ".next";
+  UniqueFd file(
+      ::openat(folder, next.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) {
+    if (errno == ENOSPC) {
+      return fail(ErrorCode::kNoSpace, "the file system of write.staging_dir is full");
+    }
+    return fail_errno("make a sidecar", errno);
+  }
+  const std::string head = head_of(state);
+  if (auto ok = write_at(file.get(), std::as_bytes(std::span(head)), 0); !ok) {
+    return std::unexpected(ok.error());
+  }
+  Sidecar made(std::move(file), head.size());
+  for (const ByteRange& range : state.changed.list()) {
+    if (auto ok = made.add(range); !ok) return std::unexpected(ok.error());
+  }
+  if (::renameat(folder, next.c_str(), folder, name.c_str()) != 0) {
+    return fail_errno("replace a sidecar", errno);
+  }
+  return made;
+}
+
+Result<std::pair<Sidecar, StagedState>> Sidecar::load(int folder, const std::string& name) {
+  UniqueFd file(::openat(folder, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return fail_errno("open " + name, errno);
+  const auto text = text_of(file.get());
+  if (!text) return std::unexpected(text.error());
+  auto state = parse_head(*text);
+  if (!state) return fail(ErrorCode::kCorrupt, name + " is damaged");
+
+  const std::uint64_t first = round_up(text->find('\n') + 1, kHeadAlignment);
+  Sidecar made(std::move(file), first);
+  SidecarRecord record;
+  for (std::uint64_t at = first; at + sizeof(record) <= text->size(); at += sizeof(record)) {
+    std::memcpy(&record, text->data() + at, sizeof(record));
+    if (record.checksum != record.right_checksum()) break;  // torn: the last one
+    record.replay(*state);
+    ++made.records_;
+  }
+  return std::pair(std::move(made), std::move(*state));
+}
+
+Result<void> Sidecar::put(std::uint64_t index, RecordKind kind, ByteRange bytes) {
+  static_assert(sizeof(SidecarRecord) == 32);
+  SidecarRecord record{.kind = kind, .begin = bytes.begin, .end = bytes.end};
+  record.checksum = record.right_checksum();
+  return write_at(file_.get(), std::as_bytes(std::span(&record, 1)),
+                  first_ + index * sizeof(record));
+}
+
+Result<void> Sidecar::add(ByteRange bytes) {
+  const bool continues = last_ && bytes.begin >= last_->begin && bytes.begin <= last_->end;
+  const std::uint64_t index = continues ? records_ - 1 : records_;
+  if (continues) bytes = {.begin = last_->begin, .end = std::max(bytes.end, last_->end)};
+  if (auto ok = put(index, RecordKind::kChanged, bytes); !ok) return ok;
+  records_ = index + 1;
+  last_ = bytes;
+  return {};
+}
+
+Result<void> Sidecar::resize(std::uint64_t size_bytes) {
+  if (auto ok = put(records_, RecordKind::kResized, {size_bytes, size_bytes}); !ok) return ok;
+  ++records_;
+  last_.reset();
+  return {};
+}
+
+}  // namespace s3rdmafs::upload

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// One file's bytes on local storage.
+//
+// The rule that keeps it simple: a byte that is not changed is the base's. So whatever makes a byte
+// differ from the base marks it as changed, also what has no bytes: a gap that a write beyond the
+// end leaves, and the zeros of a truncate, are changed bytes in a hole of the local file. A file
+// that was cut and grew again cannot show bytes of the base that were cut off.
+//
+// Room is charged to the area by whole pages, which is how file systems allocate it; holes cost
+// nothing.
+//
+// Stores. begin_store() takes a snapshot and lets writes go on. Until stored() the sidecar says all
+// changes of the former base, so a crash meanwhile loses none; then it says what was changed since.
+//
+// Locks. mutex_ is held during calls on both files, and while the area is charged; only users of
+// this file wait for it.
+#include "upload/staged/staging_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
+#include "upload/part_sizes.h"
+#include "upload/staged/staging_area.h"
+
+namespace s3rdmafs::upload {
+namespace {
+
+// Of file systems on x86 and most others. Where blocks are larger, files take more than is charged.
+constexpr std::uint64_t kPageBytes = 4096;
+
+// A program that writes at random makes many records that later ones contain.
+constexpr std::uint64_t kRecordsWorthARewrite = 4096;
+
+Result<void> write_bytes(int file, std::span<const std::byte> bytes, std::uint64_t offset_bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == ENOSPC) {
+      return fail(ErrorCode::kNoSpace, "the file system of write.staging_dir is full");
+    }
+    if (n < 0) return fail_errno("write a staging file", errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset_bytes += static_cast<std::uint64_t>(n);
+  }
+  return {};
+}
+
+/// The pages that lie within the range as a whole.
+ByteRange whole_pages(ByteRange bytes) {
+  return {.begin = round_up(bytes.begin, kPageBytes), .end = round_down(bytes.end, kPageBytes)};
+}
+
+}  // namespace
+
+StagingFile::StagingFile(StagingArea& area, std::string name, UniqueFd data, Sidecar sidecar,
+                         StagedState state)
+    : area_(area),
+      name_(std::move(name)),
+      data_(std::move(data)),
+      sidecar_(std::move(sidecar)),
+      state_(std::move(state)) {
+  written_ = state_.changed;
+}
+
+StagingFile::~StagingFile() {
+  const MutexLock lock(mutex_);
+  if (is_removed_) area_.discharge(allocated_.bytes() + kSidecarBytes);
+}
+
+Result<void> StagingFile::check_size(std::uint64_t size_bytes) const {
+  if (size_bytes <= kObjectBytesMax) return {};
+  return fail(ErrorCode::kTooLarge,
+              "a file cannot be larger than " + format_size(kObjectBytesMax) + ", as objects are");
+}
+
+Result<ByteRanges> StagingFile::reserve(ByteRange bytes) {
+  const ByteRange pages{.begin = round_down(bytes.begin, kPageBytes),
+                        .end = round_up(bytes.end, kPageBytes)};
+  ByteRanges missing = allocated_.complement(pages);
+  if (auto ok = area_.charge(missing.bytes()); !ok) return std::unexpected(ok.error());
+  allocated_.add(missing);
+  return missing;
+}
+
+void StagingFile::give_back(ByteRange bytes) {
+  const ByteRange pages = whole_pages(bytes);
+  if (pages.empty()) return;
+  const ByteRanges given = allocated_.intersect(pages);
+  if (given.empty()) return;
+  for (const ByteRange& range : given.list()) {
+    if (::fallocate(data_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    static_cast<off_t>(range.begin), static_cast<off_t>(range.size())) != 0) {
+      spdlog::debug("staging: {} keeps its room: {}", name_, std::strerror(errno));
+      return;
+    }
+  }
+  allocated_.subtract(pages);
+  area_.discharge(given.bytes());
+}
+
+Result<void> StagingFile::mark_changed(ByteRange bytes) {
+  if (!state_.changed.contains(bytes)) {
+    if (auto ok = sidecar_.add(bytes); !ok) return ok;
+    state_.changed.add(bytes);
+  }
+  written_.add(bytes);
+  if (storing_) since_.add(bytes);
+  state_.size_bytes = std::max(state_.size_bytes, bytes.end);
+  if (sidecar_.records() < kRecordsWorthARewrite ||
+      sidecar_.records() < 4 * state_.changed.count()) {
+    return {};
+  }
+  if (auto ok = rewrite_sidecar(); !ok) {
+    spdlog::debug("staging: {}; the sidecar of {} stays long", ok.error().detail, name_);
+  }
+  return {};
+}
+
+Result<void> StagingFile::rewrite_sidecar() {
+  if (is_removed_) return {};
+  auto written = Sidecar::write(area_.folder_.fd(), name_ + ".meta", state_);
+  if (!written) return std::unexpected(written.error());
+  sidecar_ = std::move(*written);
+  return {};
+}
+
+Result<void> StagingFile::write(std::uint64_t offset_bytes, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return {};
+  const ByteRange range{.begin = offset_bytes, .end = offset_bytes + bytes.size()};
+  const MutexLock lock(mutex_);
+  if (auto ok = check_size(range.end); !ok) return ok;
+  const auto reserved = reserve(range);
+  if (!reserved) return std::unexpected(reserved.error());
+  Result<void> done = write_bytes(data_.get(), bytes, offset_bytes);
+  if (done) done = mark_changed({std::min(state_.size_bytes, range.begin), range.end});
+  if (!done) take_back(range, *reserved);
+  return done;
+}
+
+// Bytes beyond the size must be zeros: the file may grow over them.
+void StagingFile::take_back(ByteRange bytes, const ByteRanges& reserved) {
+  for (const ByteRange& pages : reserved.list()) give_back(pages);
+  if (bytes.end <= state_.size_bytes) return;
+  if (::ftruncate(data_.get(), static_cast<off_t>(state_.size_bytes)) != 0) {
+    spdlog::warn("staging: {} keeps the end of a write that failed: {}", name_,
+                 std::strerror(errno));
+  }
+}
+
+Result<void> StagingFile::read(std::uint64_t offset_bytes, std::span<std::byte> out) const {
+  while (!out.empty()) {
+    const ssize_t n =
+        ::pread(data_.get(), out.data(), out.size(), static_cast<off_t>(offset_bytes));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail_errno("read a staging file", errno);
+    if (n == 0) break;
+    out = out.subspan(static_cast<std::size_t>(n));
+    offset_bytes += static_cast<std::uint64_t>(n);
+  }
+  std::ranges::fill(out, std::byte{0});  // a hole at the end
+  return {};
+}
+
+Result<void> StagingFile::truncate(std::uint64_t size_bytes) {
+  const MutexLock lock(mutex_);
+  if (auto ok = check_size(size_bytes); !ok) return ok;
+  if (size_bytes > state_.size_bytes) return mark_changed({state_.size_bytes, size_bytes});
+  if (size_bytes == state_.size_bytes) return {};
+  if (auto ok = sidecar_.resize(size_bytes); !ok) return ok;
+  const ByteRange cut{.begin = size_bytes, .end = UINT64_MAX};
+  state_.size_bytes = size_bytes;
+  state_.changed.subtract(cut);
+  written_.subtract(cut);
+  since_.subtract(cut);
+  give_back({.begin = cut.begin, .end = allocated_.end()});
+  if (::ftruncate(data_.get(), static_cast<off_t>(size_bytes)) != 0) {
+    return fail_errno("truncate a staging file", errno);
+  }
+  return {};
+}
+
+Result<void> StagingFile::punch(ByteRange bytes) {
+  const MutexLock lock(mutex_);
+  bytes.end = std::min(bytes.end, state_.size_bytes);
+  if (bytes.empty()) return {};
+  if (auto ok = mark_changed(bytes); !ok) return ok;
+  give_back(bytes);
+  // Also zeros the edges, whose pages stay.
+  if (::fallocate(data_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  static_cast<off_t>(bytes.begin), static_cast<off_t>(bytes.size())) != 0) {
+    return fail_errno("punch a hole into a staging file", errno);
+  }
+  return {};
+}
+
+std::vector<StagingFile::Run> StagingFile::runs(ByteRange bytes) const {
+  const MutexLock lock(mutex_);
+  bytes.end = std::min(bytes.end, state_.size_bytes);
+  std::vector<Run> found;
+  std::uint64_t at = bytes.begin;
+  for (const ByteRange& local : written_.intersect(bytes).list()) {
+    if (at < local.begin) found.push_back({.bytes = {at, local.begin}, .is_local = false});
+    found.push_back({.bytes = local, .is_local = true});
+    at = local.end;
+  }
+  if (at < bytes.end) found.push_back({.bytes = {at, bytes.end}, .is_local = false});
+  return found;
+}
+
+std::uint64_t StagingFile::size_bytes() const {
+  const MutexLock lock(mutex_);
+  return state_.size_bytes;
+}
+
+ByteRanges StagingFile::written() const {
+  const MutexLock lock(mutex_);
+  return written_;
+}
+
+ByteRanges StagingFile::changed() const {
+  const MutexLock lock(mutex_);
+  return state_.changed;
+}
+
+bool StagingFile::is_changed() const {
+  const MutexLock lock(mutex_);
+  return state_.is_changed();
+}
+
+StagedIdentity StagingFile::identity() const {
+  const MutexLock lock(mutex_);
+  return state_.identity;
+}
+
+Result<void> StagingFile::set_key(std::string key) {
+  const MutexLock lock(mutex_);
+  state_.identity.key = std::move(key);
+  return rewrite_sidecar();
+}
+
+Result<void> StagingFile::set_metadata(s3::UserMetadata metadata) {
+  const MutexLock lock(mutex_);
+  if (metadata == state_.identity.metadata) return {};
+  state_.identity.metadata = std::move(metadata);
+  state_.metadata_changed = true;
+  return rewrite_sidecar();
+}
+
+void StagingFile::set_reason(std::string_view reason) {
+  Result<void> written;
+  {
+    const MutexLock lock(mutex_);
+    state_.reason = reason;
+    written = rewrite_sidecar();
+  }
+  if (!written) spdlog::warn("staging: {}; `recover` cannot say why", written.error().detail);
+}
+
+StagingFile::Snapshot StagingFile::begin_store() {
+  const MutexLock lock(mutex_);
+  since_.clear();
+  storing_ = Snapshot{
+      .identity = state_.identity, .size_bytes = state_.size_bytes, .changed = state_.changed};
+  return *storing_;
+}
+
+Result<void> StagingFile::stored(std::string etag) {
+  const MutexLock lock(mutex_);
+  if (!storing_) return {};
+  const Snapshot snapshot = *std::exchange(storing_, std::nullopt);
+  state_.identity.base = BaseVersion{.etag = std::move(etag), .size_bytes = snapshot.size_bytes};
+  state_.changed = std::exchange(since_, {});
+  state_.metadata_changed = state_.identity.metadata != snapshot.identity.metadata;
+  state_.reason.clear();
+  return rewrite_sidecar();
+}
+
+void StagingFile::not_stored() {
+  const MutexLock lock(mutex_);
+  storing_.reset();
+  since_.clear();
+}
+
+void StagingFile::drop_unchanged() {
+  const MutexLock lock(mutex_);
+  ByteRanges unchanged = written_;
+  unchanged.subtract(state_.changed);
+  for (const ByteRange& range : unchanged.list()) {
+    // To the edge of a page that has no other bytes.
+    const ByteRange pages = whole_pages(
+        {.begin = range.begin,
+         .end = range.end == state_.size_bytes ? round_up(range.end, kPageBytes) : range.end});
+    if (pages.empty()) continue;
+    written_.subtract(pages);
+    give_back(pages);
+  }
+}
+
+void StagingFile::remove() {
+  const MutexLock lock(mutex_);
+  if (std::exchange(is_removed_, true)) return;
+  for (const char* const ending : {".meta", ".data"}) {
+    if (::unlinkat(area_.folder_.fd(), (name_ + ending).c_str(), 0) != 0) {
+      spdlog::warn("staging: {}/{}{} cannot be removed: {}", area_.path(), name_, ending,
+                   std::strerror(errno));
+    }
+  }
+}
+
+}  // namespace s3rdmafs::upload
