@@ -10,12 +10,31 @@ namespace s3rdmafs::upload {
 
 AbandonedUploads::AbandonedUploads(s3::ObjectWriter& writer, const Clock& clock,
                                    metrics::Registry& metrics,
-                                   std::chrono::milliseconds attempt_timeout)
+                                   std::chrono::milliseconds attempt_timeout,
+                                   journal::UploadJournal* journal)
     : writer_(writer),
       clock_(clock),
       attempt_timeout_(attempt_timeout),
+      journal_(journal),
       left_(metrics.gauge("upload_abandoned",
                           "Abandoned uploads whose parts the server still holds.")) {}
+
+void AbandonedUploads::begun(const std::string& key, const std::string& upload_id) {
+  if (journal_ != nullptr) journal_->begun(key, upload_id);
+}
+
+void AbandonedUploads::completed(const std::string& upload_id) {
+  if (journal_ != nullptr) journal_->ended(upload_id);
+}
+
+void AbandonedUploads::add_left() {
+  if (journal_ == nullptr || journal_->left().empty()) return;
+  spdlog::info("upload: an earlier mount left {} multipart uploads; aborting them",
+               journal_->left().size());
+  for (const journal::UploadJournal::Upload& upload : journal_->left()) {
+    add(upload.key, upload.id);
+  }
+}
 
 void AbandonedUploads::add(std::string key, std::string upload_id) {
   left_.add(1);
@@ -34,6 +53,7 @@ void AbandonedUploads::abort(Upload upload) {
       [self = shared_from_this(), upload = std::move(upload)](Result<void> aborted) mutable {
         if (aborted) {
           self->left_.add(-1);
+          if (self->journal_ != nullptr) self->journal_->ended(upload.id);
         } else {
           spdlog::debug("upload: abort of '{}' failed: {}; retrying later", upload.key,
                         aborted.error().detail);

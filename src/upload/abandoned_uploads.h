@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "journal/upload_journal.h"
 #include "s3/object_writer.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
@@ -18,13 +19,23 @@ namespace s3rdmafs::upload {
 /// they are aborted, and the usual reason for abandoning an upload is a dead server. So each is
 /// aborted at once, and where that fails, again every few seconds until the mount ends. The log
 /// names those that are left then; a lifecycle rule of the bucket can remove them
-/// (AbortIncompleteMultipartUpload). Thread-safe.
+/// (AbortIncompleteMultipartUpload). A journal, where there is one, remembers every upload that is
+/// neither completed nor aborted, for the next mount. Thread-safe.
 class AbandonedUploads : public std::enable_shared_from_this<AbandonedUploads> {
  public:
   /// Borrows all.
   /// @param attempt_timeout  how long one abort may take, with its retries
+  /// @param journal          null: none is remembered
   AbandonedUploads(s3::ObjectWriter& writer, const Clock& clock, metrics::Registry& metrics,
-                   std::chrono::milliseconds attempt_timeout);
+                   std::chrono::milliseconds attempt_timeout,
+                   journal::UploadJournal* journal = nullptr);
+
+  /// The upload exists from now on; to be called before its first part is sent.
+  void begun(const std::string& key, const std::string& upload_id);
+  /// The upload has become an object.
+  void completed(const std::string& upload_id);
+  /// Aborts what an earlier mount left, as the journal says.
+  void add_left();
 
   /// Aborts the upload, now or later. None of its parts is still being sent.
   void add(std::string key, std::string upload_id);
@@ -43,6 +54,7 @@ class AbandonedUploads : public std::enable_shared_from_this<AbandonedUploads> {
   s3::ObjectWriter& writer_;
   const Clock& clock_;
   const std::chrono::milliseconds attempt_timeout_;
+  journal::UploadJournal* const journal_;
   metrics::Gauge& left_;
 
   Mutex mutex_;  // leaf

@@ -31,6 +31,7 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   struct Metrics {
     metrics::Counter& rdma_bytes;
     metrics::Counter& http_bytes;
+    metrics::Counter& copied_bytes;  ///< on the server, from a base version
     metrics::Gauge& in_progress;
   };
   /// Shared by all uploads of a mount; borrowed.

@@ -43,6 +43,7 @@ void Uploader::send_create() {
 }
 
 void Uploader::on_created(Result<std::string> upload_id) {
+  if (upload_id) context_.abandoned.begun(key_, *upload_id);
   {
     const MutexLock lock(mutex_);
     creating_ = false;
@@ -130,8 +131,11 @@ void Uploader::on_put_failed(Error error, bool may_drop_condition) {
 void Uploader::send_complete(std::string upload_id, std::vector<s3::UploadedPart> parts) {
   const Deadline deadline = request_deadline() + s3::assembly_time(parts);
   context_.writer.complete_upload(
-      key_, std::move(upload_id), std::move(parts), s3::Precondition::none(), deadline,
-      [self = shared_from_this()](const Result<std::string>& etag) { self->on_completed(etag); });
+      key_, upload_id, std::move(parts), s3::Precondition::none(), deadline,
+      [self = shared_from_this(), upload_id](const Result<std::string>& etag) {
+        if (etag) self->context_.abandoned.completed(upload_id);
+        self->on_completed(etag);
+      });
 }
 
 void Uploader::on_completed(const Result<std::string>& etag) {

@@ -37,8 +37,8 @@ Result<std::unique_ptr<Uploads>> Uploads::create(s3::ObjectWriter& writer, rdma:
 Uploads::Uploads(std::unique_ptr<memory::Arena> arena, s3::ObjectWriter& writer, const Clock& clock,
                  metrics::Registry& metrics, const Options& options)
     : arena_(std::move(arena)),
-      abandoned_(
-          std::make_shared<AbandonedUploads>(writer, clock, metrics, options.request_timeout)),
+      abandoned_(std::make_shared<AbandonedUploads>(writer, clock, metrics, options.request_timeout,
+                                                    options.journal)),
       buffers_(*arena_, options.part_bytes, clock, metrics,
                [abandoned = abandoned_] { abandoned->on_tick(); }),
       context_{.writer = writer,
@@ -47,6 +47,7 @@ Uploads::Uploads(std::unique_ptr<memory::Arena> arena, s3::ObjectWriter& writer,
                .clock = clock,
                .metrics = {.rdma_bytes = bytes_by(metrics, R"(path="rdma")"),
                            .http_bytes = bytes_by(metrics, R"(path="http")"),
+                           .copied_bytes = bytes_by(metrics, R"(path="copy")"),
                            .in_progress = metrics.gauge("upload_objects_in_progress",
                                                         "Objects being written.")},
                .part_sizes = {.first_bytes = options.part_bytes, .max_bytes = arena_->slab_bytes()},
@@ -58,6 +59,13 @@ Uploads::~Uploads() = default;
 std::shared_ptr<Uploader> Uploads::begin(std::string key, Uploader::Start start) {
   return std::make_shared<Uploader>(context_, std::move(key), start);
 }
+
+StagedUploads& Uploads::staged(s3::ObjectStore& store) {
+  if (!staged_) staged_ = std::make_unique<StagedUploads>(context_, store);
+  return *staged_;
+}
+
+void Uploads::abort_left() { abandoned_->add_left(); }
 
 Deadline Uploads::request_deadline() const {
   return context_.clock.now() + context_.request_timeout;

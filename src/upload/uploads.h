@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "journal/upload_journal.h"
 #include "memory/arena.h"
 #include "rdma/fabric.h"
 #include "s3/object_writer.h"
@@ -13,6 +14,7 @@
 #include "s3rdmafs/metrics/registry.h"
 #include "upload/abandoned_uploads.h"
 #include "upload/buffer_pool.h"
+#include "upload/staged/staged_uploads.h"
 #include "upload/uploader.h"
 
 namespace s3rdmafs::upload {
@@ -27,6 +29,8 @@ class Uploads {
     unsigned parallel_parts = 0;     ///< of one object
     std::chrono::milliseconds request_timeout{};  ///< of one request, with its retries
     memory::Arena::Lock lock = memory::Arena::Lock::kTry;
+    /// Remembers multipart uploads for the next mount. Borrowed; null: none is remembered.
+    journal::UploadJournal* journal = nullptr;
   };
 
   /// Allocates the memory. Borrows all but the options. Errors: as memory::Arena::create.
@@ -40,6 +44,14 @@ class Uploads {
   /// A new object, empty so far. Destroy the Uploader before this.
   [[nodiscard]] std::shared_ptr<Uploader> begin(
       std::string key, Uploader::Start start = Uploader::Start::kReplacing);
+
+  /// Stores objects from staging files, out of the same buffers; made by the first call, which is
+  /// the mount's main thread's. Lives as long as this.
+  /// @param store  says what a key holds where the server refuses conditions; borrowed
+  [[nodiscard]] StagedUploads& staged(s3::ObjectStore& store);
+
+  /// Aborts the uploads that the journal says an earlier mount left, now or later.
+  void abort_left();
 
   /// The deadline of a request that begins now.
   [[nodiscard]] Deadline request_deadline() const;
@@ -57,6 +69,7 @@ class Uploads {
   const std::shared_ptr<AbandonedUploads> abandoned_;
   BufferPool buffers_;
   const Uploader::Context context_;
+  std::unique_ptr<StagedUploads> staged_;
 };
 
 }  // namespace s3rdmafs::upload

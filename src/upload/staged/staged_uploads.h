@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -45,28 +46,38 @@ struct StagedObject {
 
 /// Stores staged objects: what fits one part is one PUT; of a larger one changed parts are sent by
 /// RDMA or HTTP out of the mount's part buffers, and the rest is copied on the server. Takes no
-/// memory beyond those buffers. A caller keeps its staged bytes until `done` says success.
-/// Made by Uploads. Thread-safe.
+/// memory beyond those buffers. A caller keeps its staged bytes until `done` says success. Made by
+/// Uploads. Thread-safe.
 class StagedUploads {
  public:
-  /// Borrows all that the context borrows, and the store, which says what a key holds where the
-  /// server knows no conditions.
+  /// Borrows what the context borrows, and the store: it says what a key holds where the server
+  /// refuses conditions.
   StagedUploads(const Uploader::Context& context, s3::ObjectStore& store);
+  /// No store is under way.
   ~StagedUploads();
 
   /// Stores one object; it becomes visible whole, or not at all. Holds `source` until `done`. At
   /// most parallel_parts of one object are under way at once. `done` gets the new ETag, on any
-  /// thread, after the last request of the object has ended. After an error nothing of it is
-  /// visible, unless the last answer was lost, and its upload is aborted now or later
-  /// (AbandonedUploads).
+  /// thread, when no request of the object is under way. After an error nothing of it is visible,
+  /// unless the last answer was lost, and its upload is aborted now or later (AbandonedUploads).
   /// Errors: kStale (another client changed the key, by `object.when`, or the base is gone),
   ///         kTooLarge, kNoMemory (no part buffer came free), those of the writer and the source.
   void store(StagedObject object, std::shared_ptr<StagedSource> source, Done<std::string> done);
 
  private:
-  class Attempt;
-  class Shared;
-  std::shared_ptr<Shared> shared_;
+  void attempt(std::shared_ptr<const StagedObject> object, std::shared_ptr<StagedSource> source,
+               Done<std::string> done);
+  void on_failed(std::shared_ptr<const StagedObject> object, std::shared_ptr<StagedSource> source,
+                 Error error, Done<std::string> done);
+  void store_after_head(std::shared_ptr<const StagedObject> object,
+                        std::shared_ptr<StagedSource> source, Done<std::string> done);
+
+  const Uploader::Context context_;
+  s3::ObjectStore& store_;
+  std::atomic<bool> lacks_copies_{false};  ///< the server has no UploadPartCopy
+  std::atomic<std::size_t> next_thread_{0};
+  // Two keep one store busy: one copies out of the page cache while the other computes a checksum.
+  std::array<WorkerThread, 2> threads_;  // last: their jobs use the rest
 };
 
 }  // namespace s3rdmafs::upload
