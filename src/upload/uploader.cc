@@ -30,7 +30,7 @@ Uploader::Uploader(const Context& context, std::string key, Start start)
     : context_(context),
       key_(std::move(key)),
       stored_(start == Start::kStored),
-      only_if_absent_(start == Start::kIfAbsent) {
+      when_(start == Start::kIfAbsent ? s3::Precondition::absent() : s3::Precondition::none()) {
   context_.metrics.in_progress.add(1);
 }
 
@@ -62,7 +62,7 @@ std::string Uploader::stored_etag() const {
 
 bool Uploader::stores_if_absent() const {
   const MutexLock lock(mutex_);
-  return only_if_absent_ && is_single_put();
+  return when_.kind == s3::Precondition::Kind::kAbsent && is_single_put();
 }
 
 // kComplete is final. A failure stays one until the object is discarded. An object that was
@@ -145,6 +145,11 @@ void Uploader::finish(Done<void> done) {
     finishers_.push_back(std::move(done));
   }
   advance();
+}
+
+void Uploader::require(s3::Precondition when) {
+  const MutexLock lock(mutex_);
+  when_ = std::move(when);
 }
 
 void Uploader::give_up(Error error) {
@@ -230,8 +235,9 @@ Uploader::Action Uploader::next_for_finish() {
   if (is_single_put()) {
     enter(Phase::kStoring);
     ++requests_;
-    return [self = shared_from_this(), body = parts_.whole_body(),
-            only_if_absent = only_if_absent_] { self->send_put(body, only_if_absent); };
+    return [self = shared_from_this(), body = parts_.whole_body(), when = when_] {
+      self->send_put(body, when);
+    };
   }
   if (parts_.is_filling()) {
     parts_.end_filling();
@@ -240,9 +246,8 @@ Uploader::Action Uploader::next_for_finish() {
   if (parts_.has_ready() || requests_ > 0) return {};
   enter(Phase::kStoring);
   ++requests_;
-  return [self = shared_from_this(), id = upload_id_, parts = parts_.take_sent()]() mutable {
-    self->send_complete(std::move(id), std::move(parts));
-  };
+  return [self = shared_from_this(), id = upload_id_, parts = parts_.take_sent(),
+          when = when_]() mutable { self->send_complete(id, std::move(parts), when); };
 }
 
 // Callers get the error only when nothing can happen any more: what they then find at the server

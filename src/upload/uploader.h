@@ -67,9 +67,14 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   /// Makes the object visible with the bytes so far. Costs nothing where they are visible already.
   /// An object that still fits one part may be appended to afterwards, and be finished again; a
   /// larger one is complete for good, since S3 cannot append.
-  /// Errors: those of the writer; kStale: it began with kIfAbsent, the object was one part, and the
-  /// server says that the key has another client's object by now.
+  /// Errors: those of the writer; kStale: the key is not in the state that require() names, since
+  /// another client changed it.
   void finish(Done<void> done);
+
+  /// The state of the key that the server must find when the object becomes visible; kAbsent to
+  /// begin with after kIfAbsent, and the version that was stored last after a finish(). A server
+  /// that refuses conditions is asked without: ask it for the version just before.
+  void require(s3::Precondition when);
 
   /// As if a request had failed with `error`: nothing more of it becomes visible, and finish()
   /// fails with it. Does nothing where all bytes are stored.
@@ -143,10 +148,15 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   void on_created(Result<std::string> upload_id);
   void send_part(std::string upload_id, const std::shared_ptr<Part>& part);
   void on_part(Part& part, s3::PutOutcome outcome);
-  void send_put(const s3::PutBody& body, bool only_if_absent);
-  void on_put(std::size_t length, bool only_if_absent, s3::PutOutcome outcome);
-  void on_put_failed(Error error, bool may_drop_condition) REQUIRES(mutex_);
-  void send_complete(std::string upload_id, std::vector<s3::UploadedPart> parts);
+  void send_put(const s3::PutBody& body, const s3::Precondition& when);
+  void on_put(std::size_t length, s3::PutOutcome outcome);
+  void on_stored(std::string etag) REQUIRES(mutex_);
+  [[nodiscard]] bool refuses(const Error& error) const REQUIRES(mutex_);
+  /// Whether the server refused the condition; then there is none from now on.
+  [[nodiscard]] bool drops_condition(const Error& error);
+  [[nodiscard]] Error as_conflict(Error error) const;
+  void send_complete(const std::string& upload_id, std::vector<s3::UploadedPart> parts,
+                     const s3::Precondition& when);
   void on_completed(const Result<std::string>& etag);
 
   [[nodiscard]] Deadline request_deadline() const;
@@ -168,7 +178,7 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   bool creating_ GUARDED_BY(mutex_) = false;  ///< the upload is being created
   bool stored_ GUARDED_BY(mutex_);            ///< all bytes so far are visible
   std::string stored_etag_ GUARDED_BY(mutex_);
-  bool only_if_absent_ GUARDED_BY(mutex_);  ///< the PUT must not replace anything
+  s3::Precondition when_ GUARDED_BY(mutex_);
   std::vector<Done<void>> finishers_ GUARDED_BY(mutex_);
   std::vector<Done<void>> discarders_ GUARDED_BY(mutex_);
 };

@@ -83,15 +83,13 @@ void Uploader::on_part(Part& part, s3::PutOutcome outcome) {
   advance();
 }
 
-void Uploader::send_put(const s3::PutBody& body, bool only_if_absent) {
-  context_.writer.put(
-      key_, body, {.when = only_if_absent ? s3::Precondition::absent() : s3::Precondition::none()},
-      request_deadline(),
-      [self = shared_from_this(), length = body.window.length, only_if_absent](
-          s3::PutOutcome outcome) { self->on_put(length, only_if_absent, std::move(outcome)); });
+void Uploader::send_put(const s3::PutBody& body, const s3::Precondition& when) {
+  context_.writer.put(key_, body, {.when = when}, request_deadline(),
+                      [self = shared_from_this(), length = body.window.length](
+                          s3::PutOutcome outcome) { self->on_put(length, std::move(outcome)); });
 }
 
-void Uploader::on_put(std::size_t length, bool only_if_absent, s3::PutOutcome outcome) {
+void Uploader::on_put(std::size_t length, s3::PutOutcome outcome) {
   if (outcome.etag) count(outcome.path, length);
   ObjectParts::Buffers withheld;  // given back after the lock
   {
@@ -99,11 +97,11 @@ void Uploader::on_put(std::size_t length, bool only_if_absent, s3::PutOutcome ou
     --requests_;
     enter(Phase::kAppending);
     if (outcome.etag) {
-      stored_ = true;
-      only_if_absent_ = false;
-      stored_etag_ = std::move(*outcome.etag);
+      on_stored(std::move(*outcome.etag));
+    } else if (!outcome.late_read_possible && refuses(outcome.etag.error())) {
+      when_ = s3::Precondition::none();  // and the PUT is sent again
     } else {
-      on_put_failed(std::move(outcome.etag.error()), only_if_absent && !outcome.late_read_possible);
+      fail_with(as_conflict(std::move(outcome.etag.error())));
     }
     if (outcome.late_read_possible) {
       withheld = parts_.take_buffers();
@@ -114,28 +112,43 @@ void Uploader::on_put(std::size_t length, bool only_if_absent, s3::PutOutcome ou
   advance();
 }
 
-// A server that does not know the condition is asked without it: the creator of the object saw
-// shortly before that the key was absent, and such a server offers no stronger promise.
-void Uploader::on_put_failed(Error error, bool may_drop_condition) {
-  if (may_drop_condition &&
-      (error.code == ErrorCode::kUnsupported || error.code == ErrorCode::kInvalidArgument)) {
-    only_if_absent_ = false;
-    return;
-  }
-  if (error.code == ErrorCode::kExists) {
-    error = {ErrorCode::kStale, "'" + key_ + "': another client stored it meanwhile"};
-  }
-  fail_with(std::move(error));
+// A server that does not know the condition is asked without it: the caller saw the key's version
+// shortly before, and such a server offers no stronger promise.
+bool Uploader::refuses(const Error& error) const {
+  return when_.kind != s3::Precondition::Kind::kNone &&
+         (error.code == ErrorCode::kUnsupported || error.code == ErrorCode::kInvalidArgument);
 }
 
-void Uploader::send_complete(std::string upload_id, std::vector<s3::UploadedPart> parts) {
+Error Uploader::as_conflict(Error error) const {
+  if (error.code != ErrorCode::kExists && error.code != ErrorCode::kStale) return error;
+  return {ErrorCode::kStale, "'" + key_ + "': another client changed it meanwhile"};
+}
+
+void Uploader::on_stored(std::string etag) {
+  stored_ = true;
+  stored_etag_ = std::move(etag);
+  when_ = s3::Precondition::matches(stored_etag_);
+}
+
+void Uploader::send_complete(const std::string& upload_id, std::vector<s3::UploadedPart> parts,
+                             const s3::Precondition& when) {
   const Deadline deadline = request_deadline() + s3::assembly_time(parts);
   context_.writer.complete_upload(
-      key_, upload_id, std::move(parts), s3::Precondition::none(), deadline,
-      [self = shared_from_this(), upload_id](const Result<std::string>& etag) {
+      key_, upload_id, parts, when, deadline,
+      [self = shared_from_this(), upload_id, parts](const Result<std::string>& etag) mutable {
+        if (!etag && self->drops_condition(etag.error())) {
+          return self->send_complete(upload_id, std::move(parts), s3::Precondition::none());
+        }
         if (etag) self->context_.abandoned.completed(upload_id);
         self->on_completed(etag);
       });
+}
+
+bool Uploader::drops_condition(const Error& error) {
+  const MutexLock lock(mutex_);
+  if (!refuses(error)) return false;
+  when_ = s3::Precondition::none();
+  return true;
 }
 
 void Uploader::on_completed(const Result<std::string>& etag) {
@@ -144,12 +157,10 @@ void Uploader::on_completed(const Result<std::string>& etag) {
     --requests_;
     if (etag) {
       upload_id_.clear();
-      stored_ = true;
-      only_if_absent_ = false;
-      stored_etag_ = *etag;
+      on_stored(*etag);
       enter(Phase::kComplete);
     } else {
-      fail_with(etag.error());
+      fail_with(as_conflict(etag.error()));
     }
   }
   advance();

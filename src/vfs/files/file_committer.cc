@@ -6,7 +6,9 @@
 // WrittenFile::take_turn() queues them without a thread.
 //
 // Each commit confirms the version that it replaces: a HeadObject just before the request that
-// makes the object visible, unless that request says itself that the key must be absent.
+// makes the object visible, and that request says the version again, for what happens in between.
+// The HeadObject is left out where the request says that the key must be absent. It stays
+// otherwise: some servers ignore conditions.
 //
 // Locks. None of its own.
 #include "vfs/files/file_committer.h"
@@ -74,6 +76,9 @@ void FileCommitter::confirm_and_store(const std::shared_ptr<WrittenFile>& file, 
           file->give_up(there.error());
         } else if (!holds) {
           file->give_up({ErrorCode::kStale, "'" + file->key() + "' was changed by another client"});
+        } else {
+          file->require(is_absent ? s3::Precondition::absent()
+                                  : s3::Precondition::matches(there->etag));
         }
         self->store(file, std::move(done));
       });

@@ -110,6 +110,10 @@ std::optional<WrittenFile::Condition> WrittenFile::condition() const {
   return Condition{.is_absent = true};
 }
 
+void WrittenFile::require(s3::Precondition when) {
+  if (const auto uploader = this->uploader()) uploader->require(std::move(when));
+}
+
 void WrittenFile::take_turn(std::move_only_function<void()> turn) {
   {
     const MutexLock lock(mutex_);

@@ -118,6 +118,41 @@ TEST_F(UploaderTest, ReplacesItsOwnVersion) {
   EXPECT_EQ(store_.object("key"), "somemore");
 }
 
+// The object is one part, or several.
+TEST_F(UploaderTest, ReplacesOnlyTheVersionThatItRequires) {
+  for (const std::size_t size : {kPart / 2, 3 * kPart}) {
+    const std::string etag = store_.put("key", "base");
+    for (const bool is_changed : {false, true}) {
+      file_ = uploads_->begin("key");
+      offset_ = 0;
+      append(text(size));
+      file_->require(s3::Precondition::matches(etag));
+      if (is_changed) store_.put("key", "theirs");
+      EXPECT_EQ(finish()->error(), is_changed ? "Stale" : "");
+      EXPECT_EQ(store_.object("key"), is_changed ? "theirs" : text(size));
+      EXPECT_EQ(store_.open_uploads(), 0U);
+    }
+  }
+}
+
+TEST_F(UploaderTest, DoesNotReplaceWhatAnotherClientStoredAfterItsFirstFinish) {
+  append("ours");
+  EXPECT_EQ(finish()->error(), "");
+  store_.put("key", "theirs");
+  append("more");
+  EXPECT_EQ(finish()->error(), "Stale");
+  EXPECT_EQ(store_.object("key"), "theirs");
+}
+
+TEST_F(UploaderTest, CompletesWithoutAConditionWhereTheServerRefusesConditions) {
+  file_->require(s3::Precondition::absent());
+  append(text(3 * kPart));
+  store_.fail_next(Operation::kCompleteUpload, 1, ErrorCode::kUnsupported);
+  EXPECT_EQ(finish()->error(), "");
+  EXPECT_EQ(store_.object("key"), text(3 * kPart));
+  EXPECT_EQ(store_.open_uploads(), 0U);
+}
+
 TEST_F(UploaderTest, StoresWithoutAConditionWhereTheServerRefusesConditions) {
   file_ = uploads_->begin("key", Uploader::Start::kIfAbsent);
   append("ours");
