@@ -34,6 +34,9 @@ constexpr EnumNames<ErrorCode::kSystem> kErrorNames({{ErrorCode::kNotFound, "Not
                                                      {ErrorCode::kTooLarge, "TooLarge"},
                                                      {ErrorCode::kNoSpace, "NoSpace"},
                                                      {ErrorCode::kReadOnly, "ReadOnly"},
+                                                     {ErrorCode::kNameTooLong, "NameTooLong"},
+                                                     {ErrorCode::kTooManyKeys, "TooManyKeys"},
+                                                     {ErrorCode::kNotPermitted, "NotPermitted"},
                                                      {ErrorCode::kSystem, "System"}});
 
 }  // namespace

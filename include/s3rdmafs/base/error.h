@@ -34,6 +34,9 @@ enum class ErrorCode {
   kTooLarge,         ///< More bytes than an object can have here.
   kNoSpace,          ///< The local room for staged files, or the server, is full.
   kReadOnly,         ///< The mount cannot write.
+  kNameTooLong,      ///< No key can be as long as this name needs.
+  kTooManyKeys,      ///< More keys than one operation may change.
+  kNotPermitted,     ///< A file system of objects has no such thing.
   kSystem,           ///< A system call failed; the detail names it.
 };
 

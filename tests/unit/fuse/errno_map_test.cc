@@ -38,6 +38,9 @@ constexpr Row kRows[] = {
     {ErrorCode::kTooLarge, EFBIG},
     {ErrorCode::kNoSpace, ENOSPC},
     {ErrorCode::kReadOnly, EROFS},
+    {ErrorCode::kNameTooLong, ENAMETOOLONG},
+    {ErrorCode::kTooManyKeys, EXDEV},
+    {ErrorCode::kNotPermitted, EPERM},
     {ErrorCode::kSystem, EIO},
 };
 
