@@ -75,7 +75,8 @@ FileSystem::FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
                        : nullptr),
       committer_(writing ? std::make_shared<FileCommitter>(store, writing->uploads, clock, names_,
                                                            written_)
-                         : nullptr) {}
+                         : nullptr),
+      renames_(writing ? make_renames() : nullptr) {}
 
 FileSystem::~FileSystem() = default;
 

@@ -31,6 +31,8 @@ class FileCommitter;
 class ListingCursor;
 class Names;
 class OpenFiles;
+class RenameLog;
+class Renames;
 class WrittenFiles;
 struct NameAnswer;
 struct Node;
@@ -70,6 +72,10 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   struct Writing {
     s3::ObjectWriter& writer;
     upload::Uploads& uploads;
+    /// Where the steps of renames are kept; null: nowhere. Borrowed.
+    RenameLog* rename_log = nullptr;
+    /// A directory with more keys is not renamed.
+    std::size_t rename_keys_max = 100'000;
   };
 
   /// Borrows all but the options, for as long as requests are under way: shut the store down first.
@@ -161,6 +167,17 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   void unlink(Ino parent, std::string_view name, Deadline deadline, Done<void> done);
   /// Stores the empty object "name/". Errors: kExists.
   void make_directory(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);
+  /// Stores an empty file. Errors: kExists.
+  void make_file(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);
+  /// Renames a file, which replaces another, or a directory, which may replace an empty one. What
+  /// is pending of the source is stored first. A file moves at once, and never has no name; a
+  /// directory key by key (vfs/renames/tree_mover.h). Each request to the store has a time of its
+  /// own. Errors: kNotFound, kExists with `must_be_new`, kIsDirectory, kNotDirectory, kNotEmpty,
+  /// kInvalidArgument (a directory into itself), kNameTooLong, kTooManyKeys, kBusy (the source is
+  /// about to be written), kStale (the source was changed by another client: try again), and those
+  /// of sync() where something was pending.
+  void rename(Ino parent, std::string_view name, Ino new_parent, std::string_view new_name,
+              bool must_be_new, Done<void> done);
   /// Errors: kNotEmpty, also for files being written.
   void remove_directory(Ino parent, std::string_view name, Deadline deadline, Done<void> done);
 
@@ -170,6 +187,8 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
              cache::ResidentObjects* whole);
 
   // In file_system_read.cc.
+  void read_moved(const OpenVersion& file, Error error, std::uint64_t offset_bytes,
+                  std::size_t length, Deadline deadline, Done<cache::PinnedBytes> done);
   /// Gives the version of an inode if its name still stands for it. Errors: as open().
   void confirm_version(Ino ino, Deadline deadline, Done<Node> done);
   void fetch_whole(Ino ino, Node version, Deadline deadline, Done<OpenFile> done);
@@ -186,6 +205,13 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   void truncate_version(Ino ino, const s3::ObjectInfo& known, std::uint64_t size_bytes,
                         Result<s3::ObjectInfo> there, Deadline deadline, Done<void> done);
 
+  // In file_system_nodes.cc.
+  void put_new_file(const std::string& key, Ino parent, std::string name, Deadline deadline,
+                    Done<Entry> done);
+
+  // In file_system_rename.cc.
+  [[nodiscard]] std::shared_ptr<Renames> make_renames();
+
   // In file_system_names.cc.
   void store_empty(std::string key, Deadline deadline, Done<void> done);
   void remove_key(const std::string& key, const std::string& name_key, Deadline deadline,
@@ -201,10 +227,11 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   HandleTable handles_;
   const std::unique_ptr<OpenFiles> open_files_;
   cache::ResidentObjects* const whole_;
-  /// All three or none.
+  /// All or none, from here on.
   const std::optional<Writing> writing_;
   const std::shared_ptr<WrittenFiles> written_;
   const std::shared_ptr<FileCommitter> committer_;
+  const std::shared_ptr<Renames> renames_;
 };
 
 }  // namespace s3rdmafs::vfs

@@ -71,7 +71,7 @@ void FileSystem::make_directory(Ino parent, std::string_view name, Deadline dead
   const Result<std::string> key = names_->child_key(parent, name);
   if (!key) return done(std::unexpected(key.error()));
   if (directory_prefix(*key).size() > kKeyBytesMax) {
-    return done(fail(ErrorCode::kInvalidArgument, "no key can have this name"));
+    return done(fail(ErrorCode::kNameTooLong, "no key can have this name"));
   }
   if (written_->find(*key)) return done(fail(ErrorCode::kExists, "'" + *key + "' is a file"));
   names_->resolve(*key, deadline,

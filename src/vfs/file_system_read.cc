@@ -133,13 +133,28 @@ void FileSystem::read(std::uint64_t handle, std::uint64_t offset_bytes, std::siz
   if (offset_bytes >= file->object.size_bytes || length == 0) return done(cache::PinnedBytes());
   // The file is held until the bytes are there, so that its reader outlives a release meanwhile.
   file->reader->read(offset_bytes, length, deadline,
-                     [self = shared_from_this(), file,
+                     [self = shared_from_this(), file, offset_bytes, length, deadline,
                       done = std::move(done)](Result<cache::PinnedBytes> bytes) mutable {
-                       if (!bytes && bytes.error().code == ErrorCode::kStale) {
-                         self->names_->invalidate_version(file->ino, file->object.key);
+                       if (bytes || bytes.error().code != ErrorCode::kStale) {
+                         return done(std::move(bytes));
                        }
-                       done(std::move(bytes));
+                       self->read_moved(*file, std::move(bytes.error()), offset_bytes, length,
+                                        deadline, std::move(done));
                      });
+}
+
+// The server has the version under another key, if this mount has renamed it.
+void FileSystem::read_moved(const OpenVersion& file, Error error, std::uint64_t offset_bytes,
+                            std::size_t length, Deadline deadline, Done<cache::PinnedBytes> done) {
+  const auto reader = open_files_->moved_reader(file);
+  if (!reader) {
+    names_->invalidate_version(file.ino, file.object.key);
+    return done(std::unexpected(std::move(error)));
+  }
+  reader->read(offset_bytes, length, deadline,
+               [reader, done = std::move(done)](Result<cache::PinnedBytes> bytes) mutable {
+                 done(std::move(bytes));
+               });
 }
 
 void FileSystem::release(std::uint64_t handle) {

@@ -33,6 +33,29 @@ std::shared_ptr<cache::ObjectReader> OpenFiles::share(const s3::ObjectInfo& obje
   return shared.reader;
 }
 
+void OpenFiles::moved(const s3::ObjectInfo& from, std::uint64_t from_generation,
+                      const s3::ObjectInfo& to, std::uint64_t to_generation) {
+  const cache::ObjectVersion target{to.key, to.etag, to.size_bytes, to_generation};
+  const MutexLock lock(mutex_);
+  for (auto& [version, shared] : readers_) {
+    const bool is_source = version == Version{from.key, from.etag, from_generation};
+    const bool was_moved_there = shared.moved_to && shared.moved_to->key == from.key &&
+                                 shared.moved_to->etag == from.etag &&
+                                 shared.moved_to->generation == from_generation;
+    if (is_source || was_moved_there) shared.moved_to = target;
+  }
+}
+
+std::shared_ptr<cache::ObjectReader> OpenFiles::moved_reader(const OpenVersion& file) {
+  std::optional<cache::ObjectVersion> target;
+  {
+    const MutexLock lock(mutex_);
+    const auto found = readers_.find({file.object.key, file.object.etag, file.generation});
+    if (found != readers_.end()) target = found->second.moved_to;
+  }
+  return target ? cache_.open(*std::move(target)) : nullptr;
+}
+
 void OpenFiles::prefetch(const s3::ObjectInfo& object, std::uint64_t generation) {
   cache_.prefetch({object.key, object.etag, object.size_bytes, generation});
 }

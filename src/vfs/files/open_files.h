@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -36,6 +37,11 @@ class OpenFiles {
                                    std::uint64_t generation = 0);
   /// Does nothing for a handle that is not open for reading.
   void release(std::uint64_t handle);
+  /// This mount has given the version another key, and maybe another ETag: the same bytes.
+  void moved(const s3::ObjectInfo& from, std::uint64_t from_generation, const s3::ObjectInfo& to,
+             std::uint64_t to_generation);
+  /// A reader of what the version was moved to; null where it was not moved.
+  [[nodiscard]] std::shared_ptr<cache::ObjectReader> moved_reader(const OpenVersion& file);
   /// This version will probably be opened soon.
   void prefetch(const s3::ObjectInfo& object, std::uint64_t generation = 0);
 
@@ -44,6 +50,7 @@ class OpenFiles {
   struct SharedReader {
     std::shared_ptr<cache::ObjectReader> reader;
     std::size_t handles = 0;
+    std::optional<cache::ObjectVersion> moved_to = {};
   };
 
   std::shared_ptr<cache::ObjectReader> share(const s3::ObjectInfo& object,

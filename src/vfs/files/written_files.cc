@@ -94,6 +94,19 @@ std::vector<std::shared_ptr<WrittenFile>> WrittenFiles::all_of(const std::string
   return files;
 }
 
+std::vector<std::shared_ptr<WrittenFile>> WrittenFiles::all_below(const std::string& prefix) {
+  std::unordered_set<std::shared_ptr<WrittenFile>> files;
+  const MutexLock lock(mutex_);
+  for (auto at = by_key_.lower_bound(prefix); at != by_key_.end() && at->first.starts_with(prefix);
+       ++at) {
+    files.insert(at->second);
+  }
+  for (const auto& file : open_) {
+    if (file->key().starts_with(prefix)) files.insert(file);
+  }
+  return {files.begin(), files.end()};
+}
+
 void WrittenFiles::supersede_others(const std::string& key, const WrittenFile* by) {
   for (const auto& file : all_of(key)) {
     if (file.get() != by && file->is_claimed()) file->supersede();

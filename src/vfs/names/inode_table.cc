@@ -89,11 +89,24 @@ void InodeTable::rebind(Ino ino, const Node& node, SeenAt seen_at) {
   const MutexLock lock(mutex_);
   const auto found = entries_.find(ino);
   if (ino == kRootIno || found == entries_.end()) return;
-  Entry& entry = found->second;
+  found->second.inode.seen_at = seen_at;
+  rebind_locked(ino, found->second, node);
+}
+
+void InodeTable::rebind_locked(Ino ino, Entry& entry, const Node& node) {
   drop_rebound(ino, entry);
-  entry.inode = {node, seen_at};
+  entry.inode.node = node;
   entry.was_rebound = true;
   rebound_.emplace(hash_(node), ino);
+}
+
+void InodeTable::rebind_directories(const std::string& from, const std::string& to) {
+  const MutexLock lock(mutex_);
+  for (auto& [ino, entry] : entries_) {
+    const Node& node = entry.inode.node;
+    if (ino == kRootIno || !node.is_directory || !node.object.key.starts_with(from)) continue;
+    rebind_locked(ino, entry, Node::directory(to + node.object.key.substr(from.size())));
+  }
 }
 
 void InodeTable::drop_rebound(Ino ino, const Entry& entry) {

@@ -47,6 +47,10 @@ class InodeTable {
   /// for a number that the kernel was never given.
   void rebind(Ino ino, const Node& node, SeenAt seen_at);
 
+  /// This mount gave all keys below one prefix another one: their directories, the two themselves
+  /// included, keep their numbers. Both end in "/". Costs a look at every inode.
+  void rebind_directories(const std::string& from, const std::string& to);
+
   /// True for the first call since the kernel came to know the inode.
   [[nodiscard]] bool mark_opened(Ino ino);
 
@@ -64,6 +68,7 @@ class InodeTable {
   };
 
   Ino number_locked(const Node& node) const REQUIRES(mutex_);
+  void rebind_locked(Ino ino, Entry& entry, const Node& node) REQUIRES(mutex_);
   void drop_rebound(Ino ino, const Entry& entry) REQUIRES(mutex_);
 
   const std::string root_prefix_;

@@ -31,11 +31,11 @@ constexpr std::size_t kVersionsMax = 16'384;
 Names::Names(s3::ObjectStore& store, const Clock& clock, metrics::Registry& metrics,
              std::shared_ptr<Directories> directories, Options options)
     : clock_(clock),
-      mounted_at_(clock.wall_now()),
       options_(std::move(options)),
       generations_(kVersionsMax),
       inodes_(options_.root_prefix,
               metrics.gauge("vfs_inodes", "Inodes the kernel refers to, the root included.")),
+      directory_times_(clock.wall_now()),
       cache_(directories->names()),
       resolver_(std::make_shared<NameResolver>(store, clock, *cache_, metrics)),
       directories_(std::move(directories)) {}
@@ -55,12 +55,12 @@ Result<Inode> Names::find_file(Ino ino) const {
 }
 
 Attributes Names::attributes_of(Ino ino, const Node& node) const {
-  return {.ino = ino,
-          .is_directory = node.is_directory,
-          .is_being_written = node.written != nullptr,
-          .size_bytes = node.written ? node.written->size_bytes() : node.object.size_bytes,
-          // S3 keeps no time for a directory; this one at least does not change.
-          .modified = node.is_directory ? mounted_at_ : node.object.modified};
+  return {
+      .ino = ino,
+      .is_directory = node.is_directory,
+      .is_being_written = node.written != nullptr,
+      .size_bytes = node.written ? node.written->size_bytes() : node.object.size_bytes,
+      .modified = node.is_directory ? directory_times_.of(node.object.key) : node.object.modified};
 }
 
 Attributes Names::attributes_of(Node listed) const {
@@ -94,8 +94,9 @@ Result<std::string> Names::child_key(Ino parent, std::string_view name) const {
     return fail(ErrorCode::kNotDirectory, "'" + directory->node.object.key + "' is a file");
   }
   std::string key = directory->node.object.key + std::string(name);
-  if (!is_valid_name(name) || key.size() > kKeyBytesMax) {
-    return fail(ErrorCode::kInvalidArgument, "no key can have this name");
+  if (!is_valid_name(name)) return fail(ErrorCode::kInvalidArgument, "no key can have this name");
+  if (key.size() > kKeyBytesMax) {
+    return fail(ErrorCode::kNameTooLong, "a key of " + std::to_string(key.size()) + " bytes");
   }
   return key;
 }
@@ -110,6 +111,23 @@ void Names::on_changed(const std::string& key) {
   cache_->invalidate(key, clock_.now());
   resolver_->invalidate(key);
   directories_->forget(prefix_of(key));
+  directory_times_.on_changed(prefix_of(key), clock_.wall_now());
+}
+
+void Names::on_moved(Node from, Node to) {
+  on_changed(from.object.key);
+  on_changed(to.object.key);
+  from.generation = generation_of(from);
+  to.generation = generation_of(to);
+  inodes_.rebind(inodes_.number_of(from), to, clock_.now());
+}
+
+void Names::on_directory_moved(const std::string& from, const std::string& to) {
+  for (const std::string& prefix : {from, to}) {
+    on_changed(prefix.substr(0, prefix.size() - 1));
+    directories_->forget(prefix);
+  }
+  inodes_.rebind_directories(from, to);
 }
 
 void Names::on_stored(const std::string& key, const std::string& etag) {

@@ -15,6 +15,7 @@
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "vfs/directories/directories.h"
+#include "vfs/names/directory_times.h"
 #include "vfs/names/generations.h"
 #include "vfs/names/inode_table.h"
 #include "vfs/names/name_cache.h"
@@ -59,7 +60,7 @@ class Names {
   // Meanings of names
 
   /// The key of a name in a directory. Errors: kNotFound, kNotDirectory, kInvalidArgument (no key
-  /// can have this name).
+  /// can have this name), kNameTooLong.
   [[nodiscard]] Result<std::string> child_key(Ino parent, std::string_view name) const;
   /// See NameResolver::resolve.
   void resolve(const std::string& key, Deadline deadline, Done<NameAnswer> done) {
@@ -75,6 +76,12 @@ class Names {
   void invalidate_version(Ino ino, const std::string& key);
   /// This mount changed what a key (a directory's without its last "/") stands for.
   void on_changed(const std::string& key);
+
+  /// As on_changed() of both keys, of which this mount has given one's version to the other: its
+  /// inode now stands for the version that `to` is.
+  void on_moved(Node from, Node to);
+  /// The same for all directories below a prefix, and for the directory itself. Both end in "/".
+  void on_directory_moved(const std::string& from, const std::string& to);
 
   // Versions with one ETag
 
@@ -93,10 +100,10 @@ class Names {
   [[nodiscard]] std::uint64_t generation_of(const Node& node) const;
 
   const Clock& clock_;
-  const std::chrono::system_clock::time_point mounted_at_;
   const Options options_;
   Generations generations_;
   InodeTable inodes_;
+  DirectoryTimes directory_times_;
   const std::shared_ptr<NameCache> cache_;
   const std::shared_ptr<NameResolver> resolver_;
   const std::shared_ptr<Directories> directories_;

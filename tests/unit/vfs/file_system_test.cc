@@ -56,13 +56,13 @@ TEST_F(FileSystemTest, AnInvalidNameIsNotFoundWithoutAsking) {
   EXPECT_EQ(requests(), 0U);
 }
 
-TEST_F(FileSystemTest, APathLongerThanAnyKeyIsNotFoundWithoutAsking) {
+TEST_F(FileSystemTest, APathLongerThanAnyKeyIsRefusedWithoutAsking) {
   const std::string name(255, 'n');
   store_.put(name + "/" + name + "/" + name + "/" + name + "/x", "");
   Ino ino = kRootIno;
   for (int depth = 0; depth < 4; ++depth) ino = ino_of(name, ino);
   store_.forget_calls();
-  EXPECT_EQ(error_of(bucket_.lookup(ino, "too-long")), "NotFound");
+  EXPECT_EQ(error_of(bucket_.lookup(ino, "too-long")), "NameTooLong");
   EXPECT_EQ(requests(), 0U);
 }
 

@@ -67,6 +67,14 @@ struct WritableBucket : MountedBucket {
   Result<void> unlink(Ino parent, std::string_view name) {
     return answer_of<void>([&](auto done) { fs.unlink(parent, name, {}, std::move(done)); });
   }
+  Result<void> rename(std::string_view from, std::string_view to, bool must_be_new = false) {
+    return rename_in(kRootIno, from, kRootIno, to, must_be_new);
+  }
+  Result<void> rename_in(Ino parent, std::string_view from, Ino new_parent, std::string_view to,
+                         bool must_be_new = false) {
+    return answer_of<void>(
+        [&](auto done) { fs.rename(parent, from, new_parent, to, must_be_new, std::move(done)); });
+  }
   Result<Entry> mkdir(Ino parent, std::string_view name) {
     return answer_of<Entry>(
         [&](auto done) { fs.make_directory(parent, name, {}, std::move(done)); });

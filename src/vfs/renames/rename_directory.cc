@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The renames of directories: pending files below are stored, the tree moves at the server, and
+// everything that knows a name below is told.
+//
+// Files below become new inodes, as their keys and maybe their ETags are new; directories keep
+// theirs, since the kernel asks for names below by their numbers. A file that is created below the
+// old name while the move runs stays there.
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "vfs/names/key_path.h"
+#include "vfs/renames/renames.h"
+#include "vfs/renames/tree_mover.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+/// Names that this mount must ask for again: the key's own, and those of its directories below the
+/// prefix.
+void add_names_of(std::string_view key, std::string_view prefix, std::set<std::string>& names) {
+  while (key.size() > prefix.size()) {
+    if (key.ends_with('/')) key.remove_suffix(1);
+    if (!names.emplace(key).second) return;  // then those above it are there too
+    const std::size_t slash = key.rfind('/');
+    if (slash == std::string_view::npos) return;
+    key = key.substr(0, slash + 1);
+  }
+}
+
+}  // namespace
+
+void Renames::move_directory(const CallPtr& call) {
+  const std::string to = directory_prefix(call->request.to);
+  if (!call->destination) return store_pending_below(call, take_pending_below(*call));
+  parts_.store.list({.prefix = to, .delimiter = "", .continuation_token = {}, .keys_max = 2},
+                    parts_.request_deadline(),
+                    [self = shared_from_this(), call, to](const Result<s3::ListPage>& page) {
+                      if (!page) return call->done(std::unexpected(page.error()));
+                      bool is_empty =
+                          page->common_prefixes.empty() && !self->parts_.written->any_below(to);
+                      for (const s3::ObjectInfo& object : page->objects) {
+                        is_empty = is_empty && object.key == to;
+                      }
+                      if (!is_empty)
+                        return call->done(fail(ErrorCode::kNotEmpty, "'" + to + "' is not empty"));
+                      self->store_pending_below(call, self->take_pending_below(*call));
+                    });
+}
+
+std::vector<std::shared_ptr<WrittenFile>> Renames::take_pending_below(const Call& call) const {
+  std::vector<std::shared_ptr<WrittenFile>> pending;
+  for (auto& file : parts_.written->all_below(directory_prefix(call.request.from))) {
+    if (file->is_claimed() && file->is_pending()) pending.push_back(std::move(file));
+  }
+  return pending;
+}
+
+void Renames::store_pending_below(const CallPtr& call,
+                                  std::vector<std::shared_ptr<WrittenFile>> pending) {
+  if (pending.empty()) return move_tree(call);
+  const std::shared_ptr<WrittenFile> file = std::move(pending.back());
+  pending.pop_back();
+  parts_.committer->commit(file, [self = shared_from_this(), call,
+                                  pending = std::move(pending)](Result<void> stored) mutable {
+    if (!stored) return call->done(std::move(stored));
+    self->store_pending_below(call, std::move(pending));
+  });
+}
+
+void Renames::move_tree(const CallPtr& call) {
+  const std::string from = directory_prefix(call->request.from);
+  const std::string to = directory_prefix(call->request.to);
+  const auto mover =
+      std::make_shared<TreeMover>(TreeMover::Parts{parts_.store, parts_.writer, log_,
+                                                   parts_.request_deadline, parts_.tree_keys_max},
+                                  log_.next_id(), from, to);
+  mover->move([self = shared_from_this(), call, from, to](Result<TreeMover::Moved> moved) {
+    if (moved) {
+      self->tell_of_tree(from, to, *moved);
+    } else {
+      // Some keys may have moved.
+      self->parts_.names->on_changed(call->request.from);
+      self->parts_.names->on_changed(call->request.to);
+    }
+    call->done(moved ? Result<void>() : std::unexpected(std::move(moved.error())));
+  });
+}
+
+void Renames::tell_of_tree(const std::string& from, const std::string& to,
+                           const std::vector<MovedObject>& moved) {
+  std::set<std::string> names;
+  for (const MovedObject& object : moved) {
+    parts_.names->on_stored(object.to, object.etag);
+    s3::ObjectInfo copy = object.from;
+    copy.key = object.to;
+    copy.etag = object.etag;
+    parts_.open_files.moved(object.from, parts_.names->generation_of(object.from), copy,
+                            parts_.names->generation_of(copy));
+    add_names_of(object.from.key, from, names);
+    add_names_of(object.to, to, names);
+  }
+  for (const std::string& name : names) parts_.names->on_changed(name);
+  for (const auto& file : parts_.written->all_below(from)) {
+    file->give_up({ErrorCode::kStale, "'" + file->key() + "' was renamed while it was written"});
+    file->supersede();
+  }
+  parts_.names->on_directory_moved(from, to);
+}
+
+}  // namespace s3rdmafs::vfs

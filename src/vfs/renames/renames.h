@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "s3/object_store.h"
+#include "s3/object_writer.h"
+#include "s3rdmafs/base/callback.h"
+#include "s3rdmafs/base/clock.h"
+#include "vfs/files/file_committer.h"
+#include "vfs/files/open_files.h"
+#include "vfs/files/written_files.h"
+#include "vfs/names/names.h"
+#include "vfs/renames/object_mover.h"
+#include "vfs/renames/rename_call.h"
+#include "vfs/renames/rename_log.h"
+#include "vfs/renames/tree_mover.h"
+
+namespace s3rdmafs::vfs {
+
+/// Renames files and directories, and tells everything that knows their names. Shared: a rename
+/// under way keeps it alive. Thread-safe; `done` rules as in base/callback.h.
+class Renames : public std::enable_shared_from_this<Renames> {
+ public:
+  /// What it works on. Borrows the references.
+  struct Parts {
+    s3::ObjectStore& store;
+    s3::ObjectWriter& writer;
+    RenameLog* log;  ///< null: nothing is kept
+    const Clock& clock;
+    OpenFiles& open_files;
+    std::shared_ptr<Names> names;
+    std::shared_ptr<WrittenFiles> written;
+    std::shared_ptr<FileCommitter> committer;
+    std::function<Deadline()> request_deadline;
+    std::size_t tree_keys_max = 0;  ///< of a directory that is renamed
+  };
+
+  explicit Renames(Parts parts);
+
+  /// Errors: as FileSystem::rename.
+  void rename(RenameRequest request, Done<void> done);
+
+ private:
+  using Call = RenameCall;
+  using CallPtr = std::shared_ptr<RenameCall>;
+
+  // What both names stand for.
+  void store_pending_source(const CallPtr& call);
+  void find_source(const CallPtr& call);
+  void find_destination(const CallPtr& call);
+  [[nodiscard]] Result<void> check_destination(const Call& call) const;
+
+  // Files.
+  void take_turns(const CallPtr& call);
+  void move_file(const CallPtr& call);
+  void on_file_moved(const CallPtr& call, Result<std::string> etag);
+  void tell_of_file(const Call& call, const std::string& etag);
+  void end_file(const CallPtr& call, Result<void> outcome);
+
+  // Directories (rename_directory.cc).
+  void move_directory(const CallPtr& call);
+  [[nodiscard]] std::vector<std::shared_ptr<WrittenFile>> take_pending_below(
+      const Call& call) const;
+  void store_pending_below(const CallPtr& call, std::vector<std::shared_ptr<WrittenFile>> pending);
+  void move_tree(const CallPtr& call);
+  void tell_of_tree(const std::string& from, const std::string& to,
+                    const std::vector<MovedObject>& moved);
+
+  const Parts parts_;
+  NoRenameLog no_log_;
+  RenameLog& log_;
+  ObjectMover mover_;
+};
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// A directory's rename at the server. S3 has no such operation, so other clients see it happen key
+// by key: the new names appear one by one, then the old ones vanish.
+//
+// Cost: a listing, a copy and a removal for each key, 32 at a time, and about 300 bytes of memory a
+// key while it lasts.
+#include "vfs/renames/tree_mover.h"
+
+#include <string_view>
+#include <utility>
+
+#include "s3rdmafs/base/log.h"
+#include "vfs/names/key_path.h"
+#include "vfs/renames/parallel_steps.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+// Copies and removals take a few milliseconds each at the server. Half of the connections that a
+// mount has by default (http.connections_max) leave the rest to readers.
+constexpr std::size_t kParallelRequests = 32;
+
+}  // namespace
+
+void TreeMover::move(Done<Moved> done) { list({}, std::move(done)); }
+
+void TreeMover::list(ListingCursor cursor, Done<Moved> done) {
+  s3::ListRequest request{.prefix = from_, .delimiter = "", .continuation_token = cursor.token()};
+  parts_.store.list(std::move(request), parts_.request_deadline(),
+                    [self = shared_from_this(), cursor = std::move(cursor),
+                     done = std::move(done)](Result<s3::ListPage> page) mutable {
+                      if (!page) return done(std::unexpected(std::move(page.error())));
+                      if (auto added = self->add_page(*page); !added) {
+                        return done(std::unexpected(std::move(added.error())));
+                      }
+                      if (auto passed = cursor.pass(*page); !passed) {
+                        return done(std::unexpected(std::move(passed.error())));
+                      }
+                      if (!cursor.is_at_end())
+                        return self->list(std::move(cursor), std::move(done));
+                      self->parts_.log.begun(
+                          {.id = self->id_, .from = self->from_, .to = self->to_},
+                          [self, done = std::move(done)](Result<void> kept) mutable {
+                            if (!kept) return done(std::unexpected(std::move(kept.error())));
+                            self->copy_all(std::move(done));
+                          });
+                    });
+}
+
+Result<void> TreeMover::add_page(const s3::ListPage& page) {
+  for (const s3::ObjectInfo& object : page.objects) {
+    if (!object.key.starts_with(from_)) continue;
+    std::string to = to_ + object.key.substr(from_.size());
+    if (to.size() > kKeyBytesMax) {
+      return fail(ErrorCode::kNameTooLong, "'" + to + "' is longer than a key can be");
+    }
+    objects_.push_back({.from = object, .to = std::move(to), .etag = {}});
+  }
+  if (objects_.size() <= parts_.keys_max) return {};
+  return fail_with_advice(ErrorCode::kTooManyKeys,
+                          "'" + from_ + "' has more than " + std::to_string(parts_.keys_max) +
+                              " keys, too many for a rename",
+                          "raise write.rename_max_keys, or use mv(1), which copies");
+}
+
+void TreeMover::copy_all(Done<Moved> done) {
+  run_in_parallel(
+      objects_.size(), kParallelRequests,
+      [self = shared_from_this()](std::size_t index, Done<void> copied) {
+        self->copy_one(index, std::move(copied));
+      },
+      [self = shared_from_this(), done = std::move(done)](Result<void> copied) mutable {
+        if (!copied) return self->take_back(std::move(copied.error()), std::move(done));
+        self->parts_.log.copied(self->id_, /*etag=*/{});
+        self->remove_all(std::move(done));
+      });
+}
+
+void TreeMover::copy_one(std::size_t index, Done<void> done) {
+  const MovedObject& object = objects_[index];
+  // The directory was empty, so a file there is another client's. Its own key may be there.
+  s3::CopyOptions options;
+  if (object.to != to_) options.when = s3::Precondition::absent();
+  parts_.writer.copy(
+      {object.from.key, object.from.etag, object.from.size_bytes}, object.to, std::move(options),
+      parts_.request_deadline(),
+      [self = shared_from_this(), index, done = std::move(done)](Result<std::string> etag) mutable {
+        if (!etag) return done(std::unexpected(std::move(etag.error())));
+        self->objects_[index].etag = std::move(*etag);
+        done({});
+      });
+}
+
+void TreeMover::take_back(Error why, Done<Moved> done) {
+  run_in_parallel(
+      objects_.size(), kParallelRequests,
+      [self = shared_from_this()](std::size_t index, Done<void> removed) {
+        const MovedObject& copy = self->objects_[index];
+        if (copy.etag.empty()) return removed({});
+        self->parts_.writer.remove_version(copy.to, copy.etag, self->parts_.request_deadline(),
+                                           std::move(removed));
+      },
+      [self = shared_from_this(), why = std::move(why),
+       done = std::move(done)](const Result<void>& removed) mutable {
+        if (!removed) {
+          spdlog::warn("rename: '{}' was not renamed to '{}': {}; some copies are left there",
+                       self->from_, self->to_, why.detail);
+        }
+        self->parts_.log.ended(self->id_);
+        done(std::unexpected(std::move(why)));
+      });
+}
+
+// A key that another client replaced since stays, as after ObjectMover::move.
+void TreeMover::remove_all(Done<Moved> done) {
+  run_in_parallel(
+      objects_.size(), kParallelRequests,
+      [self = shared_from_this()](std::size_t index, Done<void> removed) {
+        const s3::ObjectInfo& from = self->objects_[index].from;
+        self->parts_.writer.remove_version(
+            from.key, from.etag, self->parts_.request_deadline(),
+            [removed = std::move(removed)](Result<void> outcome) mutable {
+              const bool is_newer = !outcome && outcome.error().code == ErrorCode::kStale;
+              removed(is_newer ? Result<void>() : std::move(outcome));
+            });
+      },
+      [self = shared_from_this(), done = std::move(done)](Result<void> removed) mutable {
+        self->parts_.log.ended(self->id_);
+        if (removed) return done(std::move(self->objects_));
+        spdlog::warn("rename: '{}' was copied to '{}', but not all was removed: {}; both are there",
+                     self->from_, self->to_, removed.error().detail);
+        done(std::unexpected(std::move(removed.error())));
+      });
+}
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "s3/object_store.h"
+#include "s3/object_writer.h"
+#include "s3rdmafs/base/callback.h"
+#include "s3rdmafs/base/clock.h"
+#include "vfs/directories/listing_cursor.h"
+#include "vfs/renames/rename_log.h"
+
+namespace s3rdmafs::vfs {
+
+/// An object that has moved.
+struct MovedObject {
+  s3::ObjectInfo from;
+  std::string to;
+  std::string etag;  ///< of the copy; empty: not copied yet
+};
+
+/// Moves all keys below one prefix to another: lists them, copies them all, then removes them all.
+/// Until the last copy is there, a failure takes the copies away again; after it, the move can only
+/// go on. One use. Shared: requests under way keep it alive. Thread-safe.
+class TreeMover : public std::enable_shared_from_this<TreeMover> {
+ public:
+  struct Parts {
+    s3::ObjectStore& store;
+    s3::ObjectWriter& writer;
+    RenameLog& log;
+    std::function<Deadline()> request_deadline;
+    std::size_t keys_max = 0;  ///< with more the move fails before anything is changed
+  };
+  using Moved = std::vector<MovedObject>;
+
+  /// Both prefixes end in "/".
+  TreeMover(Parts parts, std::uint64_t id, std::string from, std::string to)
+      : parts_(std::move(parts)), id_(id), from_(std::move(from)), to_(std::move(to)) {}
+
+  /// `to` has no key but its own, which is replaced.
+  /// Errors: kTooManyKeys, kNameTooLong (a key would have more than 1,024 bytes); those of the
+  /// store. After an error of a removal the new names have everything, and some old ones are left.
+  void move(Done<Moved> done);
+
+ private:
+  void list(ListingCursor cursor, Done<Moved> done);
+  [[nodiscard]] Result<void> add_page(const s3::ListPage& page);
+  void copy_all(Done<Moved> done);
+  void copy_one(std::size_t index, Done<void> done);
+  void take_back(Error why, Done<Moved> done);
+  void remove_all(Done<Moved> done);
+
+  const Parts parts_;
+  const std::uint64_t id_;
+  const std::string from_;
+  const std::string to_;
+  Moved objects_;  ///< each is changed by its own requests only
+};
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Renames of directories: all keys below move, or none.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "vfs/file_system.h"
+#include "vfs/renames/parallel_steps.h"
+#include "writable_bucket.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+using Operation = fakes::FakeObjectStore::Operation;
+
+class RenameDirectory : public testing::Test {
+ protected:
+  std::string_view rename(std::string_view from, std::string_view to) {
+    const auto renamed = bucket_.rename(from, to);
+    return renamed ? "" : error_code_name(renamed.error().code);
+  }
+
+  WritableBucket bucket_;
+  fakes::FakeObjectStore& store_ = bucket_.store;
+  FileSystem& fs_ = bucket_.fs;
+};
+
+TEST_F(RenameDirectory, MovesEveryKeyBelowMarkersIncluded) {
+  store_.set_page_keys_max(7);
+  store_.put("from/", "");
+  store_.put("from/empty/", "");
+  for (int i = 0; i < 100; ++i) {
+    store_.put("from/deep/" + std::to_string(i), "bytes of " + std::to_string(i));
+  }
+  store_.put("from-not", "stays");
+  ASSERT_EQ(rename("from", "to"), "");
+  EXPECT_EQ(store_.object("to/"), "");
+  EXPECT_EQ(store_.object("to/empty/"), "");
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(store_.object("to/deep/" + std::to_string(i)), "bytes of " + std::to_string(i));
+    EXPECT_FALSE(store_.object("from/deep/" + std::to_string(i)));
+  }
+  EXPECT_FALSE(store_.object("from/"));
+  EXPECT_EQ(store_.object("from-not"), "stays");
+  EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "from")), "NotFound");
+}
+
+TEST_F(RenameDirectory, KeepsTheInodesOfDirectoriesByWhichTheKernelAsksOn) {
+  store_.put("from/below/file", "bytes");
+  const Ino from = bucket_.ino_of("from");
+  const Ino below = bucket_.ino_of("below", from);
+  bucket_.ino_of("file", below);
+  ASSERT_EQ(rename("from", "to"), "");
+  EXPECT_EQ(bucket_.ino_of("to"), from);
+  EXPECT_EQ(bucket_.ino_of("below", from), below);
+  const Ino file = bucket_.ino_of("file", below);
+  const auto opened = bucket_.open(file).value();
+  EXPECT_EQ(bucket_.read(opened.handle, 0, 10), "bytes");
+  fs_.release(opened.handle);
+  const auto names = bucket_.list(from).value();
+  ASSERT_EQ(names.size(), 1U);
+  EXPECT_EQ(names[0].name, "below");
+}
+
+TEST_F(RenameDirectory, MayReplaceAnEmptyDirectory) {
+  store_.put("from/file", "bytes");
+  store_.put("to/", "");
+  ASSERT_EQ(rename("from", "to"), "");
+  EXPECT_EQ(store_.object("to/file"), "bytes");
+}
+
+TEST_F(RenameDirectory, StoresFirstWhatIsPendingBelow) {
+  ASSERT_TRUE(bucket_.mkdir(kRootIno, "from"));
+  const auto handle = bucket_.open_truncated(bucket_.ino_of("from"), "file").value();
+  bucket_.write(handle, 0, "so far").value();
+  ASSERT_EQ(rename("from", "to"), "");
+  EXPECT_EQ(store_.object("to/file"), "so far");
+  EXPECT_EQ(error_of(bucket_.write(handle, 6, "more")), "Stale");
+  fs_.release(handle);
+  EXPECT_FALSE(store_.object("from/file"));
+}
+
+TEST_F(RenameDirectory, LetsOpenHandlesReadOn) {
+  store_.put("from/file", "bytes");
+  const auto opened = bucket_.open(bucket_.ino_of("file", bucket_.ino_of("from"))).value();
+  ASSERT_EQ(rename("from", "to"), "");
+  EXPECT_EQ(bucket_.read(opened.handle, 0, 10), "bytes");
+  fs_.release(opened.handle);
+}
+
+TEST_F(RenameDirectory, TakesTheCopiesAwayAgainWhereOneFails) {
+  for (int i = 0; i < 50; ++i) store_.put("from/" + std::to_string(i), "x");
+  store_.fail_if([](const auto& call) -> std::optional<s3::GetFailure> {
+    if (call.operation != Operation::kCopy || call.source != "from/7") return std::nullopt;
+    return s3::GetFailure{.error = {ErrorCode::kServerError, "no"}};
+  });
+  EXPECT_EQ(rename("from", "to"), "ServerError");
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(store_.object("from/" + std::to_string(i)));
+    EXPECT_FALSE(store_.object("to/" + std::to_string(i)));
+  }
+}
+
+TEST_F(RenameDirectory, ReplacesNoFileThatAnotherClientStoredBelowTheNewName) {
+  store_.put("from/file", "ours");
+  EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "to")), "NotFound");
+  store_.put("to/file", "theirs");
+  EXPECT_EQ(rename("from", "to"), "Exists");
+  EXPECT_EQ(store_.object("to/file"), "theirs");
+  EXPECT_EQ(store_.object("from/file"), "ours");
+}
+
+TEST_F(RenameDirectory, HasEverythingUnderTheNewNameWhereARemovalFails) {
+  for (int i = 0; i < 5; ++i) store_.put("from/" + std::to_string(i), "x");
+  store_.fail_next(Operation::kRemove, 100, ErrorCode::kAccessDenied);
+  EXPECT_EQ(rename("from", "to"), "AccessDenied");
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(store_.object("to/" + std::to_string(i)));
+}
+
+TEST(ParallelSteps, RunsAHundredThousandStepsThatAnswerAtOnce) {
+  std::size_t ran = 0;
+  Answer<void> answer;
+  run_in_parallel(
+      100'000, 4,
+      [&](std::size_t, Done<void> done) {
+        ++ran;
+        done({});
+      },
+      answer.done());
+  EXPECT_EQ(answer.error(), "");
+  EXPECT_EQ(ran, 100'000U);
+}
+
+TEST(ParallelSteps, HasSoManyUnderWayAndBeginsNoneAfterAnError) {
+  std::vector<Done<void>> under_way;
+  Answer<void> answer;
+  run_in_parallel(
+      10, 3, [&](std::size_t, Done<void> done) { under_way.push_back(std::move(done)); },
+      answer.done());
+  ASSERT_EQ(under_way.size(), 3U);
+  under_way[0]({});
+  ASSERT_EQ(under_way.size(), 4U);
+  under_way[1](fail(ErrorCode::kServerError, "first"));
+  under_way[2](fail(ErrorCode::kTimedOut, "second"));
+  ASSERT_EQ(under_way.size(), 4U);
+  EXPECT_EQ(answer.error(), "pending");
+  under_way[3]({});
+  EXPECT_EQ(answer.error(), "ServerError");
+}
+
+TEST(ParallelSteps, OfNoneEndAtOnce) {
+  Answer<void> answer;
+  run_in_parallel(0, 3, [](std::size_t, const Done<void>&) {}, answer.done());
+  EXPECT_EQ(answer.error(), "");
+}
+
+}  // namespace
+}  // namespace s3rdmafs::vfs
