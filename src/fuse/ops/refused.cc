@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that objects do not support, or not yet. libfuse would answer ENOSYS, which does not
-// tell a user whether the mount or the bucket is the reason.
+// Operations that objects do not have, by the errno that POSIX gives a file system without them:
+// programs such as git then do without a link. libfuse would answer ENOSYS.
 #include <cerrno>
 
 #include "fuse/ops/ops.h"
@@ -11,17 +11,12 @@ namespace {
 
 void refuse(fuse_req_t request) {
   const bool is_writable = context_of(request).file_system.is_writable();
-  Reply(request).errno_value(is_writable ? ENOTSUP : EROFS);
+  Reply(request).errno_value(is_writable ? EPERM : EROFS);
 }
 
 }  // namespace
 
-void rename(fuse_req_t request, fuse_ino_t, const char*, fuse_ino_t, const char*,
-            unsigned) noexcept {
-  refuse(request);
-}
 void link(fuse_req_t request, fuse_ino_t, fuse_ino_t, const char*) noexcept { refuse(request); }
 void symlink(fuse_req_t request, const char*, fuse_ino_t, const char*) noexcept { refuse(request); }
-void mknod(fuse_req_t request, fuse_ino_t, const char*, mode_t, dev_t) noexcept { refuse(request); }
 
 }  // namespace s3rdmafs::fuse::ops

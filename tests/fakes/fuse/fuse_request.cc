@@ -203,11 +203,12 @@ FuseRequest rmdir(std::uint64_t parent, std::string_view name) {
   return {.opcode = FUSE_RMDIR, .node = parent, .body = terminated(name)};
 }
 
-FuseRequest rename(std::uint64_t parent, std::string_view name, std::string_view new_name) {
-  return {
-      .opcode = FUSE_RENAME,
-      .node = parent,
-      .body = bytes_of(fuse_rename_in{.newdir = parent}) + terminated(name) + terminated(new_name)};
+FuseRequest rename(std::uint64_t parent, std::string_view name, std::string_view new_name,
+                   std::uint32_t flags) {
+  return {.opcode = FUSE_RENAME2,
+          .node = parent,
+          .body = bytes_of(fuse_rename2_in{.newdir = parent, .flags = flags, .padding = 0}) +
+                  terminated(name) + terminated(new_name)};
 }
 
 FuseRequest link(std::uint64_t node, std::uint64_t parent, std::string_view name) {
@@ -220,8 +221,9 @@ FuseRequest symlink(std::uint64_t parent, std::string_view name, std::string_vie
   return {.opcode = FUSE_SYMLINK, .node = parent, .body = terminated(name) + terminated(target)};
 }
 
-FuseRequest mknod(std::uint64_t parent, std::string_view name) {
+FuseRequest mknod(std::uint64_t parent, std::string_view name, std::uint32_t mode) {
   fuse_mknod_in in{};
+  in.mode = mode;
   in.mode = S_IFIFO | 0644;
   return {.opcode = FUSE_MKNOD, .node = parent, .body = bytes_of(in) + terminated(name)};
 }

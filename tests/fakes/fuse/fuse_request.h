@@ -80,10 +80,12 @@ FuseRequest releasedir(std::uint64_t node, std::uint64_t handle);
 FuseRequest mkdir(std::uint64_t parent, std::string_view name);
 FuseRequest unlink(std::uint64_t parent, std::string_view name);
 FuseRequest rmdir(std::uint64_t parent, std::string_view name);
-FuseRequest rename(std::uint64_t parent, std::string_view name, std::string_view new_name);
+/// @param flags  RENAME_*
+FuseRequest rename(std::uint64_t parent, std::string_view name, std::string_view new_name,
+                   std::uint32_t flags = 0);
 FuseRequest link(std::uint64_t node, std::uint64_t parent, std::string_view name);
 FuseRequest symlink(std::uint64_t parent, std::string_view name, std::string_view target);
-FuseRequest mknod(std::uint64_t parent, std::string_view name);
+FuseRequest mknod(std::uint64_t parent, std::string_view name, std::uint32_t mode);
 FuseRequest statfs();
 FuseRequest access(std::uint64_t node, std::uint32_t mask);
 /// An operation without a body that the protocol may or may not have.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -169,15 +170,39 @@ TEST(FuseNames, FilesAreRemovedOrTheReasonIsSaid) {
   EXPECT_FALSE(mount.store.object("a"));
 }
 
-TEST(FuseNames, OperationsThatObjectsCannotDoAreRefusedByName) {
+TEST(FuseNames, LinksAndDevicesAreNotPermitted) {
   FakeMount mount;
   FakeMount read_only({.is_writable = false});
   for (const FuseRequest& refused :
-       {request::rename(kRoot, "a", "b"), request::link(kRoot, kRoot, "a"),
-        request::symlink(kRoot, "a", "b"), request::mknod(kRoot, "a")}) {
-    EXPECT_EQ(mount.call(refused).error, ENOTSUP) << refused.opcode;
+       {request::link(kRoot, kRoot, "a"), request::symlink(kRoot, "a", "b"),
+        request::mknod(kRoot, "a", S_IFIFO), request::mknod(kRoot, "a", S_IFBLK)}) {
+    EXPECT_EQ(mount.call(refused).error, EPERM) << refused.opcode;
     EXPECT_EQ(read_only.call(refused).error, EROFS) << refused.opcode;
   }
+}
+
+TEST(FuseNames, MknodMakesAnEmptyFileOnce) {
+  FakeMount mount;
+  EXPECT_EQ(mount.call(request::mknod(kRoot, "a", S_IFREG | 0600)).error, 0);
+  EXPECT_EQ(mount.store.object("a"), "");
+  EXPECT_EQ(mount.call(request::mknod(kRoot, "a", S_IFREG | 0600)).error, EEXIST);
+  EXPECT_EQ(mount.call(request::mknod(kRoot, kLongName, S_IFREG)).error, ENAMETOOLONG);
+}
+
+TEST(FuseNames, FilesAreRenamedByTheFlagsOfRenameat2) {
+  FakeMount mount;
+  mount.store.put("a", "a");
+  mount.store.put("b", "b");
+  EXPECT_EQ(mount.call(request::rename(kRoot, "a", "b", RENAME_NOREPLACE)).error, EEXIST);
+  EXPECT_EQ(mount.call(request::rename(kRoot, "a", "b", RENAME_EXCHANGE)).error, EINVAL);
+  EXPECT_EQ(mount.call(request::rename(kRoot, "a", "c", RENAME_WHITEOUT)).error, EINVAL);
+  EXPECT_EQ(mount.call(request::rename(kRoot, "a", kLongName)).error, ENAMETOOLONG);
+  EXPECT_EQ(mount.store.object("b"), "b");
+  EXPECT_EQ(mount.call(request::rename(kRoot, "a", "b")).error, 0);
+  EXPECT_EQ(mount.store.object("b"), "a");
+  EXPECT_EQ(mount.call(request::rename(kRoot, "a", "c")).error, ENOENT);
+  FakeMount read_only({.is_writable = false});
+  EXPECT_EQ(read_only.call(request::rename(kRoot, "a", "b")).error, EROFS);
 }
 
 TEST(FuseNames, AReadOnlyMountChangesNothing) {
