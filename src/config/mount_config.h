@@ -157,6 +157,7 @@ struct MountConfig {
     std::uint64_t part_bytes = 0;    ///< of the first parts of an object; later ones are larger
     std::uint64_t buffer_bytes = 0;  ///< registered memory for parts; at least two of them
     unsigned parallel_parts = 0;     ///< of one object
+    unsigned rename_keys_max = 0;    ///< of a directory that is renamed
   } write;
 
   struct Read {

@@ -262,6 +262,11 @@ constexpr Key kKeys[] = {
     {"write", "parallel_parts",
      Integer{[](MountConfig& c) -> auto& { return c.write.parallel_parts; }, 1, 64}, Default{"4"},
      "Parts of one object that travel at once."},
+    // A copy and a removal for each key, 32 at a time: 100,000 take minutes, for which the program
+    // waits. A million keys take 300 MB of memory while they move.
+    {"write", "rename_max_keys",
+     Integer{[](MountConfig& c) -> auto& { return c.write.rename_keys_max; }, 0, 1'000'000},
+     Default{"100000"}, "The most keys below a directory that rename(2) moves; 0: none."},
 
     // tools/bench/MEASUREMENTS.md has the numbers that "auto" goes by.
     {"read", "mode",

@@ -16,6 +16,7 @@
 #include "daemon/mount/choose_fabric.h"
 #include "daemon/mount/choose_transport.h"
 #include "daemon/mount/fuse_options.h"
+#include "daemon/mount/rename_records.h"
 #include "daemon/mount/store_options.h"
 #include "daemon/resident/resident_service.h"
 #include "disk/disk_tier.h"
@@ -59,6 +60,7 @@ struct MountedBucket::Layers {
   std::unique_ptr<disk::DiskTier> disk;            // null without disk.path
   Caches caches;
   std::unique_ptr<upload::Uploads> uploads;  // null in a read-only mount
+  RenameRecords renames;                     // empty in a read-only mount
   std::shared_ptr<vfs::FileSystem> file_system;
   std::unique_ptr<fuse::MountContext> context;
   std::unique_ptr<fuse::Session> session;
@@ -157,7 +159,13 @@ Result<void> MountedBucket::Layers::build_uploads() {
 Result<void> MountedBucket::Layers::build_file_system() {
   const config::MountConfig& config = plan.config;
   std::optional<vfs::FileSystem::Writing> writing;
-  if (uploads) writing.emplace(vfs::FileSystem::Writing{*store, *uploads});
+  if (uploads) {
+    renames = take_rename_records(config, plan.mount_point, *store, clock);
+    writing.emplace(vfs::FileSystem::Writing{.writer = *store,
+                                             .uploads = *uploads,
+                                             .rename_log = renames.journal.get(),
+                                             .rename_keys_max = config.write.rename_keys_max});
+  }
   file_system = vfs::FileSystem::create(
       bucket(), *caches.blocks, clock, metrics,
       vfs::FileSystem::Options{.prefix = config.bucket.prefix,

@@ -224,7 +224,6 @@ FuseRequest symlink(std::uint64_t parent, std::string_view name, std::string_vie
 FuseRequest mknod(std::uint64_t parent, std::string_view name, std::uint32_t mode) {
   fuse_mknod_in in{};
   in.mode = mode;
-  in.mode = S_IFIFO | 0644;
   return {.opcode = FUSE_MKNOD, .node = parent, .body = bytes_of(in) + terminated(name)};
 }
 
