@@ -169,13 +169,13 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   void make_directory(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);
   /// Stores an empty file. Errors: kExists.
   void make_file(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);
-  /// Renames a file, which replaces another, or a directory, which may replace an empty one. What
-  /// is pending of the source is stored first. A file moves at once, and never has no name; a
-  /// directory key by key (vfs/renames/tree_mover.h). Each request to the store has a time of its
-  /// own. Errors: kNotFound, kExists with `must_be_new`, kIsDirectory, kNotDirectory, kNotEmpty,
-  /// kInvalidArgument (a directory into itself), kNameTooLong, kTooManyKeys, kBusy (the source is
-  /// about to be written), kStale (the source was changed by another client: try again), and those
-  /// of sync() where something was pending.
+  /// Renames a file, which replaces another, or a directory, which may replace an empty one. Bytes
+  /// of the source that the store lacks are stored first. A file moves at once, and never has no
+  /// name; a directory key by key (vfs/renames/tree_mover.h). Each request to the store has a time
+  /// of its own. Errors: kNotFound, kExists with `must_be_new`, kIsDirectory, kNotDirectory,
+  /// kNotEmpty, kInvalidArgument (a directory into itself), kNameTooLong, kTooManyKeys, kBusy (the
+  /// source is about to be written), kStale (the source was changed by another client: try again),
+  /// and those of sync() where something was pending.
   void rename(Ino parent, std::string_view name, Ino new_parent, std::string_view new_name,
               bool must_be_new, Done<void> done);
   /// Errors: kNotEmpty, also for files being written.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
+#include "vfs/renames/copy_time.h"
 
 namespace s3rdmafs::vfs {
 
@@ -29,7 +30,8 @@ void ObjectMover::move(ObjectMove move, Done<std::string> done) {
 
 void ObjectMover::copy(std::uint64_t id, ObjectMove move, Done<std::string> done) {
   s3::CopySource source{move.from.key, move.from.etag, move.from.size_bytes};
-  writer_.copy(std::move(source), move.to, std::move(move.options), request_deadline_(),
+  const Deadline deadline = request_deadline_() + copy_time(source.size_bytes);
+  writer_.copy(std::move(source), move.to, std::move(move.options), deadline,
                [this, id, from = std::move(move.from),
                 done = std::move(done)](Result<std::string> etag) mutable {
                  if (!etag) {

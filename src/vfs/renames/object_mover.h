@@ -13,7 +13,7 @@
 
 namespace s3rdmafs::vfs {
 
-/// What a rename of a file is made of, at the server and in the log.
+/// One rename of a file, for the server and the log.
 struct ObjectMove {
   s3::ObjectInfo from;             ///< the version that moves
   std::string to;                  ///< the key it gets

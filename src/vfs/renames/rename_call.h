@@ -13,7 +13,7 @@
 
 namespace s3rdmafs::vfs {
 
-/// What a program asks for. The keys are of names, without a last "/".
+/// The wish of a program. The keys are of names, without a last "/".
 struct RenameRequest {
   std::string from;
   std::string to;

@@ -2,9 +2,8 @@
 // The renames of directories: pending files below are stored, the tree moves at the server, and
 // everything that knows a name below is told.
 //
-// Files below become new inodes, as their keys and maybe their ETags are new; directories keep
-// theirs, since the kernel asks for names below by their numbers. A file that is created below the
-// old name while the move runs stays there.
+// Inodes below keep their numbers, since the kernel keeps its names of them. A file that is created
+// below the old name while the move runs stays there.
 #include <set>
 #include <string_view>
 #include <utility>
@@ -97,6 +96,7 @@ void Renames::tell_of_tree(const std::string& from, const std::string& to,
     copy.etag = object.etag;
     parts_.open_files.moved(object.from, parts_.names->generation_of(object.from), copy,
                             parts_.names->generation_of(copy));
+    if (!copy.key.ends_with('/')) parts_.names->on_moved(Node::file(object.from), Node::file(copy));
     add_names_of(object.from.key, from, names);
     add_names_of(object.to, to, names);
   }

@@ -39,7 +39,7 @@ Record copied_record(std::uint64_t id, const std::string& etag) {
   return {std::string(kCopied), {std::to_string(id), etag}};
 }
 
-/// What the records come to: the renames that never ended.
+/// Follows the records, to the renames that never ended.
 class Replay {
  public:
   void add(const Record& record) {

@@ -20,7 +20,7 @@ namespace s3rdmafs::vfs {
 /// The renames of a mount, in a journal of its state folder. Thread-safe.
 class RenameJournal final : public RenameLog {
  public:
-  /// Borrows both. What earlier mounts have left stays in the journal until ended(). Blocks.
+  /// Borrows both. The renames that earlier mounts have left stay in it until ended(). Blocks.
   /// Errors: kSystem.
   [[nodiscard]] static Result<std::unique_ptr<RenameJournal>> open(
       const journal::StateFolder& folder, const Clock& clock);

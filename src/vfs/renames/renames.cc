@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Renames: first what both names stand for, then the move, then everything that knows the names.
 //
-// What is pending. Bytes of the source that the store lacks are stored first, so that the copy has
+// Pending bytes. Those of the source that the store lacks are stored first, so that the copy has
 // them. A descriptor that still writes the source cannot follow it to its new name: its next write
 // fails with kStale. A file that is written under the destination's name is replaced, as if it had
 // been removed; until the copy has succeeded it only waits (its turn to commit is taken), so that a

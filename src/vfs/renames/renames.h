@@ -26,7 +26,7 @@ namespace s3rdmafs::vfs {
 /// under way keeps it alive. Thread-safe; `done` rules as in base/callback.h.
 class Renames : public std::enable_shared_from_this<Renames> {
  public:
-  /// What it works on. Borrows the references.
+  /// The parts of the mount that a rename concerns. Borrows the references.
   struct Parts {
     s3::ObjectStore& store;
     s3::ObjectWriter& writer;
@@ -49,7 +49,7 @@ class Renames : public std::enable_shared_from_this<Renames> {
   using Call = RenameCall;
   using CallPtr = std::shared_ptr<RenameCall>;
 
-  // What both names stand for.
+  // Both names: a file, a directory or nothing.
   void store_pending_source(const CallPtr& call);
   void find_source(const CallPtr& call);
   void find_destination(const CallPtr& call);

@@ -11,6 +11,7 @@
 
 #include "s3rdmafs/base/log.h"
 #include "vfs/names/key_path.h"
+#include "vfs/renames/copy_time.h"
 #include "vfs/renames/parallel_steps.h"
 
 namespace s3rdmafs::vfs {
@@ -83,7 +84,7 @@ void TreeMover::copy_one(std::size_t index, Done<void> done) {
   if (object.to != to_) options.when = s3::Precondition::absent();
   parts_.writer.copy(
       {object.from.key, object.from.etag, object.from.size_bytes}, object.to, std::move(options),
-      parts_.request_deadline(),
+      parts_.request_deadline() + copy_time(object.from.size_bytes),
       [self = shared_from_this(), index, done = std::move(done)](Result<std::string> etag) mutable {
         if (!etag) return done(std::unexpected(std::move(etag.error())));
         self->objects_[index].etag = std::move(*etag);

@@ -17,6 +17,7 @@
 
 #include "s3rdmafs/base/log.h"
 #include "vfs/directories/listing_cursor.h"
+#include "vfs/renames/copy_time.h"
 #include "vfs/renames/parallel_steps.h"
 
 namespace s3rdmafs::vfs {
@@ -93,7 +94,7 @@ class RenameFinisher : public std::enable_shared_from_this<RenameFinisher> {
   void copy_again(const BegunRename& rename, std::string there, Done<void> ended) {
     with_.writer.copy({rename.from, rename.etag, rename.size_bytes}, rename.to,
                       {.when = s3::Precondition::matches(std::move(there))},
-                      with_.request_deadline(),
+                      with_.request_deadline() + copy_time(rename.size_bytes),
                       [self = shared_from_this(), &rename,
                        ended = std::move(ended)](Result<std::string> etag) mutable {
                         if (!etag) return ended(std::unexpected(std::move(etag.error())));
@@ -143,7 +144,8 @@ class RenameFinisher : public std::enable_shared_from_this<RenameFinisher> {
     std::string to = rename.to + from.key.substr(rename.from.size());
     if (rename.is_copied) return remove_if_copied(from, std::move(to), std::move(moved));
     with_.writer.copy({from.key, from.etag, from.size_bytes}, to,
-                      {.when = s3::Precondition::absent()}, with_.request_deadline(),
+                      {.when = s3::Precondition::absent()},
+                      with_.request_deadline() + copy_time(from.size_bytes),
                       [self = shared_from_this(), from, to,
                        moved = std::move(moved)](const Result<std::string>& etag) mutable {
                         const bool is_there = etag || etag.error().code == ErrorCode::kExists;

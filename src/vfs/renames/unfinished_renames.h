@@ -12,7 +12,7 @@
 
 namespace s3rdmafs::vfs {
 
-/// What finish_renames() works with. Borrowed until it has answered.
+/// The needs of finish_renames(). Borrowed until it has answered.
 struct RenameFinish {
   s3::ObjectStore& store;
   s3::ObjectWriter& writer;

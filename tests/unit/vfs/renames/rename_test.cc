@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "../writable_bucket.h"
 #include "vfs/file_system.h"
-#include "writable_bucket.h"
 
 namespace s3rdmafs::vfs {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "answer.h"
+#include "../answer.h"
 #include "fakes/fake_clock.h"
 #include "fakes/s3/fake_object_store.h"
 #include "fakes/temporary_folder.h"

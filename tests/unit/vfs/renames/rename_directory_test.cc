@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "../writable_bucket.h"
 #include "vfs/file_system.h"
 #include "vfs/renames/parallel_steps.h"
-#include "writable_bucket.h"
 
 namespace s3rdmafs::vfs {
 namespace {
@@ -45,15 +45,16 @@ TEST_F(RenameDirectory, MovesEveryKeyBelowMarkersIncluded) {
   EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "from")), "NotFound");
 }
 
-TEST_F(RenameDirectory, KeepsTheInodesOfDirectoriesByWhichTheKernelAsksOn) {
+TEST_F(RenameDirectory, KeepsTheInodesByWhichTheKernelAsksOn) {
   store_.put("from/below/file", "bytes");
   const Ino from = bucket_.ino_of("from");
   const Ino below = bucket_.ino_of("below", from);
-  bucket_.ino_of("file", below);
+  const Ino known = bucket_.ino_of("file", below);
   ASSERT_EQ(rename("from", "to"), "");
   EXPECT_EQ(bucket_.ino_of("to"), from);
   EXPECT_EQ(bucket_.ino_of("below", from), below);
   const Ino file = bucket_.ino_of("file", below);
+  EXPECT_EQ(file, known);
   const auto opened = bucket_.open(file).value();
   EXPECT_EQ(bucket_.read(opened.handle, 0, 10), "bytes");
   fs_.release(opened.handle);

@@ -1,26 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rename(2) as s3rdmafs-semantics(7) describes it, with the programs that depend on it, over RDMA and over HTTP; and
-after the daemon was killed, the next mount."""
+"""Names as s3rdmafs-semantics(7) describes them, on a mount that writes, over RDMA and over HTTP: renames with the programs
+that depend on them, and with the next mount after the daemon was killed; directories, long names, locks, and what is
+not an object."""
 
+import contextlib
 import ctypes
 import errno
+import fcntl
 import os
 import shutil
+import stat
 import subprocess
+import sys
+import threading
 
 import pytest
 from harness import content
+from harness.mount import Mount
+from harness.processes import eventually, kill, unmount_lazily
 from harness.settings import STRESS_SECONDS
 from harness.writing import PART, fails_with, folder_for
 
 pytestmark = pytest.mark.needs_fuse
 
-BUCKET = "renamed"
+BUCKET = "named"
 NOREPLACE, EXCHANGE, WHITEOUT = 1, 2, 4
 AT_FDCWD = -100
 
 # .ci/run stresses for a minute; then the tree has as many files as a check-out of a large project.
 TREE_FILES = 2000 if STRESS_SECONDS >= 60 else 200
+KILLED_FILES, KILLED_AFTER = 200, 20
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +49,11 @@ def mounted(request, shared_site, server):
 @pytest.fixture
 def folder(mounted, request, server):
     return folder_for(request, mounted, server.root / BUCKET)
+
+
+@pytest.fixture
+def at(folder):
+    return folder[0]
 
 
 def renameat2(old, new, flags):
@@ -107,7 +121,7 @@ def test_flags_are_obeyed_or_refused(folder):
     assert (at / "c").read_bytes() == b"a"
 
 
-def test_what_posix_refuses_is_refused(folder):
+def test_renames_that_posix_refuses_are_refused(folder):
     at, _ = folder
     (at / "file").write_bytes(b"x")
     (at / "full").mkdir()
@@ -178,6 +192,39 @@ def test_a_checkpoint_is_written_aside_and_renamed_over_the_last_one(folder):
     assert os.listdir(at) == ["checkpoint"]
 
 
+def test_a_killed_mount_leaves_each_file_one_name_for_the_next(site, s3rdmafs, tmp_path):
+    target = site.target()
+    stored = target.root / BUCKET
+    stored.mkdir()
+    for number in range(KILLED_FILES):
+        content.write(stored / f"a{number}", number, 10_000)
+    file = site.mount_file(target, BUCKET, write={"mode": "sequential"})
+    point = tmp_path / "mnt"
+    mounted = Mount(s3rdmafs, file, point)
+    renamed = 0
+
+    def rename_until_killed():
+        nonlocal renamed
+        with contextlib.suppress(OSError):
+            for number in range(KILLED_FILES):
+                os.rename(mounted / f"a{number}", mounted / f"b{number}")
+                renamed += 1
+
+    thread = threading.Thread(target=rename_until_killed)
+    thread.start()
+    eventually(lambda: renamed >= KILLED_AFTER or not thread.is_alive(), 60, "some files are renamed")
+    kill(mounted.pid)
+    thread.join(60)
+    assert not thread.is_alive()
+    unmount_lazily(str(point))
+    Mount(s3rdmafs, file, point).unmount()
+    for number in range(KILLED_FILES):
+        names = [name for name in (f"a{number}", f"b{number}") if (stored / name).exists()]
+        assert len(names) == 1, f"file {number} has the names {names}"
+        assert number >= renamed or names == [f"b{number}"]
+        assert not content.difference((stored / names[0]).read_bytes(), number, 0, 10_000)
+
+
 def test_mv_copies_a_directory_of_more_keys_than_a_rename_may_move(shared_site, server):
     mounted = shared_site.mount(server, BUCKET, write={"mode": "sequential", "rename_max_keys": 2})
     at = mounted / "bounded"
@@ -190,3 +237,93 @@ def test_mv_copies_a_directory_of_more_keys_than_a_rename_may_move(shared_site, 
     subprocess.run(["mv", at / "from", at / "to"], check=True)
     assert {name: (at / "to" / name).read_text() for name in os.listdir(at / "to")} == {n: n for n in "abc"}
     assert os.listdir(at) == ["to"]
+
+
+def test_mkdir_p_and_rm_rf(at):
+    subprocess.run(["mkdir", "-p", at / "a" / "b" / "c"], check=True)
+    subprocess.run(["mkdir", "-p", at / "a" / "b" / "c"], check=True)
+    for number in range(20):
+        (at / "a" / "b" / f"f{number}").write_bytes(b"x")
+    subprocess.run(["rm", "-rf", at / "a"], check=True)
+    assert os.listdir(at) == []
+
+
+def test_a_file_that_is_removed_is_read_on_from_memory(at):
+    (at / "file").write_bytes(b"bytes")
+    with open(at / "file", "rb") as reader:
+        assert reader.read() == b"bytes"
+        os.unlink(at / "file")
+        reader.seek(0)
+        assert reader.read() == b"bytes"
+    assert os.listdir(at) == []
+
+
+def test_keys_of_more_than_1024_bytes_are_too_long(at):
+    below = at
+    for _ in range(3):
+        below = below / ("d" * 250)
+        below.mkdir()
+    with fails_with(errno.ENAMETOOLONG):
+        (below / ("d" * 255)).mkdir()
+    with fails_with(errno.ENAMETOOLONG):
+        (below / ("d" * 255)).stat()
+
+
+def test_python_imports_a_module_that_was_just_written(at):
+    code = """
+import importlib, sys
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+try:
+    import fresh_module
+except ImportError:
+    pass
+with open(sys.argv[1] + "/fresh_module.py", "w") as file:
+    file.write("VALUE = 7")
+import fresh_module
+assert fresh_module.VALUE == 7
+"""
+    subprocess.run([sys.executable, "-c", code, at], check=True)
+
+
+def test_regular_files_are_made_by_mknod_and_devices_are_not(at):
+    os.mknod(at / "file", stat.S_IFREG | 0o644)
+    assert (at / "file").read_bytes() == b""
+    with fails_with(errno.EEXIST):
+        os.mknod(at / "file", stat.S_IFREG | 0o644)
+    with fails_with(errno.EPERM):
+        os.mkfifo(at / "fifo")
+    assert os.listdir(at) == ["file"]
+
+
+def test_locks_hold_between_processes_of_this_machine(at):
+    (at / "file").write_bytes(b"x")
+    code = """
+import fcntl, sys
+with open(sys.argv[1], "rb") as file:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("held")
+    else:
+        print("free")
+"""
+
+    def state():
+        return subprocess.run([sys.executable, "-c", code, at / "file"], check=True, stdout=subprocess.PIPE,
+                              text=True).stdout.strip()
+
+    with open(at / "file", "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert state() == "held"
+        fcntl.flock(file, fcntl.LOCK_UN)
+        assert state() == "free"
+        fcntl.lockf(file, fcntl.LOCK_SH)
+
+
+def test_a_map_of_extents_is_refused(at):
+    (at / "file").write_bytes(b"x")
+    fiemap = 0xC020660B
+    with open(at / "file", "rb") as file, pytest.raises(OSError) as refused:
+        fcntl.ioctl(file, fiemap, bytes(32))
+    assert refused.value.errno in (errno.EOPNOTSUPP, errno.ENOTTY)
