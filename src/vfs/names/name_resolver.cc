@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+// One question to the store for all lookups of a name.
+//
+// Why a failure is remembered. Where a lookup of an expired name fails, the kernel drops the name
+// and looks it up once more, in the same system call. With a server that is silent the program
+// would wait for twice the deadline. So a failure that took long is also the answer to a lookup
+// that follows at once.
 #include "vfs/names/name_resolver.h"
 
-#include <optional>
+#include <chrono>
 #include <utility>
 
 #include "vfs/names/probe.h"
 
 namespace s3rdmafs::vfs {
 namespace {
+
+// A second wait of this length is one that a user notices.
+constexpr std::chrono::seconds kLongWait{1};
+// The kernel's second lookup follows within microseconds, on a busy machine within this time.
+constexpr std::chrono::seconds kSecondLookup{1};
 
 metrics::Counter& lookups(metrics::Registry& metrics, std::string_view labels) {
   return metrics.counter("vfs_lookups_total", "Lookups of a name, by the source of the answer.",
@@ -29,6 +40,11 @@ void NameResolver::resolve(const std::string& key, Deadline deadline, Done<NameA
     from_cache_.add();
     return done(*std::move(known));
   }
+  ask(key, deadline, std::move(done));
+}
+
+void NameResolver::ask(const std::string& key, Deadline deadline, Done<NameAnswer> done) {
+  if (const std::optional<Error> error = failed_just_now(key)) return done(std::unexpected(*error));
   from_store_.add();
   const SeenAt seen_at = clock_.now();
   std::shared_ptr<Waiting> waiting;
@@ -48,12 +64,36 @@ void NameResolver::resolve(const std::string& key, Deadline deadline, Done<NameA
 void NameResolver::invalidate(const std::string& key) {
   const MutexLock lock(mutex_);
   waiting_.erase(key);
+  failures_.erase(key);
+}
+
+std::optional<Error> NameResolver::failed_just_now(const std::string& key) {
+  const SeenAt now = clock_.now();
+  const MutexLock lock(mutex_);
+  const auto found = failures_.find(key);
+  if (found == failures_.end() || now - found->second.failed_at > kSecondLookup) {
+    return std::nullopt;
+  }
+  return found->second.error;
+}
+
+void NameResolver::remember(const std::string& key, const Error& error, SeenAt asked_at) {
+  const SeenAt now = clock_.now();
+  if (now - asked_at < kLongWait) return;
+  const MutexLock lock(mutex_);
+  std::erase_if(failures_,
+                [now](const auto& each) { return now - each.second.failed_at > kSecondLookup; });
+  failures_.insert_or_assign(key, Failure{error, now});
 }
 
 void NameResolver::finish(const std::string& key, const std::shared_ptr<Waiting>& joined,
                           SeenAt seen_at, Result<std::optional<Node>> outcome) {
   // The cache first: a lookup that can no longer join this one must find the answer there.
-  if (outcome) names_.insert(key, {*outcome, seen_at});
+  if (outcome) {
+    names_.insert(key, {*outcome, seen_at});
+  } else {
+    remember(key, outcome.error(), seen_at);
+  }
   Waiting waiting;
   {
     const MutexLock lock(mutex_);

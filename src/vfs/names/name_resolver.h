@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -17,7 +18,8 @@
 namespace s3rdmafs::vfs {
 
 /// Finds what a key stands for: asks the name cache, then the store (see probe.h). Lookups of one
-/// key while the store is being asked share its answer. Thread-safe.
+/// key while the store is being asked share its answer, and one that follows a long wait in vain
+/// shares its failure. Thread-safe.
 class NameResolver : public std::enable_shared_from_this<NameResolver> {
  public:
   /// Borrows all four.
@@ -29,11 +31,20 @@ class NameResolver : public std::enable_shared_from_this<NameResolver> {
   /// @param key  without a last "/", not empty
   void resolve(const std::string& key, Deadline deadline, Done<NameAnswer> done);
 
+  /// As resolve(), but does not believe the name cache.
+  void ask(const std::string& key, Deadline deadline, Done<NameAnswer> done);
+
   /// This mount changed the key: later calls do not join the ones under way.
   void invalidate(const std::string& key);
 
  private:
   using Waiting = std::vector<Done<NameAnswer>>;
+  struct Failure {
+    Error error;
+    SeenAt failed_at;
+  };
+  [[nodiscard]] std::optional<Error> failed_just_now(const std::string& key);
+  void remember(const std::string& key, const Error& error, SeenAt asked_at);
   void finish(const std::string& key, const std::shared_ptr<Waiting>& waiting, SeenAt seen_at,
               Result<std::optional<Node>> outcome);
 
@@ -46,6 +57,8 @@ class NameResolver : public std::enable_shared_from_this<NameResolver> {
   Mutex mutex_;  // leaf
   /// Without those that were invalidated, which only their own request still knows.
   std::unordered_map<std::string, std::shared_ptr<Waiting>> waiting_ GUARDED_BY(mutex_);
+  /// The newest that took long; some are too old to count.
+  std::unordered_map<std::string, Failure> failures_ GUARDED_BY(mutex_);
 };
 
 }  // namespace s3rdmafs::vfs

@@ -69,6 +69,34 @@ TEST_F(NameResolverTest, AFailureReachesAllWaitingLookupsAndIsNotKept) {
   EXPECT_EQ(resolve("a").error(), "");
 }
 
+// The kernel looks an expired name up twice in one system call where the first attempt fails.
+TEST_F(NameResolverTest, AFailureThatTookLongIsTheAnswerToTheLookupThatFollows) {
+  store_.put("a", "");
+  store_.hold();
+  const auto first = resolve("a");
+  clock_.advance(seconds(30));
+  store_.fail_next(Operation::kList, 1, ErrorCode::kTimedOut);
+  store_.release_all();
+  EXPECT_EQ(first.error(), "TimedOut");
+  store_.forget_calls();
+  EXPECT_EQ(resolve("a").error(), "TimedOut");
+  EXPECT_TRUE(store_.calls().empty());
+  EXPECT_FALSE(resolve("b").get()->node) << "the control: another name";
+  clock_.advance(seconds(2));
+  EXPECT_TRUE(resolve("a").get()->node) << "a later lookup tries again";
+}
+
+TEST_F(NameResolverTest, AFailureIsForgottenWithAChangeOfTheName) {
+  store_.hold();
+  const auto first = resolve("a");
+  clock_.advance(seconds(30));
+  store_.fail_next(Operation::kList, 1, ErrorCode::kTimedOut);
+  store_.release_all();
+  store_.put("a", "");
+  resolver_->invalidate("a");
+  EXPECT_TRUE(resolve("a").get()->node);
+}
+
 TEST_F(NameResolverTest, AgeCountsFromTheQuestionNotFromTheAnswer) {
   store_.put("a", "");
   store_.hold();
