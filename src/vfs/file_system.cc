@@ -128,7 +128,7 @@ void FileSystem::read_directory(std::uint64_t handle, std::uint64_t offset, std:
   const std::shared_ptr<DirectoryHandle> directory = handles_.find<DirectoryHandle>(handle);
   if (!directory) return done(no_such_handle(handle));
   const auto snapshot = directory->snapshot_at(
-      offset, [this](const std::string& prefix) { return directories_->open(prefix); });
+      offset, [this](const std::string& prefix) { return directories_->reopen(prefix); });
   snapshot->read(
       offset, entries_max, deadline,
       [self = shared_from_this(), offset,

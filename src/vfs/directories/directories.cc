@@ -29,14 +29,21 @@ Directories::Directories(s3::ObjectStore& store, const Clock& clock,
       preload_(names_->newest_kept()),
       snapshots_(options_.ttl) {}
 
+DirectorySnapshot::Context Directories::snapshot_context() const {
+  return {.store = store_,
+          .clock = clock_,
+          .hidden_keys = hidden_keys_,
+          .names = names_,
+          .order = order_,
+          .budget = budget_};
+}
+
 std::shared_ptr<DirectorySnapshot> Directories::open(const std::string& prefix) {
-  return snapshots_.get({.store = store_,
-                         .clock = clock_,
-                         .hidden_keys = hidden_keys_,
-                         .names = names_,
-                         .order = order_,
-                         .budget = budget_},
-                        prefix, options_.root_prefix);
+  return snapshots_.get(snapshot_context(), prefix, options_.root_prefix);
+}
+
+std::shared_ptr<DirectorySnapshot> Directories::reopen(const std::string& prefix) {
+  return snapshots_.renew(snapshot_context(), prefix, options_.root_prefix);
 }
 
 void Directories::on_lookup(const std::string& key, bool was_asked, Deadline deadline) {

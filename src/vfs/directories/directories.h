@@ -39,6 +39,9 @@ class Directories : public std::enable_shared_from_this<Directories> {
 
   /// The snapshot that a new handle of the directory `prefix` reads.
   [[nodiscard]] std::shared_ptr<DirectorySnapshot> open(const std::string& prefix);
+  /// The snapshot that a handle reads after it was rewound: as rewinddir(3) promises, the state
+  /// now.
+  [[nodiscard]] std::shared_ptr<DirectorySnapshot> reopen(const std::string& prefix);
   /// The directory changed: the next open of it lists it again.
   void forget(const std::string& prefix) { snapshots_.forget(prefix); }
 
@@ -52,6 +55,8 @@ class Directories : public std::enable_shared_from_this<Directories> {
   }
 
  private:
+  [[nodiscard]] DirectorySnapshot::Context snapshot_context() const;
+
   s3::ObjectStore& store_;
   const Clock& clock_;
   const Options options_;

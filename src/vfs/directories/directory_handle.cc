@@ -6,12 +6,12 @@
 namespace s3rdmafs::vfs {
 
 std::shared_ptr<DirectorySnapshot> DirectoryHandle::snapshot_at(std::uint64_t offset,
-                                                                const OpenSnapshot& open) {
+                                                                const ReopenSnapshot& reopen) {
   const MutexLock lock(mutex_);
   if (std::exchange(was_read_, true) && offset == 0) {
     const std::string prefix = snapshot_->prefix();
-    snapshot_.reset();  // first: this handle alone must not keep an old listing shared
-    snapshot_ = open(prefix);
+    snapshot_.reset();  // first: two listings of a large directory need twice the memory
+    snapshot_ = reopen(prefix);
   }
   return snapshot_;
 }

@@ -16,15 +16,16 @@ namespace s3rdmafs::vfs {
 /// rewound. Thread-safe.
 class DirectoryHandle {
  public:
-  using OpenSnapshot = std::function<std::shared_ptr<DirectorySnapshot>(const std::string& prefix)>;
+  using ReopenSnapshot =
+      std::function<std::shared_ptr<DirectorySnapshot>(const std::string& prefix)>;
 
   explicit DirectoryHandle(std::shared_ptr<DirectorySnapshot> snapshot)
       : snapshot_(std::move(snapshot)) {}
 
   /// The snapshot for a read at `offset`. A read that begins again (rewinddir) drops the snapshot
-  /// and opens one as a new handle would.
+  /// for one that shows the directory as it is now.
   [[nodiscard]] std::shared_ptr<DirectorySnapshot> snapshot_at(std::uint64_t offset,
-                                                               const OpenSnapshot& open);
+                                                               const ReopenSnapshot& reopen);
 
   /// The snapshot of the newest read.
   [[nodiscard]] std::shared_ptr<DirectorySnapshot> snapshot() const;

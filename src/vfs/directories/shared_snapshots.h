@@ -27,10 +27,21 @@ class SharedSnapshots {
                                                        const std::string& root_prefix)
       EXCLUDES(mutex_);
 
+  /// The snapshot that a handle reads which was rewound, or which reads from the beginning after a
+  /// failure: nothing that was listed before.
+  [[nodiscard]] std::shared_ptr<DirectorySnapshot> renew(const DirectorySnapshot::Context& context,
+                                                         const std::string& prefix,
+                                                         const std::string& root_prefix)
+      EXCLUDES(mutex_);
+
   /// The directory changed: the next open of it lists it again.
   void forget(const std::string& prefix) EXCLUDES(mutex_);
 
  private:
+  std::shared_ptr<DirectorySnapshot> get_within(std::chrono::milliseconds fresh_for,
+                                                const DirectorySnapshot::Context& context,
+                                                const std::string& prefix,
+                                                const std::string& root_prefix) EXCLUDES(mutex_);
   void drop_ended() REQUIRES(mutex_);
 
   const std::chrono::milliseconds fresh_for_;

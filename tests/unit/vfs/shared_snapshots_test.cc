@@ -65,6 +65,17 @@ TEST_F(SharedSnapshotsTest, ADirectoryThatChangedIsListedAgain) {
   EXPECT_EQ(get("e/"), other) << "the control";
 }
 
+TEST_F(SharedSnapshotsTest, ARewoundHandleGetsAListingOfItsOwnAlthoughAnotherReadsAFreshOne) {
+  const Snapshot first = get("d/");
+  list(first);
+  const Snapshot renewed = snapshots_.renew(rig_.context(), "d/", "");
+  EXPECT_NE(renewed, first);
+  EXPECT_EQ(snapshots_.renew(rig_.context(), "d/", ""), renewed) << "it is not older than now";
+  list(renewed);
+  EXPECT_NE(snapshots_.renew(rig_.context(), "d/", ""), renewed);
+  EXPECT_EQ(get("e/"), get("e/")) << "the control: opens share";
+}
+
 TEST_F(SharedSnapshotsTest, AListingThatFailedIsNotShared) {
   store_.fail_next(Operation::kList, 1, ErrorCode::kUnreachable);
   const Snapshot first = get("d/");
