@@ -27,9 +27,10 @@ Error cannot_make(Error error) {
 
 }  // namespace
 
-void FileSystem::store_empty(std::string key, Deadline deadline, Done<void> done) {
+void FileSystem::store_empty(std::string key, s3::Precondition when, Deadline deadline,
+                             Done<void> done) {
   std::string name = key;
-  writing_->writer.put(std::move(name), {}, /*options=*/{}, deadline,
+  writing_->writer.put(std::move(name), {}, {.when = std::move(when)}, deadline,
                        [self = shared_from_this(), key = std::move(key),
                         done = std::move(done)](s3::PutOutcome outcome) mutable {
                          if (!outcome.etag) {
@@ -81,8 +82,9 @@ void FileSystem::make_directory(Ino parent, std::string_view name, Deadline dead
                     if (answer->node) {
                       return done(fail(ErrorCode::kExists, "'" + key + "' exists already"));
                     }
+                    // Of two mounts that make it at once, one must hear that it exists.
                     self->store_empty(
-                        directory_prefix(key), deadline,
+                        directory_prefix(key), s3::Precondition::absent(), deadline,
                         [self, key, done = std::move(done)](Result<void> stored) mutable {
                           if (!stored) return done(std::unexpected(cannot_make(stored.error())));
                           self->names_->on_changed(key);

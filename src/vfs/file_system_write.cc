@@ -205,7 +205,7 @@ void FileSystem::truncate_version(Ino ino, const s3::ObjectInfo& known, std::uin
   }
   if (written_->find(key)) return done(fail(ErrorCode::kBusy, "'" + key + "' is being written"));
   store_empty(
-      key, deadline,
+      key, s3::Precondition::none(), deadline,
       [self = shared_from_this(), key, done = std::move(done)](Result<void> stored) mutable {
         if (!stored) return done(std::move(stored));
         self->names_->on_changed(key);

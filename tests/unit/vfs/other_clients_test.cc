@@ -313,6 +313,17 @@ TEST_F(OtherClients, ANameThatIsThereWhenItIsMadeForReadingCanBeRead) {
   EXPECT_EQ(opened.error(), "");
 }
 
+TEST_F(OtherClients, OfTwoMountsThatMakeADirectoryAtOnceOneHearsThatItExists) {
+  store_.hold();
+  Answer<Entry> made;
+  fs_.make_directory(kRootIno, "d", {}, made.done());
+  while (store_.held().front().operation != Operation::kPut) store_.release();
+  store_.put("d/", "");  // the other mount's
+  store_.release_all();
+  EXPECT_EQ(made.error(), "Exists");
+  EXPECT_EQ(error_of(bucket_.mkdir(kRootIno, "e")), "") << "the control";
+}
+
 // --- Servers ---
 
 TEST_F(OtherClients, AServerWithoutNamesThatEndInASlashHasNoDirectoriesToMake) {
