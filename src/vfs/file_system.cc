@@ -100,7 +100,7 @@ void FileSystem::lookup(Ino parent, std::string_view name, Deadline deadline, Do
                     if (!answer->node) {
                       return done(fail(ErrorCode::kNotFound, "no key '" + key + "'"));
                     }
-                    done(self->names_->add_lookup(*answer->node, answer->seen_at));
+                    done(self->give(*answer->node, answer->seen_at));
                     self->directories_->on_lookup(key, answer->is_from_store, deadline);
                   });
 }
@@ -149,8 +149,18 @@ Entry FileSystem::add_lookup(std::uint64_t handle, const DirectoryEntry& entry) 
   const std::shared_ptr<DirectoryHandle> directory = handles_.find<DirectoryHandle>(handle);
   if (!directory) return {};
   const std::optional<ListedName> listed = directory->snapshot()->at(entry.next_offset - 1);
-  if (!listed || listed->name != entry.name) return {};  // rewound since
-  return names_->add_lookup(listed->node, listed->seen_at);
+  if (!listed || listed->name != entry.name) return {};                // rewound since
+  if (written_ && written_->find(listed->node.object.key)) return {};  // not this version
+  return give(listed->node, listed->seen_at);
+}
+
+// Whether the file is open for writing is asked first: what its last commit has changed is known
+// before it is closed.
+Entry FileSystem::give(const Node& node, SeenAt seen_at) {
+  const bool may_change = written_ && written_->has_any_of(node.object.key);
+  Entry entry = names_->add_lookup(node, seen_at);
+  if (may_change) entry.valid_for = std::chrono::milliseconds(0);
+  return entry;
 }
 
 void FileSystem::release_directory(std::uint64_t handle) {

@@ -186,6 +186,9 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
              metrics::Registry& metrics, Options options, std::optional<Writing> writing,
              cache::ResidentObjects* whole);
 
+  /// Gives the kernel one more reference to what the store has answered.
+  [[nodiscard]] Entry give(const Node& node, std::chrono::steady_clock::time_point seen_at);
+
   // In file_system_read.cc.
   void read_moved(const OpenVersion& file, Error error, std::uint64_t offset_bytes,
                   std::size_t length, Deadline deadline, Done<cache::PinnedBytes> done);

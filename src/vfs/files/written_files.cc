@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vfs/files/written_files.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -105,6 +106,12 @@ std::vector<std::shared_ptr<WrittenFile>> WrittenFiles::all_below(const std::str
     if (file->key().starts_with(prefix)) files.insert(file);
   }
   return {files.begin(), files.end()};
+}
+
+bool WrittenFiles::has_any_of(const std::string& key) const {
+  const MutexLock lock(mutex_);
+  return by_key_.contains(key) ||
+         std::ranges::any_of(open_, [&key](const auto& file) { return file->key() == key; });
 }
 
 void WrittenFiles::supersede_others(const std::string& key, const WrittenFile* by) {

@@ -48,7 +48,9 @@ class WrittenFiles {
   /// All files that could still store something under this key: the one that the name stands for,
   /// and those that were synced and are still open.
   [[nodiscard]] std::vector<std::shared_ptr<WrittenFile>> all_of(const std::string& key);
-  /// The same of all keys below a directory's prefix, each once.
+  /// Whether there are any.
+  [[nodiscard]] bool has_any_of(const std::string& key) const;
+  /// As all_of(), of all keys below a directory's prefix, each file once.
   [[nodiscard]] std::vector<std::shared_ptr<WrittenFile>> all_below(const std::string& prefix);
   /// The key has another version now, of `by` or (null) of no file: see WrittenFile::supersede.
   void supersede_others(const std::string& key, const WrittenFile* by);

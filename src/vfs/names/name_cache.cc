@@ -3,6 +3,10 @@
 // the limit it becomes the old one, and the old one is dropped at once. Every answer expires by its
 // ttl anyway, so the order of use that an LRU list keeps would gain little for two pointers an
 // entry.
+//
+// An answer that is no longer believed leaves its time, since an older answer may still be on its
+// way: in a request, or in the listing of a directory that is open. What is dropped with a
+// generation leaves the time of its newest change, and whatever was seen before that is doubted.
 #include "vfs/names/name_cache.h"
 
 #include <algorithm>
@@ -27,8 +31,8 @@ std::optional<NameAnswer> NameCache::find(const std::string& key) const {
   const SeenAt now = clock_.now();
   const MutexLock lock(mutex_);
   for (const Answers* answers : {&young_, &old_}) {
-    const auto found = answers->find(key);
-    if (found == answers->end()) continue;
+    const auto found = answers->by_key.find(key);
+    if (found == answers->by_key.end()) continue;
     if (!found->second.answer) return std::nullopt;
     const NameAnswer& answer = *found->second.answer;
     if (left_of(ttl_of(answer), answer.seen_at, now) > milliseconds(0)) return answer;
@@ -58,22 +62,35 @@ void NameCache::keep(const std::string& key, Kept kept) {
   Answers dropped;  // destroyed after the lock
   const MutexLock lock(mutex_);
   for (Answers* answers : {&young_, &old_}) {
-    const auto found = answers->find(key);
-    if (found == answers->end()) continue;
+    const auto found = answers->by_key.find(key);
+    if (found == answers->by_key.end()) continue;
     if (found->second.seen_at > kept.seen_at) return;
-    answers->erase(found);
+    answers->by_key.erase(found);
   }
   if (kept.answer && ttl_of(*kept.answer) == milliseconds(0)) return;
-  if (young_.size() >= std::max<std::size_t>(1, limits_.entries_max / 2)) {
+  if (young_.by_key.size() >= std::max<std::size_t>(1, limits_.entries_max / 2)) {
     dropped = std::exchange(old_, std::exchange(young_, {}));
+    newest_forgotten_change_ = std::max(newest_forgotten_change_, dropped.newest_change);
   }
-  young_.emplace(key, std::move(kept));
+  if (!kept.answer) young_.newest_change = std::max(young_.newest_change, kept.seen_at);
+  young_.by_key.emplace(key, std::move(kept));
 }
 
 void NameCache::erase(const std::string& key) {
   const MutexLock lock(mutex_);
-  young_.erase(key);
-  old_.erase(key);
+  for (Answers* answers : {&young_, &old_}) {
+    const auto found = answers->by_key.find(key);
+    if (found != answers->by_key.end()) found->second.answer.reset();
+  }
+}
+
+bool NameCache::is_superseded(const std::string& key, SeenAt seen_at) const {
+  const MutexLock lock(mutex_);
+  for (const Answers* answers : {&young_, &old_}) {
+    const auto found = answers->by_key.find(key);
+    if (found != answers->by_key.end()) return found->second.seen_at > seen_at;
+  }
+  return seen_at < newest_forgotten_change_;
 }
 
 milliseconds NameCache::time_left(SeenAt seen_at) const {

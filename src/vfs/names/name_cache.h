@@ -33,10 +33,14 @@ class NameCache {
   void insert(const std::string& key, NameAnswer answer);
   /// The same for each name of a listing.
   void insert(std::span<const ListedName> listed);
+  /// The answer was found wrong.
   void erase(const std::string& key);
   /// This mount changed the key: an answer that was requested before `since` is not believed, nor
   /// kept if it comes later.
   void invalidate(const std::string& key, SeenAt since);
+  /// Whether the key may have been changed by this mount, or answered for again, after this was
+  /// seen. Never false for a change: of those it has forgotten, it knows the newest.
+  [[nodiscard]] bool is_superseded(const std::string& key, SeenAt seen_at) const;
 
   /// So many of the newest answers are certainly kept.
   [[nodiscard]] std::size_t newest_kept() const { return limits_.entries_max / 2; }
@@ -45,10 +49,14 @@ class NameCache {
 
  private:
   struct Kept {
-    std::optional<NameAnswer> answer;  ///< nothing: invalidated
+    std::optional<NameAnswer> answer;  ///< nothing: invalidated or erased
     SeenAt seen_at;
   };
-  using Answers = std::unordered_map<std::string, Kept>;
+  /// One generation.
+  struct Answers {
+    std::unordered_map<std::string, Kept> by_key;
+    SeenAt newest_change = SeenAt::min();  ///< of those that were invalidated here
+  };
 
   [[nodiscard]] std::chrono::milliseconds ttl_of(const NameAnswer& answer) const {
     return answer.node ? limits_.ttl : limits_.negative_ttl;
@@ -60,6 +68,7 @@ class NameCache {
   mutable Mutex mutex_;  // leaf
   Answers young_ GUARDED_BY(mutex_);
   Answers old_ GUARDED_BY(mutex_);
+  SeenAt newest_forgotten_change_ GUARDED_BY(mutex_) = SeenAt::min();
 };
 
 }  // namespace s3rdmafs::vfs

@@ -10,6 +10,24 @@
 // before. The next lookup asks the store, which is consistent (Amazon S3 User Guide, "data
 // consistency model"), and gets size, time and ETag from the store itself.
 //
+// Close-to-open. Where opens are confirmed, a name is believed by stat(2) alone. An open asks the
+// store, and so does a lookup of a file that the kernel has: the kernel asks for it because the
+// name is to be created (O_EXCL) or replaced, or because its entry has ended. Directories are not
+// asked for again, since an open that is repeated after ESTALE looks up every component of its
+// path.
+//
+// What the kernel keeps. It keeps the name of a version or a directory for the ttl, and stat(2)
+// does not come here meanwhile. A change by this mount must not leave an older answer there, and
+// nothing can take one back: a notification needs locks that the changing process may hold. So:
+//  - unlink, rmdir and rename change the kernel's own entry.
+//  - An open or a truncation that makes a name stand for another inode ends with ESTALE, and the
+//    kernel's second attempt replaces its entry, fresh or not (LOOKUP_REVAL, see path_lookup in
+//    the kernel's documentation). Processes share the entry.
+//  - The name of a file that is being written, or has been stored and is still open for writing, is
+//    kept for no time: its next commit changes the name without an open.
+//  - A listing that was asked for before a change gives the kernel that name for no time, and the
+//    name of a file that is being written without an inode.
+//
 // Locks. None of its own: each part has one, and none is held while another part is called.
 #include "vfs/names/names.h"
 
@@ -25,6 +43,17 @@ namespace {
 // Versions whose ETags may come back, for each of two ages; 40 bytes each. An ETag that is made of
 // a time comes back within that time only.
 constexpr std::size_t kVersionsMax = 16'384;
+
+// An open and the lookup that the kernel made for it share one question to the store, if it was
+// asked this short a time ago. Short, since the question may also be that of a stat(2) before.
+constexpr std::chrono::milliseconds kLookupToOpen{2};
+
+/// The key by which the name cache knows a node.
+std::string name_key_of(const Node& node) {
+  std::string key = node.object.key;
+  if (node.is_directory && !key.empty()) key.pop_back();
+  return key;
+}
 
 }  // namespace
 
@@ -79,12 +108,9 @@ Entry Names::add_lookup(const Node& node, SeenAt seen_at) {
   Node shown = node;
   shown.generation = generation_of(node);
   const Ino ino = inodes_.add_lookup(shown, seen_at);
-  // Where files can be replaced through this mount, the kernel asks for each use of a file's name.
-  // A write makes the name stand for another inode, and to tell the kernel so would take locks of
-  // the kernel's that a writer may hold.
-  const bool may_change = options_.is_writable && !node.is_directory;
+  const bool is_old = node.written || cache_->is_superseded(name_key_of(node), seen_at);
   return {.attributes = attributes_of(ino, node),
-          .valid_for = may_change ? std::chrono::milliseconds(0) : cache_->time_left(seen_at)};
+          .valid_for = is_old ? std::chrono::milliseconds(0) : cache_->time_left(seen_at)};
 }
 
 Result<std::string> Names::child_key(Ino parent, std::string_view name) const {

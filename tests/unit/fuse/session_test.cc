@@ -41,11 +41,12 @@ TEST(Session, AsksTheKernelForWhatReadAheadLivesOnAndForNothingThatReordersWrite
   EXPECT_EQ(mount.granted.max_background, kBackgroundMax);
 }
 
-TEST(Session, AReadOnlyMountGetsTheInodesOfEveryListingAndAWritableOneOfThoseLookedAt) {
-  FakeMount writable;
-  EXPECT_NE(flags_of(writable.granted) & FUSE_READDIRPLUS_AUTO, 0U);
-  FakeMount read_only({.is_writable = false});
-  EXPECT_EQ(flags_of(read_only.granted) & FUSE_READDIRPLUS_AUTO, 0U);
+TEST(Session, GetsTheInodesOfEveryListing) {
+  for (const bool is_writable : {false, true}) {
+    FakeMount mount({.is_writable = is_writable});
+    EXPECT_NE(flags_of(mount.granted) & FUSE_DO_READDIRPLUS, 0U);
+    EXPECT_EQ(flags_of(mount.granted) & FUSE_READDIRPLUS_AUTO, 0U) << "not only of those looked at";
+  }
 }
 
 TEST(Session, AsksForPassthroughOnlyWhereThereAreWholeObjectsAndAKernelThatHasIt) {

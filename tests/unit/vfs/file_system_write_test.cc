@@ -57,13 +57,6 @@ TEST_F(FileSystemWrite, LetsTheNameStandForTheNewVersionAtOnce) {
   EXPECT_EQ(open_error("file"), "");
 }
 
-TEST_F(FileSystemWrite, TellsTheKernelToKeepNoNameOfAFile) {
-  store_.put("file", "x");
-  store_.put("directory/", "");
-  EXPECT_EQ(bucket_.lookup(kRootIno, "file")->valid_for.count(), 0);
-  EXPECT_GT(bucket_.lookup(kRootIno, "directory")->valid_for.count(), 0);
-}
-
 TEST_F(FileSystemWrite, KeepsTheOldVersionForItsReadersAndForTheBucketUntilSync) {
   store_.put("file", "old");
   const Ino old = bucket_.lookup(kRootIno, "file")->attributes.ino;
