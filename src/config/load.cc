@@ -190,6 +190,10 @@ class Loader {
     if (loaded_.config.write.mode != WriteMode::kOff) {
       set_default("mount", "file_mode", "0644");
       set_default("mount", "directory_mode", "0755");
+      set_default("metadata", "open", "always");
+    }
+    if (loaded_.config.metadata.open == OpenCheck::kAlways) {
+      set_default("metadata", "negative_ttl", "0s");
     }
     if (loaded_.config.rdma.fabric == FabricChoice::kDc) set_default("rdma", "verify", "sample");
   }

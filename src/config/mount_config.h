@@ -52,6 +52,13 @@ enum class CacheLock {
 };
 
 /// The changes that the mount may make in the bucket.
+/// When open(2) asks the server which version a name stands for.
+enum class OpenCheck {
+  kAlways,  ///< each time: close-to-open between mounts
+  kTtl,     ///< where what is known is older than the ttl
+};
+
+/// The changes that the mount may make in the bucket.
 enum class WriteMode {
   kOff,         ///< nothing: a read-only mount
   kSequential,  ///< files from start to end, unlink, mkdir, rmdir
@@ -189,6 +196,7 @@ struct MountConfig {
     std::chrono::milliseconds negative_ttl{};  ///< the same for "no such name"
     std::uint64_t listing_bytes_max = 0;       ///< of all open directories together
     std::string manifest = {};  ///< file that names come from (manifest/); empty: the server
+    OpenCheck open = OpenCheck::kTtl;
   } metadata;
 
   struct Mount {

@@ -36,6 +36,8 @@ constexpr Names<CacheLock> kCacheLocks[] = {
     {"off", CacheLock::kOff}, {"try", CacheLock::kTry}, {"require", CacheLock::kRequire}};
 constexpr Names<WriteMode> kWriteModes[] = {{"off", WriteMode::kOff},
                                             {"sequential", WriteMode::kSequential}};
+constexpr Names<OpenCheck> kOpenChecks[] = {{"always", OpenCheck::kAlways},
+                                            {"ttl", OpenCheck::kTtl}};
 constexpr Names<ReadMode> kReadModes[] = {
     {"auto", ReadMode::kAuto}, {"direct", ReadMode::kDirect}, {"buffered", ReadMode::kBuffered}};
 constexpr Names<Transport> kTransports[] = {
@@ -57,6 +59,8 @@ std::string read_only_files(const Environment&) { return "0444"; }
 std::string read_only_directories(const Environment&) { return "0555"; }
 
 std::string verify_nothing(const Environment&) { return "off"; }
+std::string open_by_ttl(const Environment&) { return "ttl"; }
+std::string negative_of_readers(const Environment&) { return "1s"; }
 
 // (uid_t)-1 means "no change" to chown(2), so no user has it.
 constexpr unsigned kIdMax = std::numeric_limits<unsigned>::max() - 1;
@@ -326,10 +330,17 @@ constexpr Key kKeys[] = {
     // Training data seldom changes; ten seconds is usual for network file systems.
     {"metadata", "ttl", Duration{[](MountConfig& c) -> auto& { return c.metadata.ttl; }, 0ms, kDay},
      Default{"10s"}, "How long a name and its attributes may be reused; 0s asks every time."},
+    // Nodes that write also wait for each other's files. An open then costs one request that a
+    // reader of data sets, which no job changes, need not pay.
+    {"metadata", "open",
+     Choice<OpenCheck>{[](MountConfig& c) -> auto& { return c.metadata.open; }, kOpenChecks},
+     Default{"ttl, or always if the mount may write", open_by_ttl},
+     "When open asks the server which version a name has: always, or after metadata.ttl."},
     // Short: a job that waits for a file to appear should see it soon.
     {"metadata", "negative_ttl",
      Duration{[](MountConfig& c) -> auto& { return c.metadata.negative_ttl; }, 0ms, kDay},
-     Default{"1s"}, "How long \"no such name\" may be reused."},
+     Default{"1s, or 0s if metadata.open is always", negative_of_readers},
+     "How long \"no such name\" may be reused."},
     // Some 2.5 million names in directories that are open at the same time.
     {"metadata", "listing_memory",
      Size{[](MountConfig& c) -> auto& { return c.metadata.listing_bytes_max; }, kMiB, 16 * kTiB, 1},

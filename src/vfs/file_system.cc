@@ -4,8 +4,8 @@
 //   lookup   inode (parent) -> written files -> name resolver -> inode (child); many names of one
 //            directory, each asked of the store -> its listing -> name cache
 //   readdir  inode -> directory handle -> snapshot (feeds the name cache) -> inode numbers
-//   open     inode -> HeadObject if what is known is old -> open files -> read cache, which is
-//            asked for all of a small file at its first open
+//   open     inode -> HeadObject if what is known is old, or may not be believed by an open -> open
+//            files -> read cache, which is asked for all of a small file at its first open
 //
 // Lifetime. Every continuation in flight holds the FileSystem or the part that it needs, so the
 // owner may drop it while requests are under way. Everything that the FileSystem borrows must
@@ -67,6 +67,7 @@ FileSystem::FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
           std::make_shared<Names>(store, clock, metrics, directories_,
                                   Names::Options{.root_prefix = options_.prefix,
                                                  .is_writable = writing.has_value(),
+                                                 .confirms_opens = options_.confirms_opens,
                                                  .on_etag_repeated = options_.on_etag_repeated})),
       open_files_(std::make_unique<OpenFiles>(cache, handles_, metrics)),
       whole_(whole),
@@ -93,7 +94,7 @@ void FileSystem::lookup(Ino parent, std::string_view name, Deadline deadline, Do
       return done(names_->add_lookup(file->node(), clock_.now()));
     }
   }
-  names_->resolve(key, deadline,
+  names_->look_up(key, deadline,
                   [self = shared_from_this(), key, deadline,
                    done = std::move(done)](Result<NameAnswer> answer) mutable {
                     if (!answer) return done(std::unexpected(std::move(answer.error())));

@@ -58,6 +58,10 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
     std::string prefix;  ///< empty or ending in "/"
     std::chrono::milliseconds ttl{};
     std::chrono::milliseconds negative_ttl{};
+    /// Every open of a file asks the store which version its name stands for, unless it was asked
+    /// within 2 ms before: what another mount has closed is seen. False: what is known is
+    /// believed for `ttl`.
+    bool confirms_opens = false;
     /// The first open of a file up to this size fetches all of it (OpenFile::content); at most what
     /// one ObjectReader::read gives. 0: none.
     std::uint64_t content_bytes_max = 0;
@@ -118,8 +122,9 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   // Reading (file_system_read.cc)
 
   /// Opens one version of a file. The store is asked whether the name still stands for it where the
-  /// last answer is older than `ttl`. Errors: kStale (the object was replaced or removed: look the
-  /// name up again), kIsDirectory, kBusy (the file is being written).
+  /// last answer is older than `ttl`, or always (Options::confirms_opens). Errors: kStale (the
+  /// object was replaced or removed: look the name up again), kIsDirectory, kBusy (the file is
+  /// being written).
   void open(Ino ino, Deadline deadline, Done<OpenFile> done);
   /// As open(), but answers when the whole object is in memory, if it may and can be
   /// (OpenFile::whole tells); where that fails the file is open all the same. Errors: those of

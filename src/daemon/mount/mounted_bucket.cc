@@ -171,6 +171,7 @@ Result<void> MountedBucket::Layers::build_file_system() {
       vfs::FileSystem::Options{.prefix = config.bucket.prefix,
                                .ttl = names ? kManifestTtl : config.metadata.ttl,
                                .negative_ttl = names ? kManifestTtl : config.metadata.negative_ttl,
+                               .confirms_opens = config.metadata.open == config::OpenCheck::kAlways,
                                .content_bytes_max = kContentBytesMax,
                                .listing_bytes_max = config.metadata.listing_bytes_max,
                                .on_etag_repeated =

@@ -124,6 +124,11 @@ std::optional<Inode> InodeTable::find(Ino ino) const {
   return found->second.inode;
 }
 
+bool InodeTable::has(const Node& node) const {
+  const MutexLock lock(mutex_);
+  return entries_.contains(number_locked(node));
+}
+
 Ino InodeTable::number_of(const Node& node) const {
   const MutexLock lock(mutex_);
   return number_locked(node);

@@ -39,6 +39,8 @@ class InodeTable {
   void forget(Ino ino, std::uint64_t count);
 
   [[nodiscard]] std::optional<Inode> find(Ino ino) const;
+  /// Whether the kernel refers to this node.
+  [[nodiscard]] bool has(const Node& node) const;
   /// The number the node has, or would get now.
   [[nodiscard]] Ino number_of(const Node& node) const;
 

@@ -127,6 +127,26 @@ Result<std::string> Names::child_key(Ino parent, std::string_view name) const {
   return key;
 }
 
+void Names::look_up(const std::string& key, Deadline deadline, Done<NameAnswer> done) {
+  if (options_.confirms_opens) {
+    const std::optional<NameAnswer> known = cache_->find(key);
+    if (known && known->node && !known->node->is_directory && kernel_has(*known->node)) {
+      return resolver_->ask(key, deadline, std::move(done));
+    }
+  }
+  resolver_->resolve(key, deadline, std::move(done));
+}
+
+bool Names::kernel_has(Node node) const {
+  node.generation = generation_of(node);
+  return inodes_.has(node);
+}
+
+bool Names::may_open(const Inode& inode) const {
+  if (options_.confirms_opens) return inode.seen_at >= clock_.now() - kLookupToOpen;
+  return cache_->time_left(inode.seen_at) > std::chrono::milliseconds(0);
+}
+
 void Names::invalidate_version(Ino ino, const std::string& key) {
   inodes_.invalidate(ino);
   cache_->erase(key);

@@ -31,8 +31,9 @@ namespace s3rdmafs::vfs {
 class Names {
  public:
   struct Options {
-    std::string root_prefix;   ///< empty or ending in "/"
-    bool is_writable = false;  ///< the names of files may change through this mount
+    std::string root_prefix;      ///< empty or ending in "/"
+    bool is_writable = false;     ///< the names of files may change through this mount
+    bool confirms_opens = false;  ///< see FileSystem::Options
     /// See FileSystem::Options. May be empty.
     std::function<void(std::string_view key, std::string_view etag)> on_etag_repeated = {};
   };
@@ -66,10 +67,10 @@ class Names {
   void resolve(const std::string& key, Deadline deadline, Done<NameAnswer> done) {
     resolver_->resolve(key, deadline, std::move(done));
   }
-  /// Whether an answer that the store gave then may still be used.
-  [[nodiscard]] bool is_fresh(SeenAt seen_at) const {
-    return cache_->time_left(seen_at) > std::chrono::milliseconds(0);
-  }
+  /// The same for the kernel, which may ask because it doubts what it knows.
+  void look_up(const std::string& key, Deadline deadline, Done<NameAnswer> done);
+  /// Whether an open may believe that the name still stands for this inode.
+  [[nodiscard]] bool may_open(const Inode& inode) const;
   /// The store said that this inode is still what its name stands for.
   void confirm(Ino ino, SeenAt seen_at) { inodes_.confirm(ino, seen_at); }
   /// The version of an inode is gone: nothing known about its name holds any longer.
@@ -98,6 +99,7 @@ class Names {
 
  private:
   [[nodiscard]] std::uint64_t generation_of(const Node& node) const;
+  [[nodiscard]] bool kernel_has(Node node) const;
 
   const Clock& clock_;
   const Options options_;
