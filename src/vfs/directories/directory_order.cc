@@ -24,7 +24,7 @@ void DirectoryOrder::on_listed(const std::string& prefix, std::size_t position,
   directory.listed += names.size();
   directory.last_use = ++uses_;
   for (const ListedName& listed : names) {
-    if (listed.node.is_directory) continue;
+    if (listed.node.is_directory || directory.files.size() == files_max_) continue;
     directory.files.push_back(listed.node.object);
     ++files_;
   }

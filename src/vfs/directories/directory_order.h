@@ -34,7 +34,9 @@ class DirectoryOrder {
   /// Opens in order before anything is guessed.
   static constexpr std::size_t kRunMin = 3;
 
-  /// @param files_max  of all directories; beyond, the directory not used for longest is dropped
+  /// @param files_max  of all directories; beyond, the directory not used for longest is dropped.
+  /// Of
+  ///                   one directory no more are remembered
   explicit DirectoryOrder(std::size_t files_max) : files_max_(files_max) {}
 
   /// Files of a directory, as a listing showed them.
