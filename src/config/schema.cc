@@ -341,10 +341,10 @@ constexpr Key kKeys[] = {
      Duration{[](MountConfig& c) -> auto& { return c.metadata.negative_ttl; }, 0ms, kDay},
      Default{"1s, or 0s if metadata.open is always", negative_of_readers},
      "How long \"no such name\" may be reused."},
-    // Some 2.5 million names in directories that are open at the same time.
+    // Some eight million names in directories that are open at the same time.
     {"metadata", "listing_memory",
      Size{[](MountConfig& c) -> auto& { return c.metadata.listing_bytes_max; }, kMiB, 16 * kTiB, 1},
-     Default{"512MiB"}, "Memory for the listings of open directories, about 200 bytes a name."},
+     Default{"512MiB"}, "Memory for the listings of open directories, about 60 bytes a name."},
     // None: only for data sets that do not change, which only their owner knows.
     {"metadata", "manifest",
      Text{[](MountConfig& c) -> auto& { return c.metadata.manifest; }, check_path}, Default{""},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vfs/directories/directories.h"
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -8,8 +9,12 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-// Of the directories that are read in order; 10 MB.
-constexpr std::size_t kOrderedFilesMax = 65'536;
+// Of the directories that are read in order; 20 MB.
+constexpr std::size_t kOrderedFilesMax = 131'072;
+// Of the parents whose directories are listed in order; about 6 MB.
+constexpr std::size_t kOrderedDirectoriesMax = 65'536;
+// As long as an answer is worth waiting for that nobody may ask for.
+constexpr std::chrono::seconds kAheadTime{10};
 
 }  // namespace
 
@@ -21,11 +26,14 @@ Directories::Directories(s3::ObjectStore& store, const Clock& clock,
       options_(std::move(options)),
       names_(std::move(names)),
       order_(std::make_shared<DirectoryOrder>(kOrderedFilesMax)),
+      siblings_(std::make_shared<SiblingOrder>(kOrderedDirectoriesMax)),
       budget_(std::make_shared<SnapshotBudget>(
           options_.listing_bytes_max,
           metrics.gauge("vfs_listings_bytes", "Memory that listings of open directories take."))),
       hidden_keys_(metrics.counter("vfs_hidden_keys_total",
                                    "Names in listings that cannot be shown as paths.")),
+      listed_ahead_(metrics.counter("vfs_listings_ahead_total",
+                                    "Directories listed because their siblings were.")),
       preload_(names_->newest_kept()),
       snapshots_(options_.ttl) {}
 
@@ -35,11 +43,29 @@ DirectorySnapshot::Context Directories::snapshot_context() const {
           .hidden_keys = hidden_keys_,
           .names = names_,
           .order = order_,
+          .siblings = siblings_,
           .budget = budget_};
 }
 
 std::shared_ptr<DirectorySnapshot> Directories::open(const std::string& prefix) {
-  return snapshots_.get(snapshot_context(), prefix, options_.root_prefix);
+  auto snapshot = snapshots_.get(snapshot_context(), prefix, options_.root_prefix);
+  ahead_.drop(prefix);  // the handle keeps it from now on
+  if (options_.ttl == std::chrono::milliseconds(0)) return snapshot;  // none is shared
+  for (const std::string& next : siblings_->on_open(prefix)) list_ahead(next);
+  return snapshot;
+}
+
+void Directories::list_ahead(const std::string& prefix) {
+  // The other half is for directories that are open.
+  if (!budget_->has_room_for_guesses()) return;
+  auto snapshot = snapshots_.get(snapshot_context(), prefix, options_.root_prefix);
+  ahead_.keep(snapshot);
+  if (snapshot->begin(clock_.now() + kAheadTime)) listed_ahead_.add();
+}
+
+void Directories::forget(const std::string& prefix) {
+  snapshots_.forget(prefix);
+  ahead_.drop(prefix);
 }
 
 std::shared_ptr<DirectorySnapshot> Directories::reopen(const std::string& prefix) {

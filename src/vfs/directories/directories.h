@@ -10,17 +10,19 @@
 #include "s3/object_store.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/metrics/registry.h"
+#include "vfs/directories/ahead_snapshots.h"
 #include "vfs/directories/directory_order.h"
 #include "vfs/directories/directory_preload.h"
 #include "vfs/directories/directory_snapshot.h"
 #include "vfs/directories/shared_snapshots.h"
+#include "vfs/directories/sibling_order.h"
 #include "vfs/directories/snapshot_budget.h"
 #include "vfs/names/name_cache.h"
 
 namespace s3rdmafs::vfs {
 
 /// Everything that this mount lists: the snapshots that open directories read, and the listings
-/// that it asks for on its own. Owns the order of the files listed, and feeds the name cache.
+/// that it asks for on its own. Owns the order of what is listed, and feeds the name cache.
 /// Shared: a listing under way keeps it alive. Thread-safe.
 class Directories : public std::enable_shared_from_this<Directories> {
  public:
@@ -43,7 +45,7 @@ class Directories : public std::enable_shared_from_this<Directories> {
   /// now.
   [[nodiscard]] std::shared_ptr<DirectorySnapshot> reopen(const std::string& prefix);
   /// The directory changed: the next open of it lists it again.
-  void forget(const std::string& prefix) { snapshots_.forget(prefix); }
+  void forget(const std::string& prefix);
 
   /// A lookup found this key. Where the names of one directory are asked for one by one, its
   /// listing is fetched into the name cache; see directory_preload.h.
@@ -56,16 +58,21 @@ class Directories : public std::enable_shared_from_this<Directories> {
 
  private:
   [[nodiscard]] DirectorySnapshot::Context snapshot_context() const;
+  /// Lists the first page of a directory that is probably opened soon.
+  void list_ahead(const std::string& prefix);
 
   s3::ObjectStore& store_;
   const Clock& clock_;
   const Options options_;
   const std::shared_ptr<NameCache> names_;
   const std::shared_ptr<DirectoryOrder> order_;
+  const std::shared_ptr<SiblingOrder> siblings_;
   const std::shared_ptr<SnapshotBudget> budget_;
   metrics::Counter& hidden_keys_;
+  metrics::Counter& listed_ahead_;
   DirectoryPreload preload_;
   SharedSnapshots snapshots_;
+  AheadSnapshots ahead_;
 };
 
 }  // namespace s3rdmafs::vfs

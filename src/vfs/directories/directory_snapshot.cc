@@ -4,8 +4,8 @@
 // Why a snapshot. POSIX lets a reader return to an offset it was given and find the same entries
 // there (seekdir), and the kernel does return where its buffer was too small. A listing cannot be
 // resumed in the middle of a page, so listed names are kept until the last handle is released, at
-// about 200 bytes a name. The budget of all snapshots is checked before a page is fetched. Where it
-// is spent the read fails, and a later read tries again.
+// about 50 bytes a name (name_store.cc). The budget of all snapshots is checked before a page is
+// fetched. Where it is spent the read fails, and a later read tries again.
 //
 // Waiting. At most one page is being fetched. A reader beyond the snapshot waits. Each page answers
 // the readers it can; the next fetch uses the first remaining reader's deadline. All reads have the
@@ -32,40 +32,35 @@ namespace {
 
 constexpr std::size_t kDots = 2;  // "." and ".."
 
-// The heap bytes of a string, with the allocator's own 16 bytes.
-std::uint64_t heap_bytes(const std::string& text) {
-  constexpr std::size_t kInside = 15;  // what a string holds without the heap
-  return text.capacity() <= kInside ? 0 : text.capacity() + 17;
-}
-
-std::uint64_t bytes_of(const ListedName& listed) {
-  const s3::ObjectInfo& object = listed.node.object;
-  return sizeof(listed) + heap_bytes(listed.name) + heap_bytes(object.key) +
-         heap_bytes(object.etag);
-}
-
 }  // namespace
 
 DirectorySnapshot::DirectorySnapshot(Context context, std::string prefix,
                                      const std::string& root_prefix)
-    : context_(std::move(context)), prefix_(std::move(prefix)), listing_(prefix_) {
-  const SeenAt now = context_.clock.now();
-  const MutexLock lock(mutex_);
-  keep(Names{{".", Node::directory(prefix_), now},
-             {"..", Node::directory(parent_prefix(prefix_, root_prefix)), now}});
+    : context_(std::move(context)),
+      prefix_(std::move(prefix)),
+      dots_{ListedName{".", Node::directory(prefix_), context_.clock.now()},
+            ListedName{"..", Node::directory(parent_prefix(prefix_, root_prefix)),
+                       context_.clock.now()}},
+      names_(prefix_),
+      listing_(prefix_) {
+  context_.budget->take(sizeof(dots_));
 }
 
 DirectorySnapshot::~DirectorySnapshot() {
   const MutexLock lock(mutex_);
-  context_.budget->give_back(bytes_);
+  context_.budget->give_back(sizeof(dots_) + names_.bytes());
 }
 
 void DirectorySnapshot::keep(std::span<const ListedName> added) {
-  std::uint64_t bytes = 0;
-  for (const ListedName& listed : added) bytes += bytes_of(listed);
-  names_.insert(names_.end(), added.begin(), added.end());
-  bytes_ += bytes;
-  context_.budget->take(bytes);
+  const std::uint64_t before = names_.bytes();
+  names_.add(added);
+  context_.budget->take(names_.bytes() - before);
+}
+
+std::size_t DirectorySnapshot::size() const { return kDots + names_.size(); }
+
+ListedName DirectorySnapshot::name_at(std::uint64_t offset) const {
+  return offset < kDots ? dots_.at(offset) : names_.at(offset - kDots);
 }
 
 bool DirectorySnapshot::is_fresh(std::chrono::milliseconds fresh_for) const {
@@ -75,7 +70,7 @@ bool DirectorySnapshot::is_fresh(std::chrono::milliseconds fresh_for) const {
 }
 
 bool DirectorySnapshot::can_serve(std::uint64_t offset) const {
-  return cursor_.is_at_end() || names_.size() > std::max<std::uint64_t>(offset, kDots);
+  return cursor_.is_at_end() || size() > std::max<std::uint64_t>(offset, kDots);
 }
 
 bool DirectorySnapshot::wants_next_page(std::uint64_t offset) const {
@@ -84,10 +79,23 @@ bool DirectorySnapshot::wants_next_page(std::uint64_t offset) const {
 
 DirectorySnapshot::Names DirectorySnapshot::slice(std::uint64_t offset,
                                                   std::size_t names_max) const {
-  const std::size_t begin = std::min<std::uint64_t>(offset, names_.size());
-  const std::size_t count = std::min(names_max, names_.size() - begin);
-  const auto first = names_.begin() + static_cast<std::ptrdiff_t>(begin);
-  return {first, first + static_cast<std::ptrdiff_t>(count)};
+  const std::size_t begin = std::min<std::uint64_t>(offset, size());
+  const std::size_t count = std::min(names_max, size() - begin);
+  Names names;
+  names.reserve(count);
+  for (std::size_t i = begin; i < begin + count; ++i) names.push_back(name_at(i));
+  return names;
+}
+
+bool DirectorySnapshot::begin(Deadline deadline) {
+  {
+    const MutexLock lock(mutex_);
+    if (fetching_ || first_asked_) return false;
+    fetching_ = true;
+    is_ahead_ = true;
+  }
+  fetch_page(deadline);
+  return true;
 }
 
 void DirectorySnapshot::read(std::uint64_t offset, std::size_t names_max, Deadline deadline,
@@ -140,9 +148,9 @@ Result<void> DirectorySnapshot::pass(const s3::ListPage& page) {
 
 DirectorySnapshot::Added DirectorySnapshot::add(s3::ListPage page, SeenAt seen_at) {
   const std::uint64_t hidden_before = listing_.hidden();
-  Added added{.names = listing_.add(std::move(page), seen_at), .position = names_.size() - kDots};
+  Added added{.names = listing_.add(std::move(page), seen_at), .position = names_.size()};
   added.hidden = listing_.hidden() - hidden_before;
-  newest_page_ = names_.size();
+  newest_page_ = size();
   keep(added.names);
   return added;
 }
@@ -177,6 +185,7 @@ void DirectorySnapshot::on_page(SeenAt seen_at, s3::ListPage page) {
   // Before the readers get a name, since they look it up next.
   context_.names->insert(added.names);
   context_.order->on_listed(prefix_, added.position, added.names);
+  context_.siblings->on_listed(prefix_, added.position, added.names);
   if (answers.next_deadline) fetch_page(*answers.next_deadline);
   for (auto& [done, names] : answers.readers) done(std::move(names));
 }
@@ -213,8 +222,8 @@ void DirectorySnapshot::on_failure(const Error& error) {
 
 std::optional<ListedName> DirectorySnapshot::at(std::uint64_t offset) const {
   const MutexLock lock(mutex_);
-  if (offset >= names_.size()) return std::nullopt;
-  return names_[offset];
+  if (offset >= size()) return std::nullopt;
+  return name_at(offset);
 }
 
 }  // namespace s3rdmafs::vfs

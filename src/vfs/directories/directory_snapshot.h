@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +21,8 @@
 #include "vfs/directories/directory_listing.h"
 #include "vfs/directories/directory_order.h"
 #include "vfs/directories/listing_cursor.h"
+#include "vfs/directories/name_store.h"
+#include "vfs/directories/sibling_order.h"
 #include "vfs/directories/snapshot_budget.h"
 #include "vfs/names/name_cache.h"
 
@@ -37,7 +40,8 @@ class DirectorySnapshot : public std::enable_shared_from_this<DirectorySnapshot>
     const Clock& clock;
     metrics::Counter& hidden_keys;
     std::shared_ptr<NameCache> names;       ///< is fed with every name listed
-    std::shared_ptr<DirectoryOrder> order;  ///< so is this
+    std::shared_ptr<DirectoryOrder> order;  ///< so are these two
+    std::shared_ptr<SiblingOrder> siblings;
     std::shared_ptr<SnapshotBudget> budget;
   };
 
@@ -53,6 +57,9 @@ class DirectorySnapshot : public std::enable_shared_from_this<DirectorySnapshot>
   /// kProtocol (the listing has no end); kNoMemory (the budget of all snapshots is spent).
   void read(std::uint64_t offset, std::size_t names_max, Deadline deadline,
             Done<std::vector<ListedName>> done);
+
+  /// Lists the first page, unless that has begun. False: it has.
+  bool begin(Deadline deadline);
 
   /// The name at an offset that read() has given out.
   [[nodiscard]] std::optional<ListedName> at(std::uint64_t offset) const;
@@ -80,6 +87,9 @@ class DirectorySnapshot : public std::enable_shared_from_this<DirectorySnapshot>
     std::optional<Deadline> next_deadline;  ///< by when to fetch the next page, if at all
   };
 
+  /// Names listed, the dots included.
+  [[nodiscard]] std::size_t size() const REQUIRES(mutex_);
+  [[nodiscard]] ListedName name_at(std::uint64_t offset) const REQUIRES(mutex_);
   [[nodiscard]] bool can_serve(std::uint64_t offset) const REQUIRES(mutex_);
   [[nodiscard]] bool wants_next_page(std::uint64_t offset) const REQUIRES(mutex_);
   [[nodiscard]] Names slice(std::uint64_t offset, std::size_t names_max) const REQUIRES(mutex_);
@@ -96,13 +106,13 @@ class DirectorySnapshot : public std::enable_shared_from_this<DirectorySnapshot>
 
   const Context context_;
   const std::string prefix_;
+  const std::array<ListedName, 2> dots_;  ///< "." and ".."
 
-  mutable Mutex mutex_;                              // lock order 2c
-  std::deque<ListedName> names_ GUARDED_BY(mutex_);  ///< a deque: growing copies nothing
-  std::uint64_t bytes_ GUARDED_BY(mutex_) = 0;       ///< taken from the budget
+  mutable Mutex mutex_;                 // lock order 2c
+  NameStore names_ GUARDED_BY(mutex_);  ///< its bytes are taken from the budget
   std::optional<SeenAt> first_asked_ GUARDED_BY(mutex_);
   bool has_failed_ GUARDED_BY(mutex_) = false;
-  std::size_t newest_page_ GUARDED_BY(mutex_) = 0;  ///< where it begins in names_
+  std::size_t newest_page_ GUARDED_BY(mutex_) = 0;  ///< the offset of its first name
   DirectoryListing listing_ GUARDED_BY(mutex_);
   ListingCursor cursor_ GUARDED_BY(mutex_);
   bool fetching_ GUARDED_BY(mutex_) = false;

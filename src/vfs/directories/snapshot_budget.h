@@ -19,6 +19,10 @@ class SnapshotBudget {
   [[nodiscard]] bool has_room() const noexcept {
     return static_cast<std::uint64_t>(used_.value()) < bytes_max_;
   }
+  /// For listings that nobody has asked for.
+  [[nodiscard]] bool has_room_for_guesses() const noexcept {
+    return static_cast<std::uint64_t>(used_.value()) < bytes_max_ / 2;
+  }
   [[nodiscard]] std::uint64_t bytes_max() const noexcept { return bytes_max_; }
   void take(std::uint64_t bytes) noexcept { used_.add(static_cast<std::int64_t>(bytes)); }
   void give_back(std::uint64_t bytes) noexcept { used_.add(-static_cast<std::int64_t>(bytes)); }

@@ -26,6 +26,7 @@ struct SnapshotRig {
             .hidden_keys = hidden,
             .names = names,
             .order = order,
+            .siblings = siblings,
             .budget = budget};
   }
 
@@ -34,6 +35,7 @@ struct SnapshotRig {
   metrics::Gauge listing_bytes;
   std::shared_ptr<SnapshotBudget> budget = std::make_shared<SnapshotBudget>(kBudget, listing_bytes);
   std::shared_ptr<DirectoryOrder> order = std::make_shared<DirectoryOrder>(100);
+  std::shared_ptr<SiblingOrder> siblings = std::make_shared<SiblingOrder>(100);
   std::shared_ptr<NameCache> names =
       std::make_shared<NameCache>(clock, NameCache::Limits{.ttl = std::chrono::seconds(30),
                                                            .negative_ttl = std::chrono::seconds(5),
