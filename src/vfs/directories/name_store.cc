@@ -61,12 +61,21 @@ void NameStore::add(Page& page, const ListedName& listed) {
   page.text += listed.name;
   page.text += etag;
   page.records.push_back(record);
-  page.seen_at = std::min(page.seen_at, listed.seen_at);
 }
 
 void NameStore::add(std::span<const ListedName> names) {
-  if (names.empty()) return;
-  Page page{.first = size_, .seen_at = SeenAt::max(), .records = {}, .text = {}};
+  while (!names.empty()) {
+    const auto same = std::ranges::find_if(names, [&names](const ListedName& listed) {
+      return listed.seen_at != names.front().seen_at;
+    });
+    const auto count = static_cast<std::size_t>(same - names.begin());
+    add_page(names.first(count));
+    names = names.subspan(count);
+  }
+}
+
+void NameStore::add_page(std::span<const ListedName> names) {
+  Page page{.first = size_, .seen_at = names.front().seen_at, .records = {}, .text = {}};
   page.records.reserve(names.size());
   for (const ListedName& listed : names) add(page, listed);
   page.text.shrink_to_fit();

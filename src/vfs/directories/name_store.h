@@ -19,8 +19,7 @@ class NameStore {
   /// @param prefix  of the directory: what a name is added to for its key
   explicit NameStore(std::string prefix) : prefix_(std::move(prefix)) {}
 
-  /// Of their time only the earliest is kept. The names must be below the prefix, without user
-  /// metadata, and not be written.
+  /// The names must be below the prefix, without user metadata, and not be written.
   void add(std::span<const ListedName> names);
 
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -39,7 +38,7 @@ class NameStore {
     std::uint64_t size_bytes = 0;
     std::chrono::system_clock::time_point modified;
   };
-  /// The names of one page.
+  /// The names of one page that were seen at one time: a file may be certain a page later.
   struct Page {
     std::size_t first = 0;  ///< index of its first name
     SeenAt seen_at;
@@ -47,6 +46,7 @@ class NameStore {
     std::string text;
   };
   static void add(Page& page, const ListedName& listed);
+  void add_page(std::span<const ListedName> names);
 
   const std::string prefix_;
   std::vector<Page> pages_;

@@ -53,6 +53,24 @@ TEST_F(KeptNames, AListingGivesVersionsToBeKept) {
   EXPECT_EQ(given.valid_for, MountedBucket::kTtl - milliseconds(1));
 }
 
+TEST_F(KeptNames, EveryPageOfAListingGivesVersionsToBeKept) {
+  for (int i = 0; i < 2500; ++i) store_.put("d/" + std::to_string(i), "x");
+  const std::uint64_t handle = fs_.open_directory(bucket_.ino_of("d")).value();
+  std::uint64_t offset = 0;
+  std::size_t kept = 0;
+  for (;;) {
+    const auto entries = bucket_.read_directory(handle, offset, 100).value();
+    if (entries.empty()) break;
+    for (const DirectoryEntry& entry : entries) {
+      if (entry.name.starts_with('.')) continue;
+      kept += fs_.add_lookup(handle, entry).valid_for > milliseconds(0) ? 1 : 0;
+    }
+    offset = entries.back().next_offset;
+    clock_.advance(milliseconds(1));  // pages are asked for at different times
+  }
+  EXPECT_EQ(kept, 2500U);
+}
+
 TEST_F(KeptNames, AFileBeingWrittenIsNot) {
   const auto handle = bucket_.open_truncated(kRootIno, "file").value();
   EXPECT_EQ(kept("file").count(), 0);
