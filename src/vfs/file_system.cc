@@ -35,10 +35,12 @@ constexpr std::size_t kCachedNamesMax = 65'536;
 std::shared_ptr<Directories> make_directories(s3::ObjectStore& store, const Clock& clock,
                                               metrics::Registry& metrics,
                                               const FileSystem::Options& options) {
-  auto names =
-      std::make_shared<NameCache>(clock, NameCache::Limits{.ttl = options.ttl,
-                                                           .negative_ttl = options.negative_ttl,
-                                                           .entries_max = kCachedNamesMax});
+  auto names = std::make_shared<NameCache>(
+      clock,
+      NameCache::Limits{
+          .ttl = options.ttl, .negative_ttl = options.negative_ttl, .entries_max = kCachedNamesMax},
+      &metrics.gauge("vfs_names_bytes",
+                     "Memory that the store's recent answers about names take."));
   return std::make_shared<Directories>(
       store, clock, std::move(names), metrics,
       Directories::Options{.root_prefix = options.prefix,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Name cache, bounded by two generations. Answers go into the young one. When that holds half of
-// the limit it becomes the old one, and the old one is dropped at once. Every answer expires by its
+// a limit it becomes the old one, and the old one is dropped at once. Every answer expires by its
 // ttl anyway, so the order of use that an LRU list keeps would gain little for two pointers an
 // entry.
 //
 // An answer that is no longer believed leaves its time, since an older answer may still be on its
-// way: in a request, or in the listing of a directory that is open. What is dropped with a
-// generation leaves the time of its newest change, and whatever was seen before that is doubted.
+// way: in a request, or in the listing of a directory that is open. A dropped
+// generation leaves the time of its newest change, and all that was seen before that is doubted.
 #include "vfs/names/name_cache.h"
 
 #include <algorithm>
@@ -25,7 +25,24 @@ milliseconds left_of(milliseconds ttl, SeenAt seen_at, SeenAt now) {
   return std::chrono::ceil<milliseconds>(seen_at + ttl - now);
 }
 
+// The heap bytes of a string, with the allocator's own 16 bytes.
+std::uint64_t heap_bytes(const std::string& text) {
+  constexpr std::size_t kInside = 15;  // what a string holds without the heap
+  return text.size() <= kInside ? 0 : text.size() + 17;
+}
+
 }  // namespace
+
+// The same before and after an answer is stored: sizes, not capacities.
+std::uint64_t NameCache::bytes_of(const std::string& key, const Kept& kept) {
+  constexpr std::uint64_t kOfTheTable = 48;  // a node's link, hash and allocation, and its bucket
+  std::uint64_t bytes = kOfTheTable + sizeof(std::pair<std::string, Kept>) + heap_bytes(key);
+  if (kept.answer && kept.answer->node) {
+    const s3::ObjectInfo& object = kept.answer->node->object;
+    bytes += heap_bytes(object.key) + heap_bytes(object.etag);
+  }
+  return bytes;
+}
 
 std::optional<NameAnswer> NameCache::find(const std::string& key) const {
   const SeenAt now = clock_.now();
@@ -60,27 +77,43 @@ void NameCache::invalidate(const std::string& key, SeenAt since) {
 
 void NameCache::keep(const std::string& key, Kept kept) {
   Answers dropped;  // destroyed after the lock
+  const bool expires_at_once = kept.answer && ttl_of(*kept.answer) == milliseconds(0);
   const MutexLock lock(mutex_);
+  bool is_known = false;
   for (Answers* answers : {&young_, &old_}) {
     const auto found = answers->by_key.find(key);
     if (found == answers->by_key.end()) continue;
     if (found->second.seen_at > kept.seen_at) return;
+    answers->bytes -= bytes_of(key, found->second);
     answers->by_key.erase(found);
+    is_known = true;
   }
-  if (kept.answer && ttl_of(*kept.answer) == milliseconds(0)) return;
-  if (young_.by_key.size() >= std::max<std::size_t>(1, limits_.entries_max / 2)) {
+  if (expires_at_once) {
+    kept.answer.reset();
+    if (!is_known) return;
+  }
+  const std::uint64_t bytes = bytes_of(key, kept);
+  if (young_.by_key.size() >= std::max<std::size_t>(1, limits_.entries_max / 2) ||
+      young_.bytes + bytes > limits_.bytes_max / 2) {
     dropped = std::exchange(old_, std::exchange(young_, {}));
     newest_forgotten_change_ = std::max(newest_forgotten_change_, dropped.newest_change);
   }
   if (!kept.answer) young_.newest_change = std::max(young_.newest_change, kept.seen_at);
+  young_.bytes += bytes;
   young_.by_key.emplace(key, std::move(kept));
+  if (bytes_gauge_ != nullptr) {
+    bytes_gauge_->set(static_cast<std::int64_t>(young_.bytes + old_.bytes));
+  }
 }
 
 void NameCache::erase(const std::string& key) {
   const MutexLock lock(mutex_);
   for (Answers* answers : {&young_, &old_}) {
     const auto found = answers->by_key.find(key);
-    if (found != answers->by_key.end()) found->second.answer.reset();
+    if (found == answers->by_key.end()) continue;
+    answers->bytes -= bytes_of(key, found->second);
+    found->second.answer.reset();
+    answers->bytes += bytes_of(key, found->second);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,8 @@
 
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/base/units.h"
+#include "s3rdmafs/metrics/registry.h"
 #include "vfs/directories/directory_listing.h"
 #include "vfs/names/node.h"
 
@@ -23,9 +26,13 @@ class NameCache {
     std::chrono::milliseconds ttl{};           ///< for names that exist; 0 keeps none
     std::chrono::milliseconds negative_ttl{};  ///< for names that do not; 0 keeps none
     std::size_t entries_max = 0;
+    /// Of memory, whatever the number: keys may have 1,024 bytes.
+    std::uint64_t bytes_max = 32 * kMiB;
   };
 
-  NameCache(const Clock& clock, Limits limits) : clock_(clock), limits_(limits) {}
+  /// @param bytes  follows the memory that the answers take; may be null; borrowed
+  NameCache(const Clock& clock, Limits limits, metrics::Gauge* bytes = nullptr)
+      : clock_(clock), limits_(limits), bytes_gauge_(bytes) {}
 
   /// The answer for a key (a directory's without its last "/"), if a fresh one is known.
   [[nodiscard]] std::optional<NameAnswer> find(const std::string& key) const;
@@ -42,7 +49,7 @@ class NameCache {
   /// seen. Never false for a change: of those it has forgotten, it knows the newest.
   [[nodiscard]] bool is_superseded(const std::string& key, SeenAt seen_at) const;
 
-  /// So many of the newest answers are certainly kept.
+  /// So many of the newest answers are kept, unless their keys are very long.
   [[nodiscard]] std::size_t newest_kept() const { return limits_.entries_max / 2; }
   /// How long an answer may still be used: the rest of its ttl, never below zero.
   [[nodiscard]] std::chrono::milliseconds time_left(SeenAt seen_at) const;
@@ -55,6 +62,7 @@ class NameCache {
   /// One generation.
   struct Answers {
     std::unordered_map<std::string, Kept> by_key;
+    std::uint64_t bytes = 0;
     SeenAt newest_change = SeenAt::min();  ///< of those that were invalidated here
   };
 
@@ -62,9 +70,11 @@ class NameCache {
     return answer.node ? limits_.ttl : limits_.negative_ttl;
   }
   void keep(const std::string& key, Kept kept);
+  static std::uint64_t bytes_of(const std::string& key, const Kept& kept);
 
   const Clock& clock_;
   const Limits limits_;
+  metrics::Gauge* const bytes_gauge_;
   mutable Mutex mutex_;  // leaf
   Answers young_ GUARDED_BY(mutex_);
   Answers old_ GUARDED_BY(mutex_);

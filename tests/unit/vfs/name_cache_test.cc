@@ -48,6 +48,26 @@ TEST_F(NameCacheTest, TheNewerAnswerWinsInAnyOrderOfArrival) {
   EXPECT_FALSE(names_.find("a")->node);
 }
 
+TEST_F(NameCacheTest, TakesNoMoreMemoryThanItMayHoweverLongTheKeys) {
+  metrics::Gauge bytes;
+  NameCache names(clock_,
+                  {.ttl = milliseconds(100),
+                   .negative_ttl = milliseconds(20),
+                   .entries_max = 1'000'000,
+                   .bytes_max = 100'000},
+                  &bytes);
+  for (int i = 0; i < 1000; ++i) {
+    const std::string key = std::string(1000, 'k') + std::to_string(i);
+    names.insert(key, {Node::directory(key + "/"), clock_.now()});
+    EXPECT_LE(bytes.value(), 100'000);
+    EXPECT_TRUE(names.find(key)) << "the newest is there";
+    if (i % 3 == 0) names.erase(key);
+    if (i % 5 == 0) names.insert(key, {Node::directory("other/"), clock_.now()});
+  }
+  EXPECT_GT(bytes.value(), 20'000) << "the control";
+  EXPECT_FALSE(names.find(std::string(1000, 'k') + "1"));
+}
+
 TEST_F(NameCacheTest, AnErasedNameIsUnknown) {
   names_.insert("a", present());
   names_.erase("a");

@@ -120,6 +120,20 @@ TEST_F(KeptNames, AListingFromBeforeADeletionGivesNoNameToBeKept) {
   EXPECT_EQ(fs_.add_lookup(listed.handle, listed.entry).valid_for.count(), 0);
 }
 
+// The answer "absent" may not be kept, and leaves the time of the change all the same.
+TEST_F(KeptNames, ALookupOfADeletedNameDoesNotMakeAnOlderListingBelieved) {
+  NameCache names(clock_,
+                  {.ttl = MountedBucket::kTtl, .negative_ttl = milliseconds(0), .entries_max = 4});
+  const SeenAt before = clock_.now();
+  clock_.advance(milliseconds(1));
+  names.invalidate("file", clock_.now());
+  names.insert("file", {.node = std::nullopt, .seen_at = clock_.now()});
+  EXPECT_TRUE(names.is_superseded("file", before));
+  EXPECT_FALSE(names.find("file"));
+  names.insert("other", {.node = std::nullopt, .seen_at = clock_.now()});
+  EXPECT_FALSE(names.is_superseded("other", before)) << "the control: it was not changed";
+}
+
 TEST_F(KeptNames, AListingFromBeforeATruncationGivesNoNameToBeKept) {
   store_.put("file", "old");
   const Listed listed = list_first();
