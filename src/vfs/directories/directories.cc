@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kOrderedFilesMax = 131'072;
 // Of the parents whose directories are listed in order; about 6 MB.
 constexpr std::size_t kOrderedDirectoriesMax = 65'536;
-// As long as an answer is worth waiting for that nobody may ask for.
+// As long as the answer to a guess is worth waiting for.
 constexpr std::chrono::seconds kAheadTime{10};
 
 }  // namespace
@@ -44,7 +44,8 @@ DirectorySnapshot::Context Directories::snapshot_context() const {
           .names = names_,
           .order = order_,
           .siblings = siblings_,
-          .budget = budget_};
+          .budget = budget_,
+          .servers = servers_};
 }
 
 std::shared_ptr<DirectorySnapshot> Directories::open(const std::string& prefix) {

@@ -68,6 +68,7 @@ class Directories : public std::enable_shared_from_this<Directories> {
   const std::shared_ptr<DirectoryOrder> order_;
   const std::shared_ptr<SiblingOrder> siblings_;
   const std::shared_ptr<SnapshotBudget> budget_;
+  const std::shared_ptr<ListingPages::Servers> servers_ = std::make_shared<ListingPages::Servers>();
   metrics::Counter& hidden_keys_;
   metrics::Counter& listed_ahead_;
   DirectoryPreload preload_;

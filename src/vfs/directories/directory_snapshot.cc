@@ -7,7 +7,8 @@
 // about 50 bytes a name (name_store.cc). The budget of all snapshots is checked before a page is
 // fetched. Where it is spent the read fails, and a later read tries again.
 //
-// Waiting. At most one page is being fetched. A reader beyond the snapshot waits. Each page answers
+// Waiting. At most one page is being waited for (listing_pages.cc fetches several of a large
+// directory). A reader beyond the snapshot waits. Each page answers
 // the readers it can; the next fetch uses the first remaining reader's deadline. All reads have the
 // same time limit, so the first in the queue also has the first deadline. A page ahead has the
 // deadline of a read that has ended; where it fails, a reader that waits for it fetches it again
@@ -41,6 +42,8 @@ DirectorySnapshot::DirectorySnapshot(Context context, std::string prefix,
       dots_{ListedName{".", Node::directory(prefix_), context_.clock.now()},
             ListedName{"..", Node::directory(parent_prefix(prefix_, root_prefix)),
                        context_.clock.now()}},
+      pages_(std::make_shared<ListingPages>(context_.store, context_.clock, context_.servers,
+                                            prefix_)),
       names_(prefix_),
       listing_(prefix_) {
   context_.budget->take(sizeof(dots_));
@@ -124,21 +127,18 @@ void DirectorySnapshot::fetch_page(Deadline deadline) {
                              "metadata.listing_memory allows",
                              context_.budget->bytes_max())});
   }
-  s3::ListRequest request{.prefix = prefix_, .delimiter = "/", .continuation_token = {}};
   const SeenAt now = context_.clock.now();
+  std::string token;
   {
     const MutexLock lock(mutex_);
-    request.continuation_token = cursor_.token();
+    token = cursor_.token();
     if (!first_asked_) first_asked_ = now;
   }
-  context_.store.list(std::move(request), deadline,
-                      [self = shared_from_this(), seen_at = now](Result<s3::ListPage> page) {
-                        if (!page) return self->on_failure(page.error());
-                        if (const auto passed = self->pass(*page); !passed) {
-                          return self->stop(passed.error());
-                        }
-                        self->on_page(seen_at, std::move(*page));
-                      });
+  pages_->get(token, deadline, [self = shared_from_this()](Result<ListingPages::Page> page) {
+    if (!page) return self->on_failure(page.error());
+    if (const auto passed = self->pass(page->page); !passed) return self->stop(passed.error());
+    self->on_page(page->seen_at, std::move(page->page));
+  });
 }
 
 Result<void> DirectorySnapshot::pass(const s3::ListPage& page) {

@@ -22,6 +22,7 @@
 #include "vfs/directories/directory_order.h"
 #include "vfs/directories/listing_cursor.h"
 #include "vfs/directories/name_store.h"
+#include "vfs/directories/pages/listing_pages.h"
 #include "vfs/directories/sibling_order.h"
 #include "vfs/directories/snapshot_budget.h"
 #include "vfs/names/name_cache.h"
@@ -43,6 +44,7 @@ class DirectorySnapshot : public std::enable_shared_from_this<DirectorySnapshot>
     std::shared_ptr<DirectoryOrder> order;  ///< so are these two
     std::shared_ptr<SiblingOrder> siblings;
     std::shared_ptr<SnapshotBudget> budget;
+    std::shared_ptr<ListingPages::Servers> servers;
   };
 
   DirectorySnapshot(Context context, std::string prefix, const std::string& root_prefix);
@@ -107,6 +109,7 @@ class DirectorySnapshot : public std::enable_shared_from_this<DirectorySnapshot>
   const Context context_;
   const std::string prefix_;
   const std::array<ListedName, 2> dots_;  ///< "." and ".."
+  const std::shared_ptr<ListingPages> pages_;
 
   mutable Mutex mutex_;                 // lock order 2c
   NameStore names_ GUARDED_BY(mutex_);  ///< its bytes are taken from the budget

@@ -14,7 +14,7 @@ std::shared_ptr<DirectorySnapshot> SharedSnapshots::get(const DirectorySnapshot:
 std::shared_ptr<DirectorySnapshot> SharedSnapshots::renew(const DirectorySnapshot::Context& context,
                                                           const std::string& prefix,
                                                           const std::string& root_prefix) {
-  // Only one that nobody has read yet has no age.
+  // Only one that was not read yet has no age.
   return get_within(std::chrono::milliseconds(0), context, prefix, root_prefix);
 }
 

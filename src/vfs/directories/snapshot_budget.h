@@ -19,7 +19,7 @@ class SnapshotBudget {
   [[nodiscard]] bool has_room() const noexcept {
     return static_cast<std::uint64_t>(used_.value()) < bytes_max_;
   }
-  /// For listings that nobody has asked for.
+  /// For listings that are guesses.
   [[nodiscard]] bool has_room_for_guesses() const noexcept {
     return static_cast<std::uint64_t>(used_.value()) < bytes_max_ / 2;
   }

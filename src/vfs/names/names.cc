@@ -16,7 +16,7 @@
 // asked for again, since an open that is repeated after ESTALE looks up every component of its
 // path.
 //
-// What the kernel keeps. It keeps the name of a version or a directory for the ttl, and stat(2)
+// The kernel's names. It keeps the name of a version or a directory for the ttl, and stat(2)
 // does not come here meanwhile. A change by this mount must not leave an older answer there, and
 // nothing can take one back: a notification needs locks that the changing process may hold. So:
 //  - unlink, rmdir and rename change the kernel's own entry.

@@ -193,7 +193,7 @@ TEST_F(DirectorySnapshotTest, TenThousandNamesComePageByPageEachOnce) {
   }
   EXPECT_EQ(seen.size(), 10'002U);
   EXPECT_EQ(offset, 10'002U);
-  EXPECT_EQ(lists(), 10U) << "1000 keys a page";
+  EXPECT_LE(lists(), 14U) << "1000 keys a page, the later ones side by side";
 }
 
 TEST_F(DirectorySnapshotTest, ChargesTheBudgetForItsNamesAndGivesTheBytesBack) {

@@ -27,7 +27,8 @@ struct SnapshotRig {
             .names = names,
             .order = order,
             .siblings = siblings,
-            .budget = budget};
+            .budget = budget,
+            .servers = servers};
   }
 
   fakes::FakeClock clock;
@@ -35,6 +36,7 @@ struct SnapshotRig {
   metrics::Gauge listing_bytes;
   std::shared_ptr<SnapshotBudget> budget = std::make_shared<SnapshotBudget>(kBudget, listing_bytes);
   std::shared_ptr<DirectoryOrder> order = std::make_shared<DirectoryOrder>(100);
+  std::shared_ptr<ListingPages::Servers> servers = std::make_shared<ListingPages::Servers>();
   std::shared_ptr<SiblingOrder> siblings = std::make_shared<SiblingOrder>(100);
   std::shared_ptr<NameCache> names =
       std::make_shared<NameCache>(clock, NameCache::Limits{.ttl = std::chrono::seconds(30),

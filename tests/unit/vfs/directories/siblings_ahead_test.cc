@@ -92,7 +92,7 @@ TEST_F(SiblingsAhead, AListingAheadThatFailsIsAskedForByItsReader) {
   EXPECT_EQ(bucket_.list(third)->size(), 2U);
 }
 
-TEST_F(SiblingsAhead, WhatIsNotUsedIsDropped) {
+TEST_F(SiblingsAhead, AListingThatIsNotUsedIsDropped) {
   ASSERT_TRUE(bucket_.list(kRootIno));
   const std::int64_t before = bucket_.gauge("vfs_listings_bytes");
   for (int round = 0; round < 3; ++round) {

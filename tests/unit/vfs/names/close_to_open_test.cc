@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Operation = fakes::FakeObjectStore::Operation;
 
-FileSystem::Options options(bool confirms_opens) {
+FileSystem::Options options_with(bool confirms_opens) {
   return {.prefix = "",
           .ttl = MountedBucket::kTtl,
           .negative_ttl = confirms_opens ? seconds(0) : MountedBucket::kNegativeTtl,
@@ -40,8 +40,8 @@ class CloseToOpen : public testing::Test {
   }
   std::size_t heads() const { return store_.count(Operation::kHead); }
 
-  MountedBucket bucket_{options(/*confirms_opens=*/true)};
-  MountedBucket by_ttl_{options(/*confirms_opens=*/false)};
+  MountedBucket bucket_{options_with(/*confirms_opens=*/true)};
+  MountedBucket by_ttl_{options_with(/*confirms_opens=*/false)};
   fakes::FakeObjectStore& store_ = bucket_.store;
 };
 
@@ -88,7 +88,7 @@ TEST_F(CloseToOpen, TheLookupOfTheSameOpenIsConfirmationEnough) {
   EXPECT_EQ(heads(), 1U) << "a later open is another one";
 }
 
-TEST_F(CloseToOpen, AnOlderListingIsNoConfirmation) {
+TEST_F(CloseToOpen, AnOlderListingDoesNotConfirm) {
   store_.put("file", "x");
   ASSERT_TRUE(bucket_.list(kRootIno));
   bucket_.clock.advance(milliseconds(3));
