@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
+#include "upload/staged/staged_uploads.h"
 
 namespace s3rdmafs::upload {
 namespace {

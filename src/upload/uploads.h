@@ -14,10 +14,11 @@
 #include "s3rdmafs/metrics/registry.h"
 #include "upload/abandoned_uploads.h"
 #include "upload/buffer_pool.h"
-#include "upload/staged/staged_uploads.h"
 #include "upload/uploader.h"
 
 namespace s3rdmafs::upload {
+
+class StagedUploads;
 
 /// The writing half of a mount. Owns the part buffers, which are allocated and registered at mount,
 /// and makes an Uploader for each object. Thread-safe.

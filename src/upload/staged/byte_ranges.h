@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <vector>
 
@@ -32,7 +33,10 @@ class ByteRanges {
   void add(const ByteRanges& others);
   void subtract(ByteRange range);
   void subtract(const ByteRanges& others);
-  void clear() noexcept { ranges_.clear(); }
+  void clear() noexcept {
+    ranges_.clear();
+    bytes_ = 0;
+  }
 
   [[nodiscard]] bool empty() const noexcept { return ranges_.empty(); }
   /// How many ranges.

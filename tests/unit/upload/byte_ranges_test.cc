@@ -109,6 +109,13 @@ TEST(ByteRanges, AreWidenedToWholeSteps) {
   EXPECT_EQ(ranges.widened(1), ranges);
 }
 
+TEST(ByteRanges, HaveNoBytesOnceTheyAreCleared) {
+  ByteRanges ranges{{.begin = 5, .end = 6}};
+  ranges.clear();
+  expect_well_formed(ranges);
+  EXPECT_EQ(ranges, ByteRanges());
+}
+
 TEST(ByteRanges, OfAFileThatIsWrittenInOrderAreOne) {
   ByteRanges ranges;
   for (std::uint64_t i = 0; i < 1000; ++i) ranges.add({.begin = i * 7, .end = i * 7 + 7});
