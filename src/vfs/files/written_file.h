@@ -59,7 +59,7 @@ class WrittenFile : public std::enable_shared_from_this<WrittenFile> {
   };
   /// Nothing, where finish() replaces any object, or has nothing to do.
   [[nodiscard]] std::optional<Condition> condition() const;
-  /// What the server itself must find when finish() replaces the object.
+  /// The state of the key that the server itself must find when finish() replaces the object.
   void require(s3::Precondition when);
   /// Runs the turns one after the other, each when end_turn() has been called for the one before.
   void take_turn(std::move_only_function<void()> turn);
