@@ -245,6 +245,13 @@ Result<void> StagingFile::set_key(std::string key) {
   return rewrite_sidecar();
 }
 
+Result<void> StagingFile::set_copy(std::string key, std::string etag) {
+  const MutexLock lock(mutex_);
+  state_.identity.key = std::move(key);
+  if (state_.identity.base) state_.identity.base->etag = std::move(etag);
+  return rewrite_sidecar();
+}
+
 Result<void> StagingFile::set_metadata(s3::UserMetadata metadata) {
   const MutexLock lock(mutex_);
   if (metadata == state_.identity.metadata) return {};

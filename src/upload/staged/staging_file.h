@@ -66,6 +66,8 @@ class StagingFile {
 
   /// The key under which it will be stored, after a rename. Errors: kSystem.
   [[nodiscard]] Result<void> set_key(std::string key);
+  /// As set_key(), where the new key has a copy of the base with this ETag. Errors: kSystem.
+  [[nodiscard]] Result<void> set_copy(std::string key, std::string etag);
   /// Replaces the user metadata to be stored. Errors: kSystem.
   [[nodiscard]] Result<void> set_metadata(s3::UserMetadata metadata);
   /// Why it was not stored, for `s3rdmafs recover`. An error of the disk is logged.
