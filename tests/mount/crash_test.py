@@ -83,7 +83,7 @@ def crash(site, file, point, folder, tmp_path):
     return [Expected(note) for note in notes]
 
 
-@pytest.mark.parametrize("mode", ["sequential", "staged"])
+@pytest.mark.parametrize("mode", ["sequential"])
 def test_what_was_acknowledged_is_whole_after_the_daemon_is_killed(site, tmp_path, mode):
     server = site.target()
     (server.root / BUCKET).mkdir()
