@@ -23,6 +23,9 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 
+# No two files have one name.
+PATHS = {path.name: path for path in FOLDER.rglob("*_test.py")}
+
 STRENUOUS = {"write_test.py", "fio_test.py", "training_test.py"}
 
 ALONE = {
@@ -33,7 +36,7 @@ ALONE = {
 }
 
 # The longest first, so that no long file begins last.
-LONGEST_FIRST = ("write_test.py", "s3_clients_test.py", "endpoints_test.py", "passthrough_test.py", "outage_test.py",
+LONGEST_FIRST = ("write_test.py", "crash_test.py", "s3_clients_test.py", "endpoints_test.py", "passthrough_test.py", "outage_test.py",
                  "behaviour_test.py", "rgw_test.py", "read_test.py", "fio_test.py")
 
 LANES = 2  # of ordinary files, beside the one of strenuous files
@@ -66,7 +69,7 @@ def run_file(name, out, arguments):
     began, temporary = time.monotonic(), out / name.removesuffix(".py")
     command = ["timeout", "--kill-after=60", str(FILE_SECONDS), sys.executable, "-B", "-m",
                "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={temporary}",
-               f"--junit-xml={out / name}.xml", str(FOLDER / name), *arguments]
+               f"--junit-xml={out / name}.xml", str(PATHS[name]), *arguments]
     output = out / f"{name}.output"  # a file: a pipe would wait for all that inherited it
     with open(output, "wb") as file:
         with _starting:
@@ -104,7 +107,7 @@ def main():
     signal.signal(signal.SIGTERM, told_to_end)
     out, arguments = Path(sys.argv[1]), sys.argv[2:]
     out.mkdir(parents=True, exist_ok=True)
-    files = [path.name for path in FOLDER.glob("*_test.py")]
+    files = list(PATHS)
     together, alone = lanes_of(files)
     results = {}
     threads = [threading.Thread(target=work_off, args=(queue, out, arguments, results)) for queue in together]

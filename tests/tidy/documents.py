@@ -34,7 +34,7 @@ def mount_tests_told_of(root):
     readme = root / "tests/mount/README.md"
     told = text_of(readme) if readme.exists() else ""
     return [f"tests/mount/README.md does not tell of {path.relative_to(root)}"
-            for path in sorted((root / "tests/mount").glob("*_test.py")) if f"`{path.name}`" not in told]
+            for path in sorted((root / "tests/mount").rglob("*_test.py")) if f"`{path.name}`" not in told]
 
 
 def folder_readmes(root):

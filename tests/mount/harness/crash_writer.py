@@ -5,7 +5,7 @@
     crash_writer.py FOLDER NUMBER NOTES
 
 Each line of NOTES is written after a call has returned: "begun NAME GENERATION", "closed NAME GENERATION",
-"renaming OLD NEW", "renamed OLD NEW". What a file holds follows from its name and its generation (content_of).
+"renaming OLD NEW", "renamed OLD NEW". The content of a file follows from its name and its generation (content_of).
 """
 
 import os

@@ -25,7 +25,7 @@ CRASHES = int(os.environ.get("S3RDMAFS_CRASHES", "4" if STRESS_SECONDS >= 60 els
 
 
 class Expected:
-    """What one writer's notes allow to be found."""
+    """The findings that one writer's notes allow."""
 
     def __init__(self, notes):
         self.acknowledged, self.begun, self.moves = {}, {}, {}
@@ -84,7 +84,7 @@ def crash(site, file, point, folder, tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["sequential"])
-def test_what_was_acknowledged_is_whole_after_the_daemon_is_killed(site, tmp_path, mode):
+def test_acknowledged_files_are_whole_after_the_daemon_is_killed(site, tmp_path, mode):
     server = site.target()
     (server.root / BUCKET).mkdir()
     point = tmp_path / "mnt"
