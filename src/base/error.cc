@@ -36,7 +36,6 @@ constexpr EnumNames<ErrorCode::kSystem> kErrorNames({{ErrorCode::kNotFound, "Not
                                                      {ErrorCode::kReadOnly, "ReadOnly"},
                                                      {ErrorCode::kNameTooLong, "NameTooLong"},
                                                      {ErrorCode::kTooManyKeys, "TooManyKeys"},
-                                                     {ErrorCode::kNotPermitted, "NotPermitted"},
                                                      {ErrorCode::kSystem, "System"}});
 
 }  // namespace

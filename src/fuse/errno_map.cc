@@ -40,8 +40,6 @@ int errno_of(ErrorCode code) noexcept {
     // mv(1) and their like then copy and remove, which needs no rename.
     case ErrorCode::kTooManyKeys:
       return EXDEV;
-    case ErrorCode::kNotPermitted:
-      return EPERM;
     // Trouble of the store or the network: programs handle a failed read, and the log has the
     // cause. ETIMEDOUT and the like are not errors of read(2).
     case ErrorCode::kThrottled:

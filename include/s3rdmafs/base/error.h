@@ -36,7 +36,6 @@ enum class ErrorCode {
   kReadOnly,         ///< The mount cannot write.
   kNameTooLong,      ///< No key can be as long as this name needs.
   kTooManyKeys,      ///< More keys than one operation may change.
-  kNotPermitted,     ///< A file system of objects has no such thing.
   kSystem,           ///< A system call failed; the detail names it.
 };
 

@@ -40,7 +40,6 @@ constexpr Row kRows[] = {
     {ErrorCode::kReadOnly, EROFS},
     {ErrorCode::kNameTooLong, ENAMETOOLONG},
     {ErrorCode::kTooManyKeys, EXDEV},
-    {ErrorCode::kNotPermitted, EPERM},
     {ErrorCode::kSystem, EIO},
 };
 
