@@ -165,6 +165,7 @@ struct MountConfig {
     std::uint64_t buffer_bytes = 0;  ///< registered memory for parts; at least two of them
     unsigned parallel_parts = 0;     ///< of one object
     unsigned rename_keys_max = 0;    ///< of a directory that is renamed
+    std::string state_dir = {};      ///< "auto" or a path: the folder of journals
   } write;
 
   struct Read {

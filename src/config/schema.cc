@@ -271,6 +271,10 @@ constexpr Key kKeys[] = {
     {"write", "rename_max_keys",
      Integer{[](MountConfig& c) -> auto& { return c.write.rename_keys_max; }, 0, 1'000'000},
      Default{"100000"}, "The most keys below a directory that rename(2) moves; 0: none."},
+    // It has to outlive a reboot, for what the next mount cleans up.
+    {"write", "state_dir",
+     Text{[](MountConfig& c) -> auto& { return c.write.state_dir; }, check_folder}, Default{"auto"},
+     "Folder of journals, of this mount's own; \"auto\": the system's or the user's state folder."},
 
     // tools/bench/MEASUREMENTS.md has the numbers that "auto" goes by.
     {"read", "mode",

@@ -164,6 +164,13 @@ Result<std::string> check_path(std::string_view text) {
   return std::string(text);
 }
 
+Result<std::string> check_folder(std::string_view text) {
+  if (text != "auto" && !text.starts_with('/')) {
+    return refuse(text, "is not a folder; expected \"auto\" or an absolute path");
+  }
+  return std::string(text);
+}
+
 Result<std::string> check_socket(std::string_view text) {
   if (text != "auto" && !text.starts_with('/') && !(text.starts_with('@') && text.size() > 1)) {
     return refuse(text, "is not a socket; expected \"auto\", an absolute path or \"@name\"");

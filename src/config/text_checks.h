@@ -25,6 +25,8 @@ namespace s3rdmafs::config {
 [[nodiscard]] Result<std::string> check_region(std::string_view text);
 /// Empty, or absolute: a daemon has no working directory that a user would know.
 [[nodiscard]] Result<std::string> check_path(std::string_view text);
+/// "auto" or an absolute path.
+[[nodiscard]] Result<std::string> check_folder(std::string_view text);
 /// "auto", an absolute path, or "@name" in the abstract name space (unix(7)).
 [[nodiscard]] Result<std::string> check_socket(std::string_view text);
 /// "auto", or names of RDMA devices ("mlx5_0", "mlx5_0:2" with its port) and IP addresses of

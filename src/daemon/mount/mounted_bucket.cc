@@ -16,8 +16,8 @@
 #include "daemon/mount/choose_fabric.h"
 #include "daemon/mount/choose_transport.h"
 #include "daemon/mount/fuse_options.h"
-#include "daemon/mount/rename_records.h"
 #include "daemon/mount/store_options.h"
+#include "daemon/mount/write_records.h"
 #include "daemon/resident/resident_service.h"
 #include "disk/disk_tier.h"
 #include "fuse/kernel_settings.h"
@@ -59,8 +59,8 @@ struct MountedBucket::Layers {
   std::unique_ptr<manifest::ManifestStore> names;  // null without metadata.manifest
   std::unique_ptr<disk::DiskTier> disk;            // null without disk.path
   Caches caches;
+  WriteRecords records;                      // empty in a read-only mount
   std::unique_ptr<upload::Uploads> uploads;  // null in a read-only mount
-  RenameRecords renames;                     // empty in a read-only mount
   std::shared_ptr<vfs::FileSystem> file_system;
   std::unique_ptr<fuse::MountContext> context;
   std::unique_ptr<fuse::Session> session;
@@ -145,14 +145,19 @@ Result<void> MountedBucket::Layers::build_caches() {
 Result<void> MountedBucket::Layers::build_uploads() {
   const config::MountConfig& config = plan.config;
   if (config.write.mode == config::WriteMode::kOff) return {};
+  auto taken = take_write_records(config, plan.mount_point, clock);
+  if (!taken) return std::unexpected(taken.error());
+  records = std::move(*taken);
   auto made = upload::Uploads::create(*store, *fabric, clock, metrics,
                                       {.part_bytes = config.write.part_bytes,
                                        .buffer_bytes = config.write.buffer_bytes,
                                        .parallel_parts = config.write.parallel_parts,
                                        .request_timeout = config.retry.deadline,
-                                       .lock = memory_lock(config.cache.lock)});
+                                       .lock = memory_lock(config.cache.lock),
+                                       .journal = records.uploads.get()});
   if (!made) return std::unexpected(made.error());
   uploads = std::move(*made);
+  uploads->abort_left();
   return {};
 }
 
@@ -160,10 +165,10 @@ Result<void> MountedBucket::Layers::build_file_system() {
   const config::MountConfig& config = plan.config;
   std::optional<vfs::FileSystem::Writing> writing;
   if (uploads) {
-    renames = take_rename_records(config, plan.mount_point, *store, clock);
+    finish_renames(records, *store, clock, config.retry.deadline);
     writing.emplace(vfs::FileSystem::Writing{.writer = *store,
                                              .uploads = *uploads,
-                                             .rename_log = renames.journal.get(),
+                                             .rename_log = records.renames.get(),
                                              .rename_keys_max = config.write.rename_keys_max});
   }
   file_system = vfs::FileSystem::create(

@@ -51,7 +51,10 @@ class Site:
         return started
 
     def mount_file(self, server, bucket_name, /, **sections):
-        return mount_file(self.folder / f"mount{self._number()}.toml", server, bucket_name, **sections)
+        number = self._number()
+        if "write" in sections:  # nothing of a test is left on the machine
+            sections["write"] = {"state_dir": str(self.folder / f"state{number}"), **sections["write"]}
+        return mount_file(self.folder / f"mount{number}.toml", server, bucket_name, **sections)
 
     def mount(self, server, bucket_name, /, **sections):
         """Mounts a bucket of `server` with these sections of the mount file on top of the defaults."""

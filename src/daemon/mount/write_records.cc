@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/mount/write_records.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "daemon/mount/await.h"
+#include "journal/mount_folders.h"
+#include "s3rdmafs/base/log.h"
+#include "vfs/renames/unfinished_renames.h"
+
+namespace s3rdmafs::daemon {
+namespace {
+
+constexpr std::string_view kAuto = "auto";
+
+std::string state_folder_of(const config::MountConfig& config, const std::string& mount_point) {
+  if (config.write.state_dir != kAuto) return config.write.state_dir;
+  // Several endpoints are one store, whatever order the mount file lists them in.
+  const std::array<std::string, 4> parts{std::ranges::min(config.endpoint.all_urls()),
+                                         config.bucket.name, config.bucket.prefix, mount_point};
+  return journal::default_state_folder(::getuid(), journal::mount_name(parts));
+}
+
+Result<WriteRecords> open_records(const std::string& path, const Clock& clock) {
+  auto folder = journal::StateFolder::take(path, "write.state_dir", clock);
+  if (!folder) return std::unexpected(std::move(folder.error()));
+  WriteRecords records;
+  records.folder.emplace(std::move(*folder));
+  auto uploads = journal::UploadJournal::open(*records.folder, clock);
+  if (!uploads) return std::unexpected(std::move(uploads.error()));
+  records.uploads = std::move(*uploads);
+  auto renames = vfs::RenameJournal::open(*records.folder, clock);
+  if (!renames) return std::unexpected(std::move(renames.error()));
+  records.renames = std::move(*renames);
+  return records;
+}
+
+}  // namespace
+
+Result<WriteRecords> take_write_records(const config::MountConfig& config,
+                                        const std::string& mount_point, const Clock& clock) {
+  auto records = open_records(state_folder_of(config, mount_point), clock);
+  if (records || config.write.state_dir != kAuto) return records;
+  spdlog::warn(
+      "journal: renames and uploads are not recorded: {}; after a crash a file may be left under "
+      "both names, and parts of uploads may be left; name a folder with write.state_dir",
+      records.error().detail);
+  return WriteRecords{};
+}
+
+void finish_renames(WriteRecords& records, s3::HttpObjectStore& store, const Clock& clock,
+                    std::chrono::milliseconds request_time) {
+  if (!records.renames) return;
+  const auto request_deadline = [&clock, request_time] { return clock.now() + request_time; };
+  auto unfinished = records.renames->take_unfinished();
+  const auto finished = await<Result<void>>([&](auto done) {
+    vfs::finish_renames({store, store, *records.renames, request_deadline}, std::move(unfinished),
+                        std::move(done));
+  });
+  if (!finished) spdlog::warn("rename: {}", finished.error().detail);
+}
+
+}  // namespace s3rdmafs::daemon
