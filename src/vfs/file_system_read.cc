@@ -106,7 +106,7 @@ void FileSystem::confirm_version(Ino ino, Deadline deadline, Done<Node> done) {
     names_->invalidate_version(ino, wanted.key);
     return done(fail(ErrorCode::kStale, "'" + wanted.key + "' was stored again by this mount"));
   }
-  if (names_->may_open(*inode)) return done(version);
+  if (names_->may_open(ino, *inode)) return done(version);
   store_.head(
       wanted.key, deadline,
       [self = shared_from_this(), ino, current = Node(version), seen_at = clock_.now(),

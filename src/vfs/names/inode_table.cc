@@ -140,11 +140,23 @@ bool InodeTable::mark_opened(Ino ino) {
   return found != entries_.end() && !std::exchange(found->second.was_opened, true);
 }
 
+bool InodeTable::take_answer(Ino ino, SeenAt since) {
+  const MutexLock lock(mutex_);
+  const auto found = entries_.find(ino);
+  if (found == entries_.end()) return false;
+  Entry& entry = found->second;
+  if (entry.inode.seen_at < since || entry.inode.seen_at <= entry.relied_on) return false;
+  entry.relied_on = entry.inode.seen_at;
+  return true;
+}
+
 void InodeTable::confirm(Ino ino, SeenAt seen_at) {
   const MutexLock lock(mutex_);
   const auto found = entries_.find(ino);
   if (found == entries_.end()) return;
-  found->second.inode.seen_at = std::max(found->second.inode.seen_at, seen_at);
+  Entry& entry = found->second;
+  entry.inode.seen_at = std::max(entry.inode.seen_at, seen_at);
+  entry.relied_on = std::max(entry.relied_on, seen_at);
 }
 
 void InodeTable::invalidate(Ino ino) {

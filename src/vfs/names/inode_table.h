@@ -56,7 +56,11 @@ class InodeTable {
   /// True for the first call since the kernel came to know the inode.
   [[nodiscard]] bool mark_opened(Ino ino);
 
-  /// The store said that the name still stands for this node.
+  /// Whether a lookup was answered by the store since then and no open has relied on the answer
+  /// yet: true once for each answer.
+  [[nodiscard]] bool take_answer(Ino ino, SeenAt since);
+
+  /// The store said, to an open, that the name still stands for this node.
   void confirm(Ino ino, SeenAt seen_at);
   /// The name no longer stands for this node: nothing seen before is believed.
   void invalidate(Ino ino);
@@ -66,7 +70,8 @@ class InodeTable {
     Inode inode;
     std::uint64_t lookups = 0;  ///< references the kernel holds ("nlookup" in FUSE)
     bool was_opened = false;
-    bool was_rebound = false;  ///< its number is not the hash of its node
+    SeenAt relied_on = SeenAt::min();  ///< the newest answer that an open has relied on
+    bool was_rebound = false;          ///< its number is not the hash of its node
   };
 
   Ino number_locked(const Node& node) const REQUIRES(mutex_);

@@ -45,7 +45,8 @@ namespace {
 constexpr std::size_t kVersionsMax = 16'384;
 
 // An open and the lookup that the kernel made for it share one question to the store, if it was
-// asked this short a time ago. Short, since the question may also be that of a stat(2) before.
+// asked this short a time ago. Short, since the question may also be that of a stat(2) before; and
+// once, since the next open is another program's.
 constexpr std::chrono::milliseconds kLookupToOpen{2};
 
 /// The key by which the name cache knows a node.
@@ -142,8 +143,8 @@ bool Names::kernel_has(Node node) const {
   return inodes_.has(node);
 }
 
-bool Names::may_open(const Inode& inode) const {
-  if (options_.confirms_opens) return inode.seen_at >= clock_.now() - kLookupToOpen;
+bool Names::may_open(Ino ino, const Inode& inode) {
+  if (options_.confirms_opens) return inodes_.take_answer(ino, clock_.now() - kLookupToOpen);
   return cache_->time_left(inode.seen_at) > std::chrono::milliseconds(0);
 }
 

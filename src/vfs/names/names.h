@@ -69,8 +69,9 @@ class Names {
   }
   /// The same for the kernel, which may ask because it doubts what it knows.
   void look_up(const std::string& key, Deadline deadline, Done<NameAnswer> done);
-  /// Whether an open may believe that the name still stands for this inode.
-  [[nodiscard]] bool may_open(const Inode& inode) const;
+  /// Whether an open may believe that the name still stands for this inode. Where opens are
+  /// confirmed, one open alone may believe the answer of a lookup.
+  [[nodiscard]] bool may_open(Ino ino, const Inode& inode);
   /// The store said that this inode is still what its name stands for.
   void confirm(Ino ino, SeenAt seen_at) { inodes_.confirm(ino, seen_at); }
   /// The version of an inode is gone: nothing known about its name holds any longer.

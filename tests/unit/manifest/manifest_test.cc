@@ -69,7 +69,8 @@ TEST_F(ManifestTest, SeeksLikeASortedMap) {
 
 TEST_F(ManifestTest, TellsWhatItIsOf) {
   write(many(10));
-  const Header& header = open()->header();
+  const auto manifest = open();
+  const Header& header = manifest->header();
   EXPECT_EQ(header.origin.endpoints, origin().endpoints);
   EXPECT_EQ(header.origin.bucket, "data");
   EXPECT_EQ(header.origin.prefix, "p/");

@@ -58,6 +58,16 @@ TEST_F(CloseToOpen, AnOpenOfAKnownNameFindsTheVersionThatIsThereNow) {
   EXPECT_EQ(open_by_name(bucket_, "file"), "new");
 }
 
+TEST_F(CloseToOpen, OneOpenAloneRestsOnTheAnswerOfItsLookup) {
+  store_.put("file", "old");
+  const Ino known = bucket_.ino_of("file");
+  store_.forget_calls();
+  EXPECT_EQ(open_known(bucket_, known), "old");
+  EXPECT_EQ(heads(), 0U) << "the lookup has just asked";
+  store_.put("file", "new");
+  EXPECT_EQ(open_known(bucket_, known), "Stale") << "although no time has passed";
+}
+
 TEST_F(CloseToOpen, AnOpenOfANameThatWasAbsentFindsTheNewFile) {
   for (MountedBucket* bucket : {&bucket_, &by_ttl_}) {
     ASSERT_EQ(open_by_name(*bucket, "file"), "NotFound");
