@@ -61,6 +61,7 @@ class ConditionGuard {
   Endpoint* endpoint_ = nullptr;  // of the attempt under way, or the last one
   Step step_ = Step::kNone;
   std::string probe_key_;
+  bool has_probed_ = false;  ///< once is enough: a probe that tells nothing would be repeated
   bool has_stored_probe_ = false;
   bool was_asked_ = false;     // since the exchange's last attempt
   bool sent_header_ = false;   // with the exchange's last attempt

@@ -113,10 +113,14 @@ Exchange::Next CopyExchange::on_head(const HttpResponse& response) {
   return failed(holds ? source_is_stale() : guard_.conflict(what()));
 }
 
+// The caller may remove the source after this, so an object of the same length is not proof: other
+// clients' files are often as long. A copy of one part keeps its ETag; after a longer one the
+// caller hears of a conflict, and nothing is lost.
 bool CopyExchange::is_ours(const HttpResponse& head) const {
   if (!head.is_success() || head.headers.content_length != source_.size_bytes) return false;
   if (is_same_etag(head.headers.etag, guard_.when().etag)) return false;  // still the old version
-  return !metadata_ || has_user_metadata(head.headers, *metadata_);
+  return metadata_ ? has_user_metadata(head.headers, *metadata_)
+                   : is_same_etag(head.headers.etag, source_.etag);
 }
 
 Error CopyExchange::source_is_stale() const {
