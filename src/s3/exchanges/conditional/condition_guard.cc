@@ -55,6 +55,7 @@ std::optional<Result<HttpRequest>> ConditionGuard::request_before(Endpoint& endp
   step_ = Step::kNone;
   endpoint_ = &endpoint;
   if (!is_needed()) return std::nullopt;
+  if (std::exchange(was_asked_, false)) return std::nullopt;
   if (has_stored_probe_) {
     step_ = Step::kRemoveProbe;
     return endpoint.builder.build({.method = HttpMethod::kDelete, .key = probe_key_});
@@ -64,7 +65,6 @@ std::optional<Result<HttpRequest>> ConditionGuard::request_before(Endpoint& endp
     step_ = Step::kProbe;
     return build_probe();
   }
-  if (std::exchange(was_asked_, false)) return std::nullopt;
   if (endpoint.conditions.compares(kind_) && !drops_header_) return std::nullopt;
   step_ = Step::kAsk;
   return build_head(endpoint, key_);

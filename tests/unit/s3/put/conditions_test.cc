@@ -144,6 +144,39 @@ TEST_F(ConditionsTest, AProbeThatIsNotAnsweredTeachesNothing) {
   EXPECT_THAT(summaries().at(1), StartsWith("PUT /train/.s3rdmafs-probe-"));
 }
 
+TEST_F(ConditionsTest, AProbeWhoseAnswerTellsNothingIsRepeatedByTheNextRequestOnly) {
+  server_.then(error_answer(403, "AccessDenied"));
+  server_.then(ok("\"old\""));  // HEAD
+  server_.then(ok());
+  server_.then(condition_fails());
+  server_.then(ok());
+  EXPECT_TRUE(put_with({.when = kOldVersion}).etag);
+  EXPECT_TRUE(put_with({.when = kOldVersion}).etag);
+  EXPECT_THAT(
+      summaries(),
+      ElementsAre(StartsWith("PUT /train/.s3rdmafs-probe-"), "HEAD /train/k", "PUT /train/k body",
+                  StartsWith("PUT /train/.s3rdmafs-probe-"), "PUT /train/k body"));
+}
+
+TEST_F(ConditionsTest, AHeadCountsForOneAttemptOnly) {
+  server_.then(ok("\"old\""));
+  server_.then(error_answer(503, "SlowDown"));
+  server_.then(ok("\"theirs\""));  // another client stored it during the pause
+  EXPECT_EQ(complete({{1, kPartEtag, 0}}, kOldVersion).error().code, ErrorCode::kStale);
+  EXPECT_THAT(summaries(),
+              ElementsAre("HEAD /train/k", "POST /train/k?uploadId=up%2F1 body", "HEAD /train/k"));
+}
+
+TEST_F(ConditionsTest, A412ToIfNoneMatchDoesNotShowThatIfMatchIsCompared) {
+  server_.then({.status = 404});
+  server_.then(condition_fails());
+  server_.then(ok("\"theirs\""));  // HEAD
+  EXPECT_EQ(complete({{1, kPartEtag, 0}}, Precondition::absent()).error().code, ErrorCode::kExists);
+  EXPECT_EQ(complete({{1, kPartEtag, 0}}, kOldVersion).error().code, ErrorCode::kStale);
+  EXPECT_THAT(summaries(),
+              ElementsAre("HEAD /train/k", "POST /train/k?uploadId=up%2F1 body", "HEAD /train/k"));
+}
+
 TEST_F(ConditionsTest, TellsThatTheKeyIsThere) {
   server_.then(condition_fails());
   EXPECT_EQ(error_of_put(Precondition::absent()), ErrorCode::kExists);
