@@ -166,17 +166,17 @@ Exchange::Next CompleteUploadExchange::on_error(const HttpResponse& response,
   if (has_checksums_ && endpoint_->checksums.is_refusal(response.status, error)) {
     return send_again();
   }
-  const bool is_upload_gone =
-      is_missing_in_bucket(response.status, error) && error.code != "NoSuchKey";
-  if (!is_upload_gone && guard_.is_conflict(response.status, error)) {
+  const int status = status_of(response.status, error);
+  const bool is_upload_gone = is_missing_in_bucket(status, error) && error.code != "NoSuchKey";
+  if (!is_upload_gone && guard_.is_conflict(status, error)) {
     has_conflict_ = true;
     return on_conflict();
   }
-  if (is_missing_in_bucket(response.status, error) && may_have_taken_effect_) {
+  if (is_missing_in_bucket(status, error) && may_have_taken_effect_) {
     is_checking_effect_ = true;
     return send_again();
   }
-  if (guard_.is_refusal(response.status, error)) return send_again();
+  if (guard_.is_refusal(status, error)) return send_again();
   return refused(*endpoint_, "COMPLETE UPLOAD", key_, response, error);
 }
 

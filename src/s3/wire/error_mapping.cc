@@ -90,7 +90,7 @@ std::string_view advice_of_status(int status) {
 Error map_s3_error(const OperationName& operation, int http_status, const S3Error& error) {
   const auto* known = std::ranges::find(kKnown, error.code, &Known::s3_code);
   const bool is_known = known != kKnown.end();
-  const ErrorCode code = is_known ? known->code : code_of_status(http_status);
+  const ErrorCode code = is_known ? known->code : code_of_status(status_of(http_status, error));
   const std::string_view advice = is_known ? known->advice : advice_of_status(http_status);
 
   std::string detail;

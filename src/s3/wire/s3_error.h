@@ -11,6 +11,19 @@ struct S3Error {
   std::string message;
 };
 
+/// The status of an answer's error. Servers that begin to answer before a copy or a completion has
+/// ended report a later error inside an HTTP 200.
+[[nodiscard]] inline int status_of(int http_status, const S3Error& error) {
+  if (http_status < 200 || http_status > 299) return http_status;
+  if (error.code == "PreconditionFailed") return 412;
+  if (error.code == "NoSuchKey" || error.code == "NoSuchUpload" || error.code == "NoSuchBucket") {
+    return 404;
+  }
+  if (error.code == "NotImplemented") return 501;
+  if (error.code == "InternalError") return 500;
+  return http_status;
+}
+
 /// Whether an answer means that the bucket has no such object or upload, as opposed to a bucket
 /// that does not exist. HEAD answers have no document, so there the status alone says it.
 [[nodiscard]] inline bool is_missing_in_bucket(int http_status, const S3Error& error) {

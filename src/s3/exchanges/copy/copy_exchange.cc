@@ -76,15 +76,16 @@ Exchange::Next CopyExchange::on_answer(const HttpResponse& response) {
 }
 
 Exchange::Next CopyExchange::on_error(const HttpResponse& response, const S3Error& error) {
-  const bool is_source_gone = response.status == 404 && error.code == "NoSuchKey";
-  if (response.status == 412 || is_source_gone) {
+  const int status = status_of(response.status, error);
+  const bool is_source_gone = status == 404 && error.code == "NoSuchKey";
+  if (status == 412 || is_source_gone) {
     // Without a condition, the key's bytes say nothing about an earlier attempt, unless the key is
     // the source and its new version has another ETag.
     const bool is_to_itself = key_ == source_.key && may_have_taken_effect_;
     if (guard_.is_needed() || is_to_itself) return check_effect();
     return failed(source_is_stale());
   }
-  if (guard_.is_refusal(response.status, error)) return send_again();
+  if (guard_.is_refusal(status, error)) return send_again();
   Next next = refused(*endpoint_, "COPY", source_.key, response, error);
   if (is_copy_unsupported(response, error)) next.error.code = ErrorCode::kUnsupported;
   return next;

@@ -41,8 +41,9 @@ Exchange::Next PartCopyExchange::on_outcome(HttpOutcome outcome) {
 
 Exchange::Next PartCopyExchange::on_error(const HttpResponse& response,
                                           const S3Error& error) const {
-  const bool is_source_gone = response.status == 404 && error.code == "NoSuchKey";
-  if (response.status == 412 || is_source_gone) {
+  const int status = status_of(response.status, error);
+  const bool is_source_gone = status == 404 && error.code == "NoSuchKey";
+  if (status == 412 || is_source_gone) {
     return failed(ErrorCode::kStale, fmt::format("{}: the source does not have version {} any more",
                                                  what(), part_.source.etag));
   }

@@ -242,6 +242,20 @@ TEST_F(ConditionsTest, AnUploadIsCompletedOnlyOverTheVersionThatItReplaces) {
   EXPECT_EQ(last().headers.at("if-none-match"), "*");
 }
 
+TEST_F(ConditionsTest, AConflictInsideA200IsOneToo) {
+  server_.then(ok("\"old\""));
+  server_.then({.body = "<Error><Code>PreconditionFailed</Code></Error>"});
+  EXPECT_EQ(complete({{1, kPartEtag, 0}}, kOldVersion).error().code, ErrorCode::kStale);
+  EXPECT_EQ(complete({{1, kPartEtag, 0}}, Precondition::absent()).error().code, ErrorCode::kExists);
+}
+
+TEST_F(ConditionsTest, ALostCompletionIsRecognisedIfA200SaysThatTheUploadIsGone) {
+  server_.then({.cut = true});
+  server_.then({.body = "<Error><Code>NoSuchUpload</Code></Error>"});
+  server_.then(ok("\"whole\""));
+  EXPECT_EQ(complete().value(), "\"whole\"");
+}
+
 TEST_F(ConditionsTest, AnUploadIsNotCompletedOverAnothersVersionThatAHeadShows) {
   server_.then(ok("\"theirs\""));
   EXPECT_EQ(complete({{1, kPartEtag, 0}}, kOldVersion).error().code, ErrorCode::kStale);

@@ -68,6 +68,22 @@ TEST_F(CopyTest, FindsTheErrorInsideA200) {
   EXPECT_EQ(server_.seen().size(), 2U);
 }
 
+TEST_F(CopyTest, AnErrorInsideA200MeansTheSameAsByItsStatus) {
+  for (const char* const code : {"PreconditionFailed", "NoSuchKey"}) {
+    const ScriptedAnswer fails{.body = std::string("<Error><Code>") + code + "</Code></Error>"};
+    server_.then(fails);
+    server_.then(fails);
+  }
+  server_.then({.status = 404});  // HEAD
+  server_.then({.body = "<Error><Code>PreconditionFailed</Code></Error>"});
+  server_.then(ok("\"theirs\""));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(copy().error().code, ErrorCode::kStale);
+    EXPECT_EQ(copy_part().error().code, ErrorCode::kStale);
+  }
+  EXPECT_EQ(copy({.when = Precondition::absent()}).error().code, ErrorCode::kExists);
+}
+
 TEST_F(CopyTest, TellsThatTheSourceHasAnotherVersionOrIsGone) {
   server_.then(condition_fails());
   server_.then(error_answer(404, "NoSuchKey"));
@@ -116,8 +132,10 @@ TEST_F(CopyTest, DoesNotTakeAnothersObjectOfTheSameLengthForItsOwnAfterALostAnsw
     server_.then({.status = 404});
     server_.then({.cut = true});
     server_.then({.headers = {{"ETag", "\"theirs\""}}, .body = body});
-    EXPECT_EQ(copy({.when = Precondition::absent()}).error().code, ErrorCode::kExists) << body;
   }
+  EXPECT_EQ(copy({.when = Precondition::absent()}).error().code, ErrorCode::kExists);
+  EXPECT_EQ(copy({.when = Precondition::absent()}).error().code, ErrorCode::kExists);
+  EXPECT_EQ(server_.seen().size(), 6U);
 }
 
 TEST_F(CopyTest, IsRepeatedAfterALostAnswerIfItNeedsNoState) {
