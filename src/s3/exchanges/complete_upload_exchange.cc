@@ -116,6 +116,8 @@ Exchange::Next CompleteUploadExchange::on_answer(const HttpResponse& response) {
   // AWS sends the 200 before the result is known: the document may still be an error.
   const S3Error error = parse_error(response.text);
   if (!response.is_success() || !error.code.empty()) {
+    const int status = status_of(response.status, error);
+    if (may_take_effect_later(status, error)) may_have_taken_effect_ = true;
     return on_error(response, error);
   }
   Result<std::string> etag = parse_completed_etag(response.text);
@@ -199,7 +201,8 @@ bool CompleteUploadExchange::is_ours(const HttpResponse& head) const {
   if (is_size_known && head.headers.content_length != size_bytes) return false;
   const std::optional<std::uint64_t> sent = crc64nvme_of(parts_);
   const std::string& stored = head.headers.checksum_crc64nvme;
-  return stored.empty() || !sent || stored == checksum_text(*sent);
+  if (!stored.empty() && sent) return stored == checksum_text(*sent);
+  return !is_same_etag(head.headers.etag, guard_.when().etag);  // else still the old version
 }
 
 Exchange::Next CompleteUploadExchange::on_head(const HttpResponse& response) {

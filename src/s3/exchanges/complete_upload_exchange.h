@@ -46,7 +46,7 @@ class CompleteUploadExchange final : public Exchange {
   Done<std::string> done_;
   std::string document_;  // the request's body
   bool has_checksums_ = false;
-  bool may_have_taken_effect_ = false;  // an attempt that was never answered
+  bool may_have_taken_effect_ = false;  // an attempt that was never answered, or not clearly
   bool is_checking_effect_ = false;     // by HEAD, after that
   bool has_conflict_ = false;           // the HEAD follows a conflict, not a missing upload
   std::string wrong_etag_;              // of the object with wrong bytes that is being removed

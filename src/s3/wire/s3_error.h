@@ -24,6 +24,13 @@ struct S3Error {
   return http_status;
 }
 
+/// Whether a request may take effect although its answer is an error: a proxy gives up a long copy
+/// that the server goes on with. A server that throttles says that it did nothing.
+[[nodiscard]] inline bool may_take_effect_later(int http_status, const S3Error& error) {
+  const bool is_throttled = error.code == "SlowDown" || error.code == "ServiceUnavailable";
+  return http_status >= 500 && http_status != 501 && !is_throttled;
+}
+
 /// Whether an answer means that the bucket has no such object or upload, as opposed to a bucket
 /// that does not exist. HEAD answers have no document, so there the status alone says it.
 [[nodiscard]] inline bool is_missing_in_bucket(int http_status, const S3Error& error) {

@@ -77,6 +77,7 @@ Exchange::Next CopyExchange::on_answer(const HttpResponse& response) {
 
 Exchange::Next CopyExchange::on_error(const HttpResponse& response, const S3Error& error) {
   const int status = status_of(response.status, error);
+  if (may_take_effect_later(status, error)) may_have_taken_effect_ = true;
   const bool is_source_gone = status == 404 && error.code == "NoSuchKey";
   if (status == 412 || is_source_gone) {
     // Without a condition, the key's bytes say nothing about an earlier attempt, unless the key is

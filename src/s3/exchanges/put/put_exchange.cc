@@ -125,15 +125,20 @@ Exchange::Next PutExchange::on_outcome(HttpOutcome outcome) {
   if (policy_.goes_another_way(failure)) return send_again();
   policy_.on_no_answer(failure);
   if (failure.may_have_reached_server && !is_checking_owner_) {
-    may_have_taken_effect_ = true;
-    unanswered_path_ = has_token_ ? Path::kRdma : Path::kHttp;
+    keep_in_doubt();
     if (has_token_) ended_.outcome.late_read_possible = true;
   }
   return failed(std::move(failure.error));
 }
 
+void PutExchange::keep_in_doubt() {
+  may_have_taken_effect_ = true;
+  unanswered_path_ = has_token_ ? Path::kRdma : Path::kHttp;
+}
+
 Exchange::Next PutExchange::on_answer(const HttpResponse& response) {
   const S3Error error = response.is_success() ? S3Error{} : parse_error(response.text);
+  if (may_take_effect_later(response.status, error)) keep_in_doubt();
   if (has_checksum_ && endpoint_->checksums.is_refusal(response.status, error)) {
     policy_.on_answer({rdma::Verdict::kS3Error, "s3_error"});  // it says nothing about RDMA
     return send_again();
@@ -202,7 +207,8 @@ Exchange::Next PutExchange::on_conflict() {
 bool PutExchange::is_ours(const HttpResponse& head) const {
   const ResponseHeaders& headers = head.headers;
   const std::string& checksum = headers.checksum_crc64nvme;
-  return head.is_success() && headers.content_length == put_.body.window.length &&
+  const bool is_old = checksum.empty() && is_same_etag(headers.etag, guard_.when().etag);
+  return head.is_success() && !is_old && headers.content_length == put_.body.window.length &&
          (checksum.empty() || checksum == checksum_text(put_.body.crc64nvme)) &&
          has_user_metadata(headers, put_.options.metadata);
 }

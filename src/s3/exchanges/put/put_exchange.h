@@ -62,6 +62,7 @@ class PutExchange final : public Exchange {
   [[nodiscard]] Next on_rdma_answer(const HttpResponse& response, const S3Error& error);
   [[nodiscard]] Next fall_back(const rdma::Decision& decision, const HttpResponse& response,
                                const S3Error& error);
+  void keep_in_doubt();
   [[nodiscard]] Next on_conflict();
   [[nodiscard]] Next on_head(const HttpResponse& response);
   [[nodiscard]] bool is_ours(const HttpResponse& head) const;
@@ -79,7 +80,7 @@ class PutExchange final : public Exchange {
   bool has_token_ = false;     // the attempt under way
   bool has_checksum_ = false;  // the attempt under way
   bool is_checking_owner_ = false;
-  bool may_have_taken_effect_ = false;  // an attempt that was never answered
+  bool may_have_taken_effect_ = false;  // an attempt that was never answered, or not clearly
   Path unanswered_path_ = Path::kHttp;  // the path of that attempt
   std::optional<Error> require_failed_;
   std::optional<PutVerifier> verifier_;  // the object is stored and is being compared

@@ -196,6 +196,23 @@ TEST_F(ConditionsTest, RecognisesItsOwnObjectAfterALostAnswer) {
               ElementsAre("PUT /train/k body", "PUT /train/k body", "HEAD /train/k"));
 }
 
+TEST_F(ConditionsTest, RecognisesItsOwnObjectAfterAProxyGaveUp) {
+  learn_that_it_compares({{.status = 504}, condition_fails(), ours("\"ours\"")});
+  EXPECT_EQ(put_with({.when = kOldVersion}).etag.value(), "\"ours\"");
+}
+
+TEST_F(ConditionsTest, AServerThatThrottlesStoredNothing) {
+  learn_that_it_compares({error_answer(503, "SlowDown"), condition_fails(), ours("\"theirs\"")});
+  EXPECT_EQ(error_of_put(kOldVersion), ErrorCode::kStale);
+  EXPECT_THAT(later_summaries(), ElementsAre("PUT /train/k body", "PUT /train/k body"));
+}
+
+TEST_F(ConditionsTest, TheOldVersionIsNotItsOwnObject) {
+  const ScriptedAnswer old_version{.headers = {{"ETag", "old"}}, .body = window()};
+  learn_that_it_compares({{.cut = true}, condition_fails(), old_version});
+  EXPECT_EQ(error_of_put(kOldVersion), ErrorCode::kStale);
+}
+
 TEST_F(ConditionsTest, RecognisesItsOwnObjectOnAServerThatIgnoresConditions) {
   server_.then(ok("\"probe\""));
   server_.then({.status = 204});
@@ -267,6 +284,30 @@ TEST_F(ConditionsTest, ALostCompletionThatTookEffectIsRecognisedThoughItsConditi
   server_.then({.cut = true});
   server_.then(ok("\"whole\""));  // HEAD before the next attempt
   EXPECT_EQ(complete({{1, kPartEtag, 0}}, kOldVersion).value(), "\"whole\"");
+}
+
+TEST_F(ConditionsTest, ACompletionThatAProxyGaveUpIsRecognised) {
+  server_.then(ok("\"old\""));
+  server_.then({.status = 504});
+  server_.then(ok("\"whole\""));  // HEAD before the next attempt
+  EXPECT_EQ(complete({{1, kPartEtag, 0}}, kOldVersion).value(), "\"whole\"");
+}
+
+TEST_F(ConditionsTest, TheOldVersionIsNotTheObjectThatWasCompleted) {
+  const ScriptedAnswer without_checksum{.headers = {{"ETag", "\"old\""}}, .body = window()};
+  for (const ScriptedAnswer& there : {without_checksum, ours("\"old\"")}) {
+    server_.then(ok("\"old\""));
+    server_.then({.cut = true});
+    server_.then(ok("\"old\""));
+    server_.then(error_answer(404, "NoSuchUpload"));
+    server_.then(there);
+  }
+  const UploadedPart part{.number = 1,
+                          .etag = kPartEtag,
+                          .crc64nvme = body(region_).crc64nvme,
+                          .size_bytes = kWindowBytes};
+  EXPECT_EQ(complete({part}, kOldVersion).error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(complete({part}, kOldVersion)) << "the same bytes may have the same ETag";
 }
 
 TEST_F(ConditionsTest, AnObjectOfAnotherLengthIsNotTheOneThatWasCompleted) {

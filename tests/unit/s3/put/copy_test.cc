@@ -138,6 +138,13 @@ TEST_F(CopyTest, DoesNotTakeAnothersObjectOfTheSameLengthForItsOwnAfterALostAnsw
   EXPECT_EQ(server_.seen().size(), 6U);
 }
 
+TEST_F(CopyTest, RecognisesItsOwnCopyAfterAProxyGaveUp) {
+  server_.then({.status = 404});
+  server_.then({.status = 504});
+  server_.then({.headers = {{"ETag", "\"src\""}}, .body = "12345"});  // HEAD before the next
+  EXPECT_EQ(copy({.when = Precondition::absent()}).value(), "\"src\"");
+}
+
 TEST_F(CopyTest, IsRepeatedAfterALostAnswerIfItNeedsNoState) {
   server_.then({.cut = true});
   server_.then(copied());
