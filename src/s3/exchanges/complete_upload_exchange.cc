@@ -69,8 +69,9 @@ CompleteUploadExchange::CompleteUploadExchange(TransferShared& shared, std::stri
 void CompleteUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<HttpRequest> ready) {
   endpoint_ = &endpoint;
   if (!wrong_etag_.empty()) {
-    return ready(endpoint_->builder.build(
-        {.method = HttpMethod::kDelete, .key = key_, .headers = {{"if-match", wrong_etag_}}}));
+    return ready(endpoint_->builder.build({.method = HttpMethod::kDelete,
+                                           .key = key_,
+                                           .headers = {{"if-match", quoted_etag(wrong_etag_)}}}));
   }
   if (is_checking_effect_) return ready(build_head(endpoint, key_));
   if (auto before = guard_.request_before(endpoint)) return ready(std::move(*before));

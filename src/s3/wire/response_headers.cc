@@ -67,6 +67,11 @@ bool is_same_etag(std::string_view one, std::string_view other) {
   return without_quotes(one) == without_quotes(other);
 }
 
+std::string quoted_etag(std::string_view etag) {
+  if (etag.ends_with('"')) return std::string(etag);  // also a weak one: W/"..."
+  return '"' + std::string(etag) + '"';
+}
+
 void ResponseHeaders::add_line(std::string_view line, const RdmaHeaderNames& names) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return;

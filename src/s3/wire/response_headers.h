@@ -51,6 +51,9 @@ struct ResponseHeaders {
 
 /// Whether two ETags name the same version. Some servers omit the quotes in some answers only.
 [[nodiscard]] bool is_same_etag(std::string_view one, std::string_view other);
+/// The ETag as a condition names it (RFC 9110 section 8.8.3): with the quotes that listings and
+/// other documents may lack. Servers that compare the text would not find the version otherwise.
+[[nodiscard]] std::string quoted_etag(std::string_view etag);
 
 /// The "bytes a-b/total" of RFC 9110 section 14.4.
 struct ContentRange {

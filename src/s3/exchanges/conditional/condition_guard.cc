@@ -144,7 +144,7 @@ void ConditionGuard::add_header(NameValues& headers) {
   if (when_.kind == Precondition::Kind::kAbsent) {
     headers.emplace_back("if-none-match", "*");
   } else {
-    headers.emplace_back("if-match", when_.etag);
+    headers.emplace_back("if-match", quoted_etag(when_.etag));
   }
 }
 

@@ -26,7 +26,10 @@ Result<HttpRequest> VersionRemoval::build() {
   RequestSpec spec{.method = HttpMethod::kDelete, .key = key_};
   guard_.add_header(spec.headers);
   Result<HttpRequest> request = endpoint_->builder.build(spec);
-  if (request) request->text_bytes_max = kErrorTextBytesMax;
+  if (request) {
+    request->text_bytes_max = kErrorTextBytesMax;
+    request->send_once = true;  // a resend by libcurl would go without a HEAD before it
+  }
   return request;
 }
 
@@ -60,7 +63,14 @@ Exchange::Next VersionRemoval::on_head(const HttpResponse& response) {
     return finished();
   }
   if (!response.is_success()) return refused(*endpoint_, "HEAD", key_, response, {});
-  return failed(guard_.conflict(fmt::format("DELETE '{}'", key_)));
+  const std::string what = fmt::format("DELETE '{}'", key_);
+  // Nobody changed it, so callers must not take it for replaced.
+  if (is_same_etag(response.headers.etag, guard_.when().etag)) {
+    return failed(ErrorCode::kProtocol,
+                  fmt::format("{}: the server refuses it (HTTP 412), though the key has version {}",
+                              what, guard_.when().etag));
+  }
+  return failed(guard_.conflict(what));
 }
 
 void VersionRemoval::fail(Error error) { result_ = std::unexpected(std::move(error)); }

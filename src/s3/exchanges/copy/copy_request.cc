@@ -9,7 +9,7 @@ namespace s3rdmafs::s3 {
 NameValues copy_source_headers(const Endpoint& endpoint, const CopySource& source) {
   return {{"x-amz-copy-source", "/" + uri_encode(endpoint.builder.bucket(), /*keep_slash=*/false) +
                                     "/" + uri_encode(source.key, /*keep_slash=*/true)},
-          {"x-amz-copy-source-if-match", source.etag}};
+          {"x-amz-copy-source-if-match", quoted_etag(source.etag)}};
 }
 
 void finish_copy_request(HttpRequest& request, std::uint64_t length_bytes) {

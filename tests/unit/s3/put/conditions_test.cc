@@ -69,6 +69,15 @@ TEST_F(ConditionsTest, AProbeThatMustFailShowsThatAServerComparesThem) {
   }
 }
 
+TEST_F(ConditionsTest, SendsTheQuotesThatAListingLeftOut) {
+  learn_that_it_compares({ok()});
+  for (const char* const etag : {"v", "\"v\"", "W/\"v\""}) {
+    EXPECT_TRUE(put_with({.when = Precondition::matches(etag)}).etag);
+    const std::string wanted = etag == std::string("v") ? "\"v\"" : etag;
+    EXPECT_EQ(last().headers.at("if-match"), wanted);
+  }
+}
+
 TEST_F(ConditionsTest, AnAnswerOf404ToTheProbeMeansTheSame) {
   server_.then(error_answer(404, "NoSuchKey"));
   server_.then(ok());

@@ -54,6 +54,12 @@ TEST_F(CopyTest, NamesTheSourceAndItsVersion) {
   EXPECT_EQ(counted("s3_requests_total", R"(operation="copy")"), 1U);
 }
 
+TEST_F(CopyTest, SendsTheQuotesThatAListingLeftOut) {
+  server_.then(copied());
+  EXPECT_TRUE(copy({}, {.key = "a", .etag = "src", .size_bytes = 5}));
+  EXPECT_EQ(seen(0).headers.at("x-amz-copy-source-if-match"), "\"src\"");
+}
+
 TEST_F(CopyTest, ReplacesTheMetadataIfAsked) {
   server_.then(copied());
   EXPECT_TRUE(copy({.metadata = UserMetadata{{"mode", "33024"}}}));

@@ -13,9 +13,9 @@ using ::testing::ElementsAre;
 
 class VersionRemovalTest : public ObjectWriterTest {
  protected:
-  Result<void> remove() {
+  Result<void> remove(const std::string& etag = "\"v\"") {
     Outcome<Result<void>> outcome;
-    store().remove_version("k", "\"v\"", soon(), outcome.done());
+    store().remove_version("k", etag, soon(), outcome.done());
     return outcome.get();
   }
 };
@@ -38,6 +38,20 @@ TEST_F(VersionRemovalTest, IsOneRequestOnceTheServerIsKnownToCompare) {
   EXPECT_EQ(remove().error().code, ErrorCode::kStale);
   EXPECT_TRUE(remove());
   EXPECT_EQ(server_.seen().size(), 4U);
+}
+
+TEST_F(VersionRemovalTest, SendsTheQuotesThatAListingLeftOut) {
+  server_.then(ok("\"v\""));
+  server_.then({.status = 204});
+  EXPECT_TRUE(remove("v"));
+  EXPECT_EQ(server_.seen().at(1).headers.at("if-match"), "\"v\"");
+}
+
+TEST_F(VersionRemovalTest, ARefusalOfTheVersionThatIsThereIsNotAConflict) {
+  server_.then(ok("\"v\""));
+  server_.then(condition_fails());
+  server_.then(ok("\"v\""));
+  EXPECT_EQ(remove().error().code, ErrorCode::kProtocol) << "kStale would say that it was replaced";
 }
 
 TEST_F(VersionRemovalTest, SucceedsIfThereIsNothing) {
