@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "s3/object_writer.h"
 #include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs::s3 {
@@ -15,32 +16,40 @@ enum class ConditionKind { kPut, kCompleteUpload, kCopy, kDelete };
 /// Whether one endpoint compares the conditions of requests that change a key. An answer of success
 /// says nothing, since some servers ignore the headers in silence. So the key's state is asked for
 /// by HEAD before each such request until the endpoint is known to compare: by its answer to a
-/// probe, or by an HTTP 412. Valid for as long as the mount lives. Thread-safe.
+/// probe, or by an HTTP 412. Some servers know If-None-Match only, which came first, so both
+/// headers are judged one by one. Valid for as long as the mount lives. Thread-safe.
 class ConditionSupport {
  public:
-  /// Whether the headers may be trusted, so that no HEAD is needed.
-  [[nodiscard]] bool compares(ConditionKind kind) const;
-  /// Whether the headers must not be sent: the endpoint refused a request because of them.
-  [[nodiscard]] bool refuses(ConditionKind kind) const;
+  using Header = Precondition::Kind;  ///< kAbsent or kMatches
 
-  /// True for one caller, which probes the endpoint and tells the finding by one of the functions
+  /// Whether the header may be trusted, so that no HEAD is needed.
+  [[nodiscard]] bool compares(ConditionKind kind, Header header) const;
+  /// Whether the header must not be sent: the endpoint refused a request because of it.
+  [[nodiscard]] bool refuses(ConditionKind kind, Header header) const;
+
+  /// True for one caller, which probes If-Match and tells the finding by one of the functions
   /// below. Others do not wait for it. Always false for kinds that have no harmless probe: all but
   /// kPut.
   [[nodiscard]] bool begin_probe(ConditionKind kind);
 
-  void on_compared(ConditionKind kind);
-  void on_ignored(ConditionKind kind);
-  void on_refused(ConditionKind kind);
+  /// If-Match: then it compares If-None-Match too.
+  void on_compared(ConditionKind kind, Header header);
+  void on_ignored(ConditionKind kind, Header header);
+  void on_refused(ConditionKind kind, Header header);
   void on_probe_lost(ConditionKind kind);  ///< no finding: another may probe
 
  private:
   enum class State { kUnknown, kProbing, kCompares, kIgnores, kRefuses };
+  struct States {
+    State absent = State::kUnknown;
+    State matches = State::kUnknown;
+  };
 
-  [[nodiscard]] State state(ConditionKind kind) const;
-  void enter(ConditionKind kind, State state);
+  [[nodiscard]] State state(ConditionKind kind, Header header) const;
+  void enter(ConditionKind kind, Header header, State state);
 
   mutable Mutex mutex_;  // leaf
-  std::array<State, 4> states_ GUARDED_BY(mutex_){};
+  std::array<States, 4> states_ GUARDED_BY(mutex_){};
 };
 
 }  // namespace s3rdmafs::s3

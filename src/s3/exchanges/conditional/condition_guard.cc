@@ -3,14 +3,13 @@
 // Why a probe. A server that ignores If-Match answers as one whose key was in the right state. So
 // the first conditional PUT of an endpoint is preceded by one that must fail: If-Match of no
 // version, for a random key that does not exist. A server that compares refuses it, and nothing is
-// stored. Cost: one request for each endpoint; an empty object that is removed at once where the
-// server stored it. PUTs that come while it runs ask by HEAD, as other requests do until an HTTP
-// 412 shows that the server compares.
+// stored; it compares If-None-Match too, since servers learned that earlier. Of any other server
+// If-None-Match is probed by itself, with the empty object that it stored. Cost: one request for
+// each endpoint that compares, at most four for another. PUTs that come while the probe runs ask by
+// HEAD, as other requests do until an HTTP 412 shows that the server compares.
 //
 // The gap after a HEAD. Another client may store a version between the HEAD and the request. The
 // header goes along unless it is refused, since the server may compare it after all.
-//
-// If-None-Match is trusted where If-Match is compared: servers learned it earlier.
 #include "s3/exchanges/conditional/condition_guard.h"
 
 #include <algorithm>
@@ -56,6 +55,10 @@ std::optional<Result<HttpRequest>> ConditionGuard::request_before(Endpoint& endp
   endpoint_ = &endpoint;
   if (!is_needed()) return std::nullopt;
   if (std::exchange(was_asked_, false)) return std::nullopt;
+  if (std::exchange(probes_absent_, false)) {
+    step_ = Step::kProbeAbsent;
+    return build_probe({{"if-none-match", "*"}});
+  }
   if (has_stored_probe_) {
     step_ = Step::kRemoveProbe;
     return endpoint.builder.build({.method = HttpMethod::kDelete, .key = probe_key_});
@@ -63,36 +66,43 @@ std::optional<Result<HttpRequest>> ConditionGuard::request_before(Endpoint& endp
   if (!has_probed_ && endpoint.conditions.begin_probe(kind_)) {
     has_probed_ = true;
     step_ = Step::kProbe;
-    return build_probe();
+    probe_key_ = probe_key(key_);
+    return build_probe({{"if-match", std::string(kNoVersion)}});
   }
-  if (endpoint.conditions.compares(kind_) && !drops_header_) return std::nullopt;
+  if (endpoint.conditions.compares(kind_, when_.kind) && !drops_header_) return std::nullopt;
   step_ = Step::kAsk;
   return build_head(endpoint, key_);
 }
 
-Result<HttpRequest> ConditionGuard::build_probe() {
-  probe_key_ = probe_key(key_);
-  Result<HttpRequest> request =
-      endpoint_->builder.build({.method = HttpMethod::kPut,
-                                .key = probe_key_,
-                                .headers = {{"if-match", std::string(kNoVersion)}}});
-  if (request) request->text_bytes_max = kErrorTextBytesMax;
+Result<HttpRequest> ConditionGuard::build_probe(NameValues condition) {
+  Result<HttpRequest> request = endpoint_->builder.build(
+      {.method = HttpMethod::kPut, .key = probe_key_, .headers = std::move(condition)});
+  if (request) {
+    request->text_bytes_max = kErrorTextBytesMax;
+    request->send_once = true;  // a resend would meet the object that the first has stored
+  }
   return request;
 }
 
 std::optional<Exchange::Next> ConditionGuard::on_outcome(const HttpOutcome& outcome) {
   const Step step = std::exchange(step_, Step::kNone);
-  if (step == Step::kRemoveProbe) {
-    on_probe_removed(outcome);
-    return Exchange::send_again();
-  }
-  if (outcome) return step == Step::kProbe ? on_probed(*outcome) : on_asked(*outcome);
-  if (step == Step::kProbe) {
-    endpoint_->conditions.on_probe_lost(kind_);
+  if (step != Step::kAsk) return on_probe_outcome(step, outcome);
+  if (!outcome) return Exchange::failed(outcome.error().error);
+  return on_asked(*outcome);
+}
+
+Exchange::Next ConditionGuard::on_probe_outcome(Step step, const HttpOutcome& outcome) {
+  if (step == Step::kRemoveProbe) return on_probe_removed(outcome);
+  if (!outcome) {
+    if (step == Step::kProbe) endpoint_->conditions.on_probe_lost(kind_);
+    probes_absent_ = step == Step::kProbeAbsent;
     // It may have been stored by a server that ignores the header.
-    has_stored_probe_ = outcome.error().may_have_reached_server;
+    if (outcome.error().may_have_reached_server) has_stored_probe_ = true;
+    return Exchange::failed(outcome.error().error);
   }
-  return Exchange::failed(outcome.error().error);
+  if (step == Step::kProbe) return on_probed(*outcome);
+  on_absent_probed(*outcome);
+  return Exchange::send_again();
 }
 
 Exchange::Next ConditionGuard::on_probed(const HttpResponse& response) {
@@ -100,29 +110,53 @@ Exchange::Next ConditionGuard::on_probed(const HttpResponse& response) {
   const S3Error error = response.is_success() ? S3Error{} : parse_error(response.text);
   const int status = response.status;
   if (status == 412 || is_missing_in_bucket(status, error)) {
-    conditions.on_compared(kind_);
-  } else if (response.is_success()) {
-    conditions.on_ignored(kind_);
+    conditions.on_compared(kind_, Precondition::Kind::kMatches);
+    return Exchange::send_again();
+  }
+  if (response.is_success()) {
+    conditions.on_ignored(kind_, Precondition::Kind::kMatches);
     has_stored_probe_ = true;
   } else if (refuses_header(status, error)) {
-    conditions.on_refused(kind_);
+    conditions.on_refused(kind_, Precondition::Kind::kMatches);
   } else {  // it tells nothing about conditions: this request asks by HEAD, a later one probes
     conditions.on_probe_lost(kind_);
     return Exchange::send_again();
   }
-  if (!conditions.compares(kind_)) {
-    spdlog::info(
-        "endpoint {} does not compare the conditions of a PUT (HTTP {}); a HEAD goes before each",
-        endpoint_->builder.endpoint_url(), status);
-  }
+  probes_absent_ = true;
+  spdlog::info("endpoint {} does not compare If-Match of a PUT (HTTP {}); a HEAD goes before each",
+               endpoint_->builder.endpoint_url(), status);
   return Exchange::send_again();
 }
 
-void ConditionGuard::on_probe_removed(const HttpOutcome& outcome) {
+// Success tells only where the probe's object is there already.
+void ConditionGuard::on_absent_probed(const HttpResponse& response) {
+  ConditionSupport& conditions = endpoint_->conditions;
+  constexpr auto kHeader = Precondition::Kind::kAbsent;
+  if (response.status == 412) {
+    conditions.on_compared(kind_, kHeader);
+  } else if (response.is_success()) {
+    if (has_stored_probe_) conditions.on_ignored(kind_, kHeader);
+    probes_absent_ = !std::exchange(has_stored_probe_, true);
+  } else if (refuses_header(response.status, parse_error(response.text))) {
+    conditions.on_refused(kind_, kHeader);
+  }
+}
+
+// An error that may pass is waited out once, at the cost of an attempt.
+Exchange::Next ConditionGuard::on_probe_removed(const HttpOutcome& outcome) {
+  const bool is_gone = outcome && (outcome->is_success() || outcome->status == 404);
+  if (!is_gone && !std::exchange(has_failed_to_remove_, true)) {
+    Exchange::Next next = outcome ? Exchange::refused(*endpoint_, "DELETE", probe_key_, *outcome,
+                                                      parse_error(outcome->text))
+                                  : Exchange::failed(outcome.error().error);
+    if (is_retryable(next.error.code)) return next;
+  }
   has_stored_probe_ = false;
-  if (outcome && (outcome->is_success() || outcome->status == 404)) return;
-  spdlog::warn("test object '{}' could not be removed: {}; remove it by hand", probe_key_,
-               outcome ? fmt::format("HTTP {}", outcome->status) : outcome.error().error.detail);
+  if (!is_gone) {
+    spdlog::warn("test object '{}' could not be removed: {}; remove it by hand", probe_key_,
+                 outcome ? fmt::format("HTTP {}", outcome->status) : outcome.error().error.detail);
+  }
+  return Exchange::send_again();
 }
 
 std::optional<Exchange::Next> ConditionGuard::on_asked(const HttpResponse& response) {
@@ -139,7 +173,7 @@ std::optional<Exchange::Next> ConditionGuard::on_asked(const HttpResponse& respo
 }
 
 void ConditionGuard::add_header(NameValues& headers) {
-  sent_header_ = is_needed() && !drops_header_ && !endpoint_->conditions.refuses(kind_);
+  sent_header_ = is_needed() && !drops_header_ && !endpoint_->conditions.refuses(kind_, when_.kind);
   if (!sent_header_) return;
   if (when_.kind == Precondition::Kind::kAbsent) {
     headers.emplace_back("if-none-match", "*");
@@ -151,10 +185,8 @@ void ConditionGuard::add_header(NameValues& headers) {
 bool ConditionGuard::is_conflict(int http_status, const S3Error& error) {
   if (!is_needed()) return false;
   // Of a copy the source's condition may be meant.
-  // A server that compares If-None-Match may ignore If-Match.
-  if (http_status == 412 && sent_header_ && kind_ != ConditionKind::kCopy &&
-      when_.kind == Precondition::Kind::kMatches) {
-    endpoint_->conditions.on_compared(kind_);
+  if (http_status == 412 && sent_header_ && kind_ != ConditionKind::kCopy) {
+    endpoint_->conditions.on_compared(kind_, when_.kind);
   }
   const bool is_gone = when_.kind == Precondition::Kind::kMatches && http_status == 404 &&
                        (error.code.empty() || error.code == "NoSuchKey");
@@ -162,7 +194,7 @@ bool ConditionGuard::is_conflict(int http_status, const S3Error& error) {
 }
 
 bool ConditionGuard::is_refusal(int http_status, const S3Error& error) {
-  if (!sent_header_ || endpoint_->conditions.compares(kind_)) return false;
+  if (!sent_header_ || endpoint_->conditions.compares(kind_, when_.kind)) return false;
   if (!refuses_header(http_status, error)) return false;
   sent_header_ = false;
   drops_header_ = true;
@@ -171,7 +203,7 @@ bool ConditionGuard::is_refusal(int http_status, const S3Error& error) {
 
 void ConditionGuard::on_success() {
   if (!std::exchange(drops_header_, false)) return;
-  endpoint_->conditions.on_refused(kind_);
+  endpoint_->conditions.on_refused(kind_, when_.kind);
   spdlog::info("endpoint {} refuses a condition; a HEAD goes before each such request instead",
                endpoint_->builder.endpoint_url());
 }

@@ -48,11 +48,14 @@ class ConditionGuard {
   [[nodiscard]] Error conflict(std::string_view what) const;
 
  private:
-  enum class Step { kNone, kProbe, kRemoveProbe, kAsk };
+  enum class Step { kNone, kProbe, kProbeAbsent, kRemoveProbe, kAsk };
 
-  [[nodiscard]] Result<HttpRequest> build_probe();
+  /// An empty PUT with one header.
+  [[nodiscard]] Result<HttpRequest> build_probe(NameValues condition);
+  [[nodiscard]] Exchange::Next on_probe_outcome(Step step, const HttpOutcome& outcome);
   [[nodiscard]] Exchange::Next on_probed(const HttpResponse& response);
-  void on_probe_removed(const HttpOutcome& outcome);
+  void on_absent_probed(const HttpResponse& response);
+  [[nodiscard]] Exchange::Next on_probe_removed(const HttpOutcome& outcome);
   [[nodiscard]] std::optional<Exchange::Next> on_asked(const HttpResponse& response);
 
   const std::string key_;
@@ -61,8 +64,10 @@ class ConditionGuard {
   Endpoint* endpoint_ = nullptr;  // of the attempt under way, or the last one
   Step step_ = Step::kNone;
   std::string probe_key_;
-  bool has_probed_ = false;  ///< once is enough: a probe that tells nothing would be repeated
-  bool has_stored_probe_ = false;
+  bool has_probed_ = false;        ///< once is enough: a probe that tells nothing would be repeated
+  bool probes_absent_ = false;     ///< If-None-Match comes next
+  bool has_stored_probe_ = false;  ///< or may have
+  bool has_failed_to_remove_ = false;
   bool was_asked_ = false;     // since the exchange's last attempt
   bool sent_header_ = false;   // with the exchange's last attempt
   bool drops_header_ = false;  // this exchange was refused because of it

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "s3/endpoints/condition_support.h"
 #include "s3/wire/object_checksum.h"
 #include "writer_fixture.h"
 
@@ -88,6 +87,7 @@ TEST_F(ConditionsTest, AnAnswerOf404ToTheProbeMeansTheSame) {
 
 TEST_F(ConditionsTest, OfAServerThatIgnoresThemTheStateIsAskedForJustBefore) {
   server_.then(ok("\"probe\""));  // it stored the probe
+  server_.then(ok("\"probe\""));  // and again, though it was there
   server_.then({.status = 204});
   server_.then(ok("\"old\""));  // HEAD
   server_.then(ok("\"new\""));
@@ -95,12 +95,14 @@ TEST_F(ConditionsTest, OfAServerThatIgnoresThemTheStateIsAskedForJustBefore) {
   EXPECT_EQ(put_with({.when = kOldVersion}).etag.value(), "\"new\"");
   EXPECT_EQ(error_of_put(kOldVersion), ErrorCode::kStale);
   EXPECT_THAT(summaries(), ElementsAre(StartsWith("PUT /train/.s3rdmafs-probe-"),
+                                       StartsWith("PUT /train/.s3rdmafs-probe-"),
                                        StartsWith("DELETE /train/.s3rdmafs-probe-"),
                                        "HEAD /train/k", "PUT /train/k body", "HEAD /train/k"));
-  EXPECT_EQ(server_.seen().at(3).headers.at("if-match"), "\"old\"") << "it may compare after all";
+  EXPECT_EQ(server_.seen().at(4).headers.at("if-match"), "\"old\"") << "it may compare after all";
 }
 
 TEST_F(ConditionsTest, AServerThatIgnoresThemIsAskedWhetherTheKeyIsAbsent) {
+  server_.then(ok("\"probe\""));
   server_.then(ok("\"probe\""));
   server_.then({.status = 204});
   server_.then({.status = 404});
@@ -108,15 +110,71 @@ TEST_F(ConditionsTest, AServerThatIgnoresThemIsAskedWhetherTheKeyIsAbsent) {
   server_.then(ok("\"new\""));
   EXPECT_TRUE(put(/*only_if_absent=*/true).etag);
   EXPECT_EQ(error_of_put(Precondition::absent()), ErrorCode::kExists);
+  EXPECT_EQ(server_.seen().size(), 6U);
+}
+
+TEST_F(ConditionsTest, NewKeysCostNoHeadOfAServerThatComparesIfNoneMatchOnly) {
+  server_.then(ok("\"probe\""));  // it ignores If-Match
+  server_.then(condition_fails());
+  server_.then({.status = 204});
+  server_.then(ok());
+  server_.then(ok());
+  server_.then(ok("\"theirs\""));
+  EXPECT_TRUE(put(/*only_if_absent=*/true).etag);
+  EXPECT_TRUE(put(/*only_if_absent=*/true).etag);
+  EXPECT_EQ(error_of_put(kOldVersion), ErrorCode::kStale);
+  EXPECT_THAT(later_summaries(),
+              ElementsAre(StartsWith("PUT /train/.s3rdmafs-probe-"),
+                          StartsWith("PUT /train/.s3rdmafs-probe-"),
+                          StartsWith("DELETE /train/.s3rdmafs-probe-"), "PUT /train/k body",
+                          "PUT /train/k body", "HEAD /train/k"));
+  const auto seen = server_.seen();
+  EXPECT_EQ(seen.at(1).url, seen.at(0).url);
+  EXPECT_EQ(seen.at(1).headers.at("if-none-match"), "*");
+  EXPECT_EQ(seen.at(3).headers.at("if-none-match"), "*");
+}
+
+TEST_F(ConditionsTest, AServerThatRefusesIfMatchMayCompareIfNoneMatch) {
+  server_.then(error_answer(501, "NotImplemented"));
+  server_.then(ok("\"probe\""));  // it was absent: that tells nothing
+  server_.then(condition_fails());
+  server_.then({.status = 204});
+  server_.then(ok());
+  EXPECT_TRUE(put(/*only_if_absent=*/true).etag);
+  EXPECT_EQ(server_.seen().size(), 5U);
+  EXPECT_EQ(summaries().back(), "PUT /train/k body");
+  EXPECT_EQ(last().headers.at("if-none-match"), "*");
+}
+
+TEST_F(ConditionsTest, AProbeIsRemovedAtTheSecondTryIfTheServerIsBusy) {
+  server_.then(ok("\"probe\""));
+  server_.then(condition_fails());
+  server_.then(error_answer(503, "SlowDown"));
+  server_.then({.status = 204});
+  server_.then(ok());
+  EXPECT_TRUE(put(/*only_if_absent=*/true).etag);
+  const auto all = summaries();
+  EXPECT_THAT(all.at(3), StartsWith("DELETE /train/.s3rdmafs-probe-"));
+  EXPECT_EQ(all.back(), "PUT /train/k body");
+}
+
+TEST_F(ConditionsTest, AProbeThatCannotBeRemovedDoesNotFailTheWrite) {
+  server_.then(ok("\"probe\""));
+  server_.then(condition_fails());
+  server_.then(error_answer(503, "SlowDown"));
+  server_.then(error_answer(403, "AccessDenied"));
+  server_.then(ok());
+  EXPECT_TRUE(put(/*only_if_absent=*/true).etag);
   EXPECT_EQ(server_.seen().size(), 5U);
 }
 
 TEST_F(ConditionsTest, AServerThatRefusesThemGetsNoneAnyMore) {
   server_.then(error_answer(501, "NotImplemented"));
+  server_.then(error_answer(501, "NotImplemented"));
   server_.then(ok("\"old\""));
   server_.then(ok("\"new\""));
   EXPECT_TRUE(put_with({.when = kOldVersion}).etag);
-  EXPECT_EQ(summaries().at(1), "HEAD /train/k");
+  EXPECT_EQ(summaries().at(2), "HEAD /train/k");
   EXPECT_FALSE(last().headers.contains("if-match"));
 }
 
@@ -134,13 +192,14 @@ TEST_F(ConditionsTest, AServerThatRefusesOneWithoutAProbeIsAskedInstead) {
 
 TEST_F(ConditionsTest, AServerThatRefusesARequestForAnotherReasonIsBelievedAtTheSecondTime) {
   server_.then(ok("\"probe\""));
+  server_.then(ok("\"probe\""));
   server_.then({.status = 204});
   server_.then(ok("\"old\""));
   server_.then(error_answer(400, "InvalidArgument", "The key is not valid"));
   server_.then(ok("\"old\""));
   server_.then(error_answer(400, "InvalidArgument", "The key is not valid"));
   EXPECT_EQ(error_of_put(kOldVersion), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(server_.seen().size(), 6U);
+  EXPECT_EQ(server_.seen().size(), 7U);
 }
 
 TEST_F(ConditionsTest, AProbeThatIsNotAnsweredTeachesNothing) {
@@ -224,12 +283,13 @@ TEST_F(ConditionsTest, TheOldVersionIsNotItsOwnObject) {
 
 TEST_F(ConditionsTest, RecognisesItsOwnObjectOnAServerThatIgnoresConditions) {
   server_.then(ok("\"probe\""));
+  server_.then(ok("\"probe\""));
   server_.then({.status = 204});
   server_.then({.status = 404});
   server_.then({.cut = true});
   server_.then(ours("\"ours\""));  // HEAD before the next attempt
   EXPECT_EQ(put(/*only_if_absent=*/true).etag.value(), "\"ours\"");
-  EXPECT_EQ(server_.seen().size(), 5U);
+  EXPECT_EQ(server_.seen().size(), 6U);
 }
 
 TEST_F(ConditionsTest, DoesNotTakeAnothersObjectForItsOwnAfterALostAnswer) {
@@ -333,19 +393,6 @@ TEST_F(ConditionsTest, APartThatTheServerCopiedHasNoChecksumInTheCompletion) {
   server_.then(upload_completed());
   EXPECT_TRUE(complete({{1, "\"a\"", 7, 1}, {.number = 2, .etag = "\"b\"", .size_bytes = 1}}));
   EXPECT_THAT(last().body, HasSubstr("<PartNumber>2</PartNumber><ETag>\"b\"</ETag></Part>"));
-}
-
-TEST(ConditionSupport, OneCallerProbesAndTheOthersAskMeanwhile) {
-  ConditionSupport support;
-  EXPECT_TRUE(support.begin_probe(ConditionKind::kPut));
-  EXPECT_FALSE(support.begin_probe(ConditionKind::kPut));
-  EXPECT_FALSE(support.compares(ConditionKind::kPut));
-  support.on_probe_lost(ConditionKind::kPut);
-  EXPECT_TRUE(support.begin_probe(ConditionKind::kPut)) << "nothing was learned";
-  support.on_compared(ConditionKind::kPut);
-  EXPECT_TRUE(support.compares(ConditionKind::kPut));
-  EXPECT_FALSE(support.compares(ConditionKind::kDelete)) << "each kind by itself";
-  EXPECT_FALSE(support.begin_probe(ConditionKind::kCopy)) << "it would move bytes";
 }
 
 }  // namespace
