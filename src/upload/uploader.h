@@ -72,8 +72,7 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   void finish(Done<void> done);
 
   /// The state of the key that the server must find when the object becomes visible; kAbsent to
-  /// begin with after kIfAbsent, and the version that was stored last after a finish(). A server
-  /// that refuses conditions is asked without: ask it for the version just before.
+  /// begin with after kIfAbsent, and the version that was stored last after a finish().
   void require(s3::Precondition when);
 
   /// As if a request had failed with `error`: nothing more of it becomes visible, and finish()
@@ -151,9 +150,6 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   void send_put(const s3::PutBody& body, const s3::Precondition& when);
   void on_put(std::size_t length, s3::PutOutcome outcome);
   void on_stored(std::string etag) REQUIRES(mutex_);
-  [[nodiscard]] bool refuses(const Error& error) const REQUIRES(mutex_);
-  /// Whether the server refused the condition; then there is none from now on.
-  [[nodiscard]] bool drops_condition(const Error& error);
   [[nodiscard]] Error as_conflict(Error error) const;
   void send_complete(const std::string& upload_id, std::vector<s3::UploadedPart> parts,
                      const s3::Precondition& when);

@@ -98,8 +98,6 @@ void Uploader::on_put(std::size_t length, s3::PutOutcome outcome) {
     enter(Phase::kAppending);
     if (outcome.etag) {
       on_stored(std::move(*outcome.etag));
-    } else if (!outcome.late_read_possible && refuses(outcome.etag.error())) {
-      when_ = s3::Precondition::none();  // and the PUT is sent again
     } else {
       fail_with(as_conflict(std::move(outcome.etag.error())));
     }
@@ -112,16 +110,9 @@ void Uploader::on_put(std::size_t length, s3::PutOutcome outcome) {
   advance();
 }
 
-// A server that does not know the condition is asked without it: the caller saw the key's version
-// shortly before, and such a server offers no stronger promise.
-bool Uploader::refuses(const Error& error) const {
-  return when_.kind != s3::Precondition::Kind::kNone &&
-         (error.code == ErrorCode::kUnsupported || error.code == ErrorCode::kInvalidArgument);
-}
-
 Error Uploader::as_conflict(Error error) const {
   if (error.code != ErrorCode::kExists && error.code != ErrorCode::kStale) return error;
-  return {ErrorCode::kStale, "'" + key_ + "': another client changed it meanwhile"};
+  return {ErrorCode::kStale, "'" + key_ + "' was changed by another client"};
 }
 
 void Uploader::on_stored(std::string etag) {
@@ -134,21 +125,11 @@ void Uploader::send_complete(const std::string& upload_id, std::vector<s3::Uploa
                              const s3::Precondition& when) {
   const Deadline deadline = request_deadline() + s3::assembly_time(parts);
   context_.writer.complete_upload(
-      key_, upload_id, parts, when, deadline,
-      [self = shared_from_this(), upload_id, parts](const Result<std::string>& etag) mutable {
-        if (!etag && self->drops_condition(etag.error())) {
-          return self->send_complete(upload_id, std::move(parts), s3::Precondition::none());
-        }
+      key_, upload_id, std::move(parts), when, deadline,
+      [self = shared_from_this(), upload_id](const Result<std::string>& etag) {
         if (etag) self->context_.abandoned.completed(upload_id);
         self->on_completed(etag);
       });
-}
-
-bool Uploader::drops_condition(const Error& error) {
-  const MutexLock lock(mutex_);
-  if (!refuses(error)) return false;
-  when_ = s3::Precondition::none();
-  return true;
 }
 
 void Uploader::on_completed(const Result<std::string>& etag) {

@@ -119,12 +119,13 @@ TEST_F(OtherClients, AFileOpenedWithTruncationReplacesAnyVersion) {
   }
 }
 
-TEST_F(OtherClients, AFileIsStoredWithoutTheConditionWhereTheServerDoesNotKnowIt) {
+TEST_F(OtherClients, AFileIsNotStoredWithoutItsConditionAfterAnError) {
   const auto handle = must(bucket_.open_to_append(kRootIno, "file"));
   bucket_.write(handle, 0, "ours").value();
   store_.fail_next(Operation::kPut, 1, ErrorCode::kUnsupported);
-  EXPECT_EQ(error_of(bucket_.sync(handle)), "");
-  EXPECT_EQ(store_.object("file"), "ours");
+  EXPECT_EQ(error_of(bucket_.sync(handle)), "Unsupported");
+  fs_.release(handle);
+  EXPECT_FALSE(store_.object("file"));
 }
 
 // --- truncate(2) ---
