@@ -60,11 +60,6 @@ std::string Uploader::stored_etag() const {
   return stored_etag_;
 }
 
-bool Uploader::stores_if_absent() const {
-  const MutexLock lock(mutex_);
-  return when_.kind == s3::Precondition::Kind::kAbsent && is_single_put();
-}
-
 // kComplete is final. A failure stays one until the object is discarded. An object that was
 // discarded while it was completed is complete.
 void Uploader::enter(Phase next) {

@@ -93,8 +93,6 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   [[nodiscard]] bool is_stored() const;
   /// The ETag of the version that the last finish() stored; empty before.
   [[nodiscard]] std::string stored_etag() const;
-  /// Whether the next finish() is one PUT that itself requires the key to be absent.
-  [[nodiscard]] bool stores_if_absent() const;
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
 
  private:

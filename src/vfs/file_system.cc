@@ -76,9 +76,7 @@ FileSystem::FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
       writing_(writing),
       written_(writing ? std::make_shared<WrittenFiles>(writing->uploads, clock, handles_)
                        : nullptr),
-      committer_(writing ? std::make_shared<FileCommitter>(store, writing->uploads, clock, names_,
-                                                           written_)
-                         : nullptr),
+      committer_(writing ? std::make_shared<FileCommitter>(clock, names_, written_) : nullptr),
       renames_(writing ? make_renames() : nullptr) {}
 
 FileSystem::~FileSystem() = default;

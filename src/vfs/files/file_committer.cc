@@ -5,30 +5,23 @@
 // second would find the version that the first has just stored and take it for another client's.
 // WrittenFile::take_turn() queues them without a thread.
 //
-// Each commit confirms the version that it replaces: a HeadObject just before the request that
-// makes the object visible, and that request says the version again, for what happens in between.
-// The HeadObject is left out where the request says that the key must be absent. It stays
-// otherwise: some servers ignore conditions.
+// What a commit may replace is said by the request that makes the object visible. The store asks
+// first where the server does not compare that; so no request is made here.
 //
 // Locks. None of its own.
 #include "vfs/files/file_committer.h"
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::vfs {
 
-FileCommitter::FileCommitter(s3::ObjectStore& store, upload::Uploads& uploads, const Clock& clock,
-                             std::shared_ptr<Names> names, std::shared_ptr<WrittenFiles> written)
-    : store_(store),
-      uploads_(uploads),
-      clock_(clock),
-      names_(std::move(names)),
-      written_(std::move(written)) {}
+FileCommitter::FileCommitter(const Clock& clock, std::shared_ptr<Names> names,
+                             std::shared_ptr<WrittenFiles> written)
+    : clock_(clock), names_(std::move(names)), written_(std::move(written)) {}
 
 // After a commit the name stands for a version; while there is something to store again, for the
 // file. A file that was removed has no name.
@@ -59,29 +52,8 @@ void FileCommitter::commit(const std::shared_ptr<WrittenFile>& file, Done<void> 
     self->written_->work_ends();
   };
   file->take_turn([self = shared_from_this(), file, ended = std::move(ended)]() mutable {
-    self->confirm_and_store(file, std::move(ended));
+    self->store(file, std::move(ended));
   });
-}
-
-void FileCommitter::confirm_and_store(const std::shared_ptr<WrittenFile>& file, Done<void> done) {
-  std::optional<WrittenFile::Condition> condition = file->condition();
-  if (!condition) return store(file, std::move(done));
-  store_.head(
-      file->key(), uploads_.request_deadline(),
-      [self = shared_from_this(), file, condition = std::move(*condition),
-       done = std::move(done)](const Result<s3::ObjectInfo>& there) mutable {
-        const bool is_absent = !there && there.error().code == ErrorCode::kNotFound;
-        const bool holds = condition.is_absent ? is_absent : there && there->etag == condition.etag;
-        if (!there && !is_absent) {
-          file->give_up(there.error());
-        } else if (!holds) {
-          file->give_up({ErrorCode::kStale, "'" + file->key() + "' was changed by another client"});
-        } else {
-          file->require(is_absent ? s3::Precondition::absent()
-                                  : s3::Precondition::matches(there->etag));
-        }
-        self->store(file, std::move(done));
-      });
 }
 
 void FileCommitter::store(const std::shared_ptr<WrittenFile>& file, Done<void> done) {

@@ -5,10 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "s3/object_store.h"
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
-#include "upload/uploads.h"
 #include "vfs/files/written_file.h"
 #include "vfs/files/written_files.h"
 #include "vfs/names/names.h"
@@ -16,14 +14,14 @@
 namespace s3rdmafs::vfs {
 
 /// Makes written files visible at the store, or ensures that they never become so. Owns the order
-/// of both: the commits of one file run one after the other, each confirms first what it replaces,
-/// and the name stands for the file until its bytes are stored. Shared: work under way keeps it
-/// alive. Thread-safe; `done` rules as in base/callback.h.
+/// of both: the commits of one file run one after the other, and the name stands for the file until
+/// its bytes are stored. Shared: work under way keeps it alive. Thread-safe; `done` rules as in
+/// base/callback.h.
 class FileCommitter : public std::enable_shared_from_this<FileCommitter> {
  public:
-  /// Borrows the store, the uploads and the clock.
-  FileCommitter(s3::ObjectStore& store, upload::Uploads& uploads, const Clock& clock,
-                std::shared_ptr<Names> names, std::shared_ptr<WrittenFiles> written);
+  /// Borrows the clock.
+  FileCommitter(const Clock& clock, std::shared_ptr<Names> names,
+                std::shared_ptr<WrittenFiles> written);
 
   /// Makes visible what was written. Errors: as FileSystem::sync.
   void commit(const std::shared_ptr<WrittenFile>& file, Done<void> done);
@@ -42,12 +40,9 @@ class FileCommitter : public std::enable_shared_from_this<FileCommitter> {
   void end(Deadline deadline);
 
  private:
-  /// The turn of one commit: asks whether what it replaces is still there.
-  void confirm_and_store(const std::shared_ptr<WrittenFile>& file, Done<void> done);
+  /// The turn of one commit.
   void store(const std::shared_ptr<WrittenFile>& file, Done<void> done);
 
-  s3::ObjectStore& store_;
-  upload::Uploads& uploads_;
   const Clock& clock_;
   const std::shared_ptr<Names> names_;
   const std::shared_ptr<WrittenFiles> written_;

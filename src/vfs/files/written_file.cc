@@ -16,7 +16,14 @@ WrittenFile::WrittenFile(upload::Uploads& uploads, std::string key, std::uint64_
       number_(number),
       made_at_(made_at),
       base_(std::move(base)),
-      uploader_(uploads.begin(key_, base_.start)) {}
+      uploader_(begin(uploads, key_, base_)) {}
+
+std::shared_ptr<upload::Uploader> WrittenFile::begin(upload::Uploads& uploads,
+                                                     const std::string& key, const Base& base) {
+  auto uploader = uploads.begin(key, base.start);
+  if (!base.etag.empty()) uploader->require(s3::Precondition::matches(base.etag));
+  return uploader;
+}
 
 Node WrittenFile::node() {
   // Every ETag of a server has quotes; this one has none.
@@ -44,7 +51,7 @@ std::uint64_t WrittenFile::size_bytes() const {
 }
 
 void WrittenFile::reserve(ProcessId process, SeenAt now, Base base) {
-  auto uploader = uploads_.begin(key_, base.start);  // the old one is destroyed after the lock
+  auto uploader = begin(uploads_, key_, base);  // the old one is destroyed after the lock
   const MutexLock lock(mutex_);
   claimed_ = false;
   process_ = process;
@@ -91,27 +98,6 @@ void WrittenFile::finish(Done<void> done) {
   const auto uploader = this->uploader();
   if (!uploader) return done({});
   uploader->finish(std::move(done));
-}
-
-std::optional<WrittenFile::Condition> WrittenFile::condition() const {
-  std::shared_ptr<upload::Uploader> uploader;
-  Base base;
-  {
-    const MutexLock lock(mutex_);
-    if (!wanted_ || !uploader_) return std::nullopt;
-    uploader = uploader_;
-    base = base_;
-  }
-  if (uploader->is_stored() || uploader->has_failed()) return std::nullopt;
-  if (std::string stored = uploader->stored_etag(); !stored.empty()) base = {.etag = stored};
-  if (!base.etag.empty()) return Condition{.etag = std::move(base.etag)};
-  if (base.start != upload::Uploader::Start::kIfAbsent) return std::nullopt;
-  if (uploader->stores_if_absent()) return std::nullopt;  // the request itself requires it
-  return Condition{.is_absent = true};
-}
-
-void WrittenFile::require(s3::Precondition when) {
-  if (const auto uploader = this->uploader()) uploader->require(std::move(when));
 }
 
 void WrittenFile::take_turn(std::move_only_function<void()> turn) {
@@ -193,14 +179,14 @@ void WrittenFile::truncate(std::uint64_t size_bytes, Done<void> done) {
 
 void WrittenFile::restart(const std::string& stored_etag) {
   using Start = upload::Uploader::Start;
-  Start start = Start::kReplacing;  // also of an empty version: it had bytes in between
+  Base base{.start = Start::kReplacing};  // also of an empty version: it had bytes in between
   {
     const MutexLock lock(mutex_);
-    if (base_.start == Start::kIfAbsent && stored_etag.empty()) start = Start::kIfAbsent;
-    if (!stored_etag.empty()) base_.etag = stored_etag;
-    base_.start = start;
+    if (base_.start == Start::kIfAbsent && stored_etag.empty()) base.start = Start::kIfAbsent;
+    base.etag = stored_etag.empty() ? base_.etag : stored_etag;
+    base_ = base;
   }
-  const auto next = uploads_.begin(key_, start);
+  const auto next = begin(uploads_, key_, base);
   std::shared_ptr<upload::Uploader> last;  // destroyed after the lock
   bool is_wanted = true;
   {

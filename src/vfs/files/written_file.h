@@ -6,7 +6,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -51,16 +50,8 @@ class WrittenFile : public std::enable_shared_from_this<WrittenFile> {
 
   void append(std::uint64_t offset_bytes, std::span<const std::byte> bytes, Deadline deadline,
               Done<void> done);
+  /// Makes the bytes visible, in the place of the base's version only.
   void finish(Done<void> done);
-  /// The answer that the store must give before finish() may replace the key's object.
-  struct Condition {
-    bool is_absent = false;
-    std::string etag = {};  ///< where the key must not be absent
-  };
-  /// Nothing, where finish() replaces any object, or has nothing to do.
-  [[nodiscard]] std::optional<Condition> condition() const;
-  /// The state of the key that the server itself must find when finish() replaces the object.
-  void require(s3::Precondition when);
   /// Runs the turns one after the other, each when end_turn() has been called for the one before.
   void take_turn(std::move_only_function<void()> turn);
   void end_turn();
@@ -88,6 +79,10 @@ class WrittenFile : public std::enable_shared_from_this<WrittenFile> {
   void close();
 
  private:
+  /// An uploader that replaces `base` only.
+  [[nodiscard]] static std::shared_ptr<upload::Uploader> begin(upload::Uploads& uploads,
+                                                               const std::string& key,
+                                                               const Base& base);
   /// Null once closed.
   [[nodiscard]] std::shared_ptr<upload::Uploader> uploader() const;
   [[nodiscard]] bool is_superseded() const;

@@ -102,7 +102,6 @@ TEST_F(UploaderTest, StoresNothingWhereAnEmptyObjectIsThereUntilBytesCome) {
 TEST_F(UploaderTest, ReplacesNothingWhereTheKeyWasAbsent) {
   file_ = uploads_->begin("key", Uploader::Start::kIfAbsent);
   append("ours");
-  EXPECT_TRUE(file_->stores_if_absent());
   store_.put("key", "theirs");
   EXPECT_EQ(finish()->error(), "Stale");
   EXPECT_EQ(store_.object("key"), "theirs");

@@ -108,6 +108,21 @@ TEST_F(OtherClients, ANewFileDoesNotReplaceALaterVersion) {
   EXPECT_EQ(store_.open_uploads(), 0U);
 }
 
+TEST_F(OtherClients, StoringAsksForNothingThatTheStoreAsksItself) {
+  for (const std::string kind : {"new", "empty"}) {
+    for (const std::size_t size : {std::size_t{10}, 3 * WritableBucket::kPart}) {
+      const std::string name = kind + std::to_string(size);
+      if (kind == "empty") store_.put(name, "");
+      const auto handle = must(bucket_.open_to_append(kRootIno, name));
+      bucket_.write(handle, 0, std::string(size, 'x')).value();
+      store_.forget_calls();
+      EXPECT_EQ(error_of(bucket_.sync(handle)), "") << name;
+      EXPECT_EQ(store_.count(Operation::kHead), 0U) << name << ", " << size << " bytes";
+      fs_.release(handle);
+    }
+  }
+}
+
 TEST_F(OtherClients, AFileOpenedWithTruncationReplacesAnyVersion) {
   for (const std::size_t size : {std::size_t{10}, 3 * WritableBucket::kPart}) {
     const auto handle = must(bucket_.open_truncated(kRootIno, "file"));
@@ -268,7 +283,7 @@ TEST_F(OtherClients, TwoSyncsAtOnceDoNotTakeEachOtherForAnotherClient) {
   Answer<void> two;
   fs_.sync(handle, one.done());
   fs_.sync(handle, two.done());
-  EXPECT_EQ(store_.held().size(), 1U) << "one asks, the other waits for its turn";
+  EXPECT_EQ(store_.held().size(), 1U) << "one stores, the other waits for its turn";
   store_.release_all();
   EXPECT_EQ(one.error(), "");
   EXPECT_EQ(two.error(), "");
