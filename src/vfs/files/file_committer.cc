@@ -5,8 +5,8 @@
 // second would find the version that the first has just stored and take it for another client's.
 // WrittenFile::take_turn() queues them without a thread.
 //
-// What a commit may replace is said by the request that makes the object visible. The store asks
-// first where the server does not compare that; so no request is made here.
+// The request that makes the object visible names the version that it may replace. The store asks
+// first where the server does not compare that, so this asks for nothing.
 //
 // Locks. None of its own.
 #include "vfs/files/file_committer.h"

@@ -64,7 +64,7 @@ Exchange::Next VersionRemoval::on_head(const HttpResponse& response) {
   }
   if (!response.is_success()) return refused(*endpoint_, "HEAD", key_, response, {});
   const std::string what = fmt::format("DELETE '{}'", key_);
-  // Nobody changed it, so callers must not take it for replaced.
+  // No other client changed it, so callers must not take it for replaced.
   if (is_same_etag(response.headers.etag, guard_.when().etag)) {
     return failed(ErrorCode::kProtocol,
                   fmt::format("{}: the server refuses it (HTTP 412), though the key has version {}",
