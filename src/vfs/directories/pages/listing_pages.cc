@@ -209,40 +209,60 @@ void ListingPages::keep(std::list<Slot>::iterator slot, SeenAt seen_at, s3::List
   slot->state = State::kReady;
 }
 
+std::optional<ListingPages::Reader> ListingPages::give_up(Work& work) {
+  servers_->list_in_order = false;
+  slots_.clear();
+  is_lost_ = given_ > 0;
+  is_parallel_ = is_lost_;
+  std::optional<Reader> reader = std::exchange(reader_, std::nullopt);
+  if (!is_lost_ || !reader) return reader;
+  work.done = std::move(reader->done);
+  work.answer = out_of_order(prefix_);
+  return std::nullopt;
+}
+
+std::optional<Deadline> ListingPages::put_back(std::list<Slot>::iterator slot, Error error,
+                                               Work& work) {
+  slot->state = State::kPlanned;
+  if (slot != slots_.begin() || !reader_) {
+    // It may have been the last answer that the reader's page was kept back for. It is asked for
+    // again with the next page: at once, and a server that refuses everything would be flooded.
+    take_front(work);
+    return std::nullopt;
+  }
+  // A reader that came later has more time.
+  const bool has_time = reader_->deadline > slot->deadline;
+  if (has_time && error.code != ErrorCode::kCancelled) return reader_->deadline;
+  work.done = std::move(reader_->done);
+  reader_.reset();
+  work.answer = std::unexpected(std::move(error));
+  return std::nullopt;
+}
+
 void ListingPages::on_page(std::uint64_t number, SeenAt seen_at, Result<s3::ListPage> page) {
-  std::optional<Reader> reader;
-  Deadline deadline{};
-  std::string token;
+  Work work;
+  std::optional<Deadline> next;  // by when to fetch more
+  std::optional<Reader> serial_reader;
+  std::string serial_token;
   {
     const MutexLock lock(mutex_);
     const auto slot = std::ranges::find(slots_, number, &Slot::number);
     if (slot == slots_.end()) return;  // given up
-    deadline = slot->deadline;
     if (!page) {
-      slot->state = State::kPlanned;
-      const bool is_wanted = slot == slots_.begin() && reader_;
-      if (!is_wanted) return;
-      // A reader that came later has more time.
-      if (reader_->deadline > slot->deadline && page.error().code != ErrorCode::kCancelled) {
-        deadline = reader_->deadline;
-      } else {
-        reader = std::exchange(reader_, std::nullopt);
-      }
+      next = put_back(slot, std::move(page.error()), work);
     } else if (!page_is_in_order(*page, slot->after, /*may_reach_into_prefix=*/true)) {
-      servers_->list_in_order = false;
-      slots_.clear();
-      is_lost_ = given_ > 0;
-      is_parallel_ = is_lost_;
-      reader = std::exchange(reader_, std::nullopt);
-      token = serial_token_;
-      if (is_lost_) page = out_of_order(prefix_);
+      serial_reader = give_up(work);
+      serial_token = serial_token_;
     } else {
+      next = slot->deadline;
       keep(slot, seen_at, std::move(*page));
     }
   }
-  if (!reader) return go_on(deadline);
-  if (!page) return reader->done(std::unexpected(std::move(page.error())));
-  get_serially(token, reader->deadline, std::move(reader->done));
+  if (next) return go_on(*next);
+  if (serial_reader) {
+    return get_serially(serial_token, serial_reader->deadline, std::move(serial_reader->done));
+  }
+  if (work.done) work.done(std::move(work.answer));
 }
 
 }  // namespace s3rdmafs::vfs

@@ -87,6 +87,11 @@ class ListingPages : public std::enable_shared_from_this<ListingPages> {
   void take_front(Work& work) REQUIRES(mutex_);
   [[nodiscard]] bool is_in_doubt() const REQUIRES(mutex_);
   void keep(std::list<Slot>::iterator slot, SeenAt seen_at, s3::ListPage page) REQUIRES(mutex_);
+  /// The server cannot be listed this way. Returns the reader to be answered serially, if any.
+  std::optional<Reader> give_up(Work& work) REQUIRES(mutex_);
+  /// The request of a slot has failed. Returns by when to send it again at once, if at all.
+  std::optional<Deadline> put_back(std::list<Slot>::iterator slot, Error error, Work& work)
+      REQUIRES(mutex_);
   void learn_distance(const s3::ListPage& page) REQUIRES(mutex_);
 
   s3::ObjectStore& store_;

@@ -120,6 +120,28 @@ TEST_F(ListingPagesTest, APageThatFailsMayBeAskedForAgain) {
   EXPECT_TRUE(std::ranges::is_sorted(keys));
 }
 
+TEST_F(ListingPagesTest, AReaderWhosePageIsThereWaitsForNoRequestThatHasFailed) {
+  put(20'000, [](int i) { return fmt::format("{:05}", i); });
+  const auto pages = open("d/");
+  std::string token;
+  for (int page = 1; page <= 2; ++page) token = get(*pages, token).get()->page.next_token;
+  store_.hold();
+  const auto third = get(*pages, token);
+  ASSERT_EQ(store_.held().size(), ListingPages::kSideBySide);
+  store_.release(0);
+  EXPECT_FALSE(third.has_come()) << "the control: no other has shown that it begins where told";
+  const std::size_t asked = lists();
+  while (store_.fail_held(0, {.error = {ErrorCode::kUnreachable, "failed by the test"}})) {
+  }
+  ASSERT_TRUE(third.has_come());
+  token = third.get()->page.next_token;
+  EXPECT_EQ(third.get()->page.objects.front().key, "d/02000");
+  EXPECT_EQ(lists(), asked) << "none is sent again without a pause";
+  store_.release_all();
+  EXPECT_GT(get(*pages, token).get()->page.objects.front().key,
+            third.get()->page.objects.back().key);
+}
+
 /// A server whose pages are in order until the test says otherwise.
 class LosesItsOrder final : public s3::ObjectStore {
  public:
