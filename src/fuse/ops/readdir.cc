@@ -39,13 +39,14 @@ std::size_t add_plus(const Reply& reply, const MountContext& mount, std::uint64_
   const std::size_t needed =
       fuse_add_direntry_plus(reply.request(), nullptr, 0, entry.name.c_str(), &param, next);
   if (needed > room.size()) return needed;
-  // If ino stays 0, the kernel takes the name alone and counts no reference.
+  // If ino stays 0, the kernel takes the name alone and counts no reference. The number in `attr`
+  // is d_ino, and must not be 0: programs take such an entry for a removed one.
   if (!is_dot(entry.name) && entry.next_offset <= kInodesGivenMax) {
     const vfs::Entry remembered = mount.file_system.add_lookup(handle, entry);
-    param.ino = remembered.attributes.ino;
-    if (param.ino != 0) given.push_back(param.ino);
-    param.attr = mount.stat_of(remembered.attributes);
-    param.attr_timeout = param.entry_timeout = seconds(remembered.valid_for);
+    if (remembered.attributes.ino != 0) {
+      param = entry_param(mount, remembered);
+      given.push_back(param.ino);
+    }
   }
   return fuse_add_direntry_plus(reply.request(), room.data(), room.size(), entry.name.c_str(),
                                 &param, next);

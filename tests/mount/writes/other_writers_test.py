@@ -125,6 +125,19 @@ def test_truncating_goes_by_the_size_that_the_store_has(folder):
     assert not (stored / "file").exists()
 
 
+def test_a_file_that_is_being_overwritten_is_listed(folder):
+    at, stored = folder
+    for name in ("before", "file"):
+        (stored / name).write_bytes(b"old")
+    file = os.open(at / "file", os.O_WRONLY | os.O_TRUNC)
+    try:
+        assert sorted(os.listdir(at)) == ["before", "file"]
+        assert sorted(entry.name for entry in os.scandir(at) if entry.stat()) == ["before", "file"]
+    finally:
+        os.close(file)
+    assert sorted(os.listdir(at)) == ["before", "file"]
+
+
 # Empty files
 
 EMPTY_FILES = """

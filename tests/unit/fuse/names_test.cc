@@ -127,6 +127,21 @@ TEST(FuseNames, AListingWithInodesGivesReferencesOnlyToWhatItHoldsAndAPlainOneNo
   EXPECT_TRUE(fakes::eventually([&] { return mount.gauge("vfs_inodes") == 1; }));
 }
 
+// readdir(3) skips an entry whose d_ino is 0.
+TEST(FuseNames, AListingWithInodesShowsAFileThatIsBeingOverwritten) {
+  FakeMount mount;
+  mount.store.put("a", "1");
+  const vfs::Ino version = mount.ino_of("a");
+  ASSERT_EQ(mount.call(request::open(version, O_WRONLY | O_TRUNC)).error, ESTALE);
+  const std::uint64_t handle = mount.call(request::opendir(kRoot)).as<fuse_open_out>().fh;
+  const FuseReply reply = mount.call(request::readdir(kRoot, handle, 2, 4096, /*plus=*/true));
+  const auto listed = fakes::names_in(reply.body, /*plus=*/true);
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_EQ(listed.front().name, "a");
+  EXPECT_EQ(listed.front().node, 0U) << "the control: its name stands for no version";
+  EXPECT_NE(reply.as<fuse_dirent>(sizeof(fuse_entry_out)).ino, 0U);
+}
+
 TEST(FuseNames, ALookupOrListingThatTheKernelDoesNotTakeKeepsNoReference) {
   FakeMount mount({.is_writable = false});
   mount.store.put("a", "1");
