@@ -7,9 +7,14 @@
 // where a digit was seen, and likewise hexadecimal digits and letters; any other byte for itself. A
 // place at which always the same byte stands counts nothing, unless it is a digit: the first digits
 // of a page's names are equal, and change later.
+//
+// Bytes of different names may make no character together, and servers refuse a start-after that is
+// not UTF-8. So a key is cut before the first of them.
 #include "vfs/directories/pages/key_scale.h"
 
 #include <algorithm>
+
+#include "s3rdmafs/base/utf8.h"
 
 namespace s3rdmafs::vfs {
 namespace {
@@ -109,7 +114,7 @@ std::string KeyScale::key_of(std::uint64_t number) const {
     name[place] = alphabet[number % alphabet.size()];
     number /= alphabet.size();
   }
-  return prefix_ + name;
+  return std::string(utf8_beginning(prefix_ + name));
 }
 
 }  // namespace s3rdmafs::vfs

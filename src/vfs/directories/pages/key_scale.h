@@ -20,7 +20,7 @@ class KeyScale {
   KeyScale(std::string_view prefix, const std::vector<s3::ObjectInfo>& sample);
 
   [[nodiscard]] std::uint64_t number_of(std::string_view key) const;
-  /// A key, which need not exist, with about this number.
+  /// A key, which need not exist, with about this number. UTF-8, whatever the sample is.
   [[nodiscard]] std::string key_of(std::uint64_t number) const;
 
  private:

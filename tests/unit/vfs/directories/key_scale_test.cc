@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "s3rdmafs/base/utf8.h"
+
 namespace s3rdmafs::vfs {
 namespace {
 
@@ -38,6 +40,20 @@ TEST(KeyScale, PagesOfHashesAreEquallyFarApart) {
   const std::uint64_t page = number(0xa1000) - number(0xa0000);
   ASSERT_GT(page, 0U);
   EXPECT_EQ(number(0xf1000) - number(0xf0000), page);
+}
+
+TEST(KeyScale, GivesKeysInUtf8Alone) {
+  const auto name = [](int i) { return fmt::format("{}-{:04}", i % 2 == 0 ? "\u00e9" : "zz", i); };
+  const KeyScale scale("d/", listed_keys(0, 1000, name));
+  const std::uint64_t first = scale.number_of("d/z");
+  const std::uint64_t step = scale.number_of("d/\u00e9") / 100;
+  std::size_t cut = 0;
+  for (std::uint64_t number = first; number < first + 100 * step; number += step) {
+    const std::string key = scale.key_of(number);
+    EXPECT_EQ(utf8_beginning(key), key);
+    cut += key.size() < scale.key_of(first).size() ? 1 : 0;
+  }
+  EXPECT_GT(cut, 0U) << "the control: some were not";
 }
 
 TEST(KeyScale, TakesAnyBytes) {
