@@ -15,8 +15,8 @@
 //
 // It relies on ascending keys, and on a first key after `start-after`. Both are checked in each
 // page, and the first answers of a mount's servers are waited for before one is given out. A server
-// that breaks this before anything was given out is listed serially from where the serial pages
-// ended, else the listing fails, once: the next one is serial.
+// that breaks this, or refuses such a request, before anything was given out is listed serially
+// from where the serial pages ended, else the listing fails, once: the next one is serial.
 //
 // Cost. At most kSideBySide pages ahead of the reader, and one key in fifty twice.
 #include "vfs/directories/pages/listing_pages.h"
@@ -60,10 +60,11 @@ void keep_range(s3::ListPage& page, const std::string& after,
   std::erase_if(page.common_prefixes, is_outside);
 }
 
-std::unexpected<Error> out_of_order(const std::string& prefix) {
-  return fail(ErrorCode::kProtocol, "the server lists '" + prefix +
-                                        "' out of order; list the directory again, it is then "
-                                        "fetched one page after another");
+std::unexpected<Error> unfit_server(const std::string& prefix) {
+  return fail(ErrorCode::kProtocol,
+              "the server lists '" + prefix +
+                  "' out of order, or from no key on; list the directory again, it is then "
+                  "fetched one page after another");
 }
 
 }  // namespace
@@ -176,7 +177,7 @@ void ListingPages::go_on(Deadline deadline) {
     if (is_lost_ && reader_) {
       work.done = std::move(reader_->done);
       reader_.reset();
-      work.answer = out_of_order(prefix_);
+      work.answer = unfit_server(prefix_);
     } else {
       take_front(work);
       plan(deadline, work);
@@ -209,6 +210,13 @@ void ListingPages::keep(std::list<Slot>::iterator slot, SeenAt seen_at, s3::List
   slot->state = State::kReady;
 }
 
+bool ListingPages::shows_unfit_server(const Slot& slot, const Result<s3::ListPage>& page) {
+  if (page) return !page_is_in_order(*page, slot.after, /*may_reach_into_prefix=*/true);
+  const ErrorCode code = page.error().code;
+  const bool is_refused = code == ErrorCode::kInvalidArgument || code == ErrorCode::kUnsupported;
+  return is_refused && slot.token.empty();  // the others of this listing were answered
+}
+
 std::optional<ListingPages::Reader> ListingPages::give_up(Work& work) {
   servers_->list_in_order = false;
   slots_.clear();
@@ -217,7 +225,7 @@ std::optional<ListingPages::Reader> ListingPages::give_up(Work& work) {
   std::optional<Reader> reader = std::exchange(reader_, std::nullopt);
   if (!is_lost_ || !reader) return reader;
   work.done = std::move(reader->done);
-  work.answer = out_of_order(prefix_);
+  work.answer = unfit_server(prefix_);
   return std::nullopt;
 }
 
@@ -248,11 +256,11 @@ void ListingPages::on_page(std::uint64_t number, SeenAt seen_at, Result<s3::List
     const MutexLock lock(mutex_);
     const auto slot = std::ranges::find(slots_, number, &Slot::number);
     if (slot == slots_.end()) return;  // given up
-    if (!page) {
-      next = put_back(slot, std::move(page.error()), work);
-    } else if (!page_is_in_order(*page, slot->after, /*may_reach_into_prefix=*/true)) {
+    if (shows_unfit_server(*slot, page)) {
       serial_reader = give_up(work);
       serial_token = serial_token_;
+    } else if (!page) {
+      next = put_back(slot, std::move(page.error()), work);
     } else {
       next = slot->deadline;
       keep(slot, seen_at, std::move(*page));

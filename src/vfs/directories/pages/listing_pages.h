@@ -29,7 +29,7 @@ class ListingPages : public std::enable_shared_from_this<ListingPages> {
   static constexpr std::size_t kSideBySide = 8;
 
   /// The knowledge of a mount about its servers. A server that lists out of order, or that ignores
-  /// where a page is to begin, is asked for one page after another from then on.
+  /// or refuses where a page is to begin, is asked for one page after another from then on.
   struct Servers {
     /// Shorter pages show no large directory.
     std::size_t page_keys_min = 100;
@@ -50,7 +50,7 @@ class ListingPages : public std::enable_shared_from_this<ListingPages> {
 
   /// The page that `token` (of the page before; empty for the first) leads to. One call at a time.
   /// After an error the same page may be asked for again. Errors: the store's; kProtocol (the
-  /// server has shown that it lists out of order: what was given out may lack names).
+  /// server has shown that it cannot be listed side by side: what was given out may lack names).
   void get(const std::string& token, Deadline deadline, Done<Page> done);
 
  private:
@@ -86,6 +86,7 @@ class ListingPages : public std::enable_shared_from_this<ListingPages> {
   void split(std::list<Slot>::iterator slot, std::size_t slots_max) REQUIRES(mutex_);
   void take_front(Work& work) REQUIRES(mutex_);
   [[nodiscard]] bool is_in_doubt() const REQUIRES(mutex_);
+  static bool shows_unfit_server(const Slot& slot, const Result<s3::ListPage>& page);
   void keep(std::list<Slot>::iterator slot, SeenAt seen_at, s3::ListPage page) REQUIRES(mutex_);
   /// The server cannot be listed this way. Returns the reader to be answered serially, if any.
   std::optional<Reader> give_up(Work& work) REQUIRES(mutex_);
