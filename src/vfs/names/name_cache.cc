@@ -58,6 +58,16 @@ std::optional<NameAnswer> NameCache::find(const std::string& key) const {
   return std::nullopt;
 }
 
+bool NameCache::was_found(const std::string& key) const {
+  const MutexLock lock(mutex_);
+  for (const Answers* answers : {&young_, &old_}) {
+    const auto found = answers->by_key.find(key);
+    if (found == answers->by_key.end()) continue;
+    return !found->second.answer || found->second.answer->node.has_value();
+  }
+  return false;
+}
+
 void NameCache::insert(const std::string& key, NameAnswer answer) {
   const SeenAt seen_at = answer.seen_at;
   keep(key, {.answer = std::move(answer), .seen_at = seen_at});

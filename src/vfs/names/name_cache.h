@@ -36,6 +36,9 @@ class NameCache {
 
   /// The answer for a key (a directory's without its last "/"), if a fresh one is known.
   [[nodiscard]] std::optional<NameAnswer> find(const std::string& key) const;
+  /// Whether the newest answer that it remembers, however old, says that the key exists, or was
+  /// found wrong: the kernel may have the name. False where it remembers none.
+  [[nodiscard]] bool was_found(const std::string& key) const;
   /// Keeps the answer, unless a newer one is known.
   void insert(const std::string& key, NameAnswer answer);
   /// The same for each name of a listing.

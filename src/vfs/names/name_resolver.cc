@@ -4,7 +4,9 @@
 // Why a failure is remembered. Where a lookup of an expired name fails, the kernel drops the name
 // and looks it up once more, in the same system call. With a server that is silent the program
 // would wait for twice the deadline. So a failure that took long is also the answer to a lookup
-// that follows at once.
+// that follows at once. Only for a name that was found before: the kernel asks once for a name that
+// it never had, so a second lookup of it is another call, which must not hear of an outage that may
+// be over. Cost: where no names are kept (a ttl of 0), the program does wait twice.
 #include "vfs/names/name_resolver.h"
 
 #include <chrono>
@@ -79,7 +81,7 @@ std::optional<Error> NameResolver::failed_just_now(const std::string& key) {
 
 void NameResolver::remember(const std::string& key, const Error& error, SeenAt asked_at) {
   const SeenAt now = clock_.now();
-  if (now - asked_at < kLongWait) return;
+  if (now - asked_at < kLongWait || !names_.was_found(key)) return;
   const MutexLock lock(mutex_);
   std::erase_if(failures_,
                 [now](const auto& each) { return now - each.second.failed_at > kSecondLookup; });

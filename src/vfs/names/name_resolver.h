@@ -19,7 +19,7 @@ namespace s3rdmafs::vfs {
 
 /// Finds what a key stands for: asks the name cache, then the store (see probe.h). Lookups of one
 /// key while the store is being asked share its answer, and one that follows a long wait in vain
-/// shares its failure. Thread-safe.
+/// shares its failure, if the key was found before. Thread-safe.
 class NameResolver : public std::enable_shared_from_this<NameResolver> {
  public:
   /// Borrows all four.

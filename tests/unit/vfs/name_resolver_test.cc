@@ -72,6 +72,8 @@ TEST_F(NameResolverTest, AFailureReachesAllWaitingLookupsAndIsNotKept) {
 // The kernel looks an expired name up twice in one system call where the first attempt fails.
 TEST_F(NameResolverTest, AFailureThatTookLongIsTheAnswerToTheLookupThatFollows) {
   store_.put("a", "");
+  ASSERT_TRUE(resolve("a").get()->node);
+  clock_.advance(seconds(30));
   store_.hold();
   const auto first = resolve("a");
   clock_.advance(seconds(30));
@@ -86,13 +88,33 @@ TEST_F(NameResolverTest, AFailureThatTookLongIsTheAnswerToTheLookupThatFollows) 
   EXPECT_TRUE(resolve("a").get()->node) << "a later lookup tries again";
 }
 
+// After an outage the next call must find the server.
+TEST_F(NameResolverTest, AFailureOfANameThatTheKernelNeverHadIsNotKept) {
+  for (const bool was_asked_for : {false, true}) {
+    if (was_asked_for) {
+      ASSERT_FALSE(resolve("a").get()->node);
+      clock_.advance(seconds(30));
+    }
+    store_.hold();
+    const auto first = resolve("a");
+    clock_.advance(seconds(30));
+    store_.fail_next(Operation::kList, 1, ErrorCode::kTimedOut);
+    store_.release_all();
+    EXPECT_EQ(first.error(), "TimedOut");
+    EXPECT_EQ(resolve("a").error(), "");
+    clock_.advance(seconds(30));
+  }
+}
+
 TEST_F(NameResolverTest, AFailureIsForgottenWithAChangeOfTheName) {
+  store_.put("a", "");
+  ASSERT_TRUE(resolve("a").get()->node);
+  clock_.advance(seconds(30));
   store_.hold();
   const auto first = resolve("a");
   clock_.advance(seconds(30));
   store_.fail_next(Operation::kList, 1, ErrorCode::kTimedOut);
   store_.release_all();
-  store_.put("a", "");
   resolver_->invalidate("a");
   EXPECT_TRUE(resolve("a").get()->node);
 }
