@@ -86,8 +86,8 @@ void FileSystem::make_directory(Ino parent, std::string_view name, Deadline dead
                     self->store_empty(
                         directory_prefix(key), s3::Precondition::absent(), deadline,
                         [self, key, done = std::move(done)](Result<void> stored) mutable {
+                          self->names_->on_changed(key);  // it may exist also after an error
                           if (!stored) return done(std::unexpected(cannot_make(stored.error())));
-                          self->names_->on_changed(key);
                           done(self->names_->add_lookup(Node::directory(directory_prefix(key)),
                                                         self->clock_.now()));
                         });

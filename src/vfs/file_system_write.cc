@@ -207,8 +207,8 @@ void FileSystem::truncate_version(Ino ino, const s3::ObjectInfo& known, std::uin
   store_empty(
       key, s3::Precondition::none(), deadline,
       [self = shared_from_this(), key, done = std::move(done)](Result<void> stored) mutable {
+        self->names_->on_changed(key);  // also after a time-out: it may be stored
         if (!stored) return done(std::move(stored));
-        self->names_->on_changed(key);
         self->written_->supersede_others(key, nullptr);
         done(fail(ErrorCode::kStale, "'" + key + "' is now another inode"));
       });

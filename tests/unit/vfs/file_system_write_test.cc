@@ -197,6 +197,25 @@ TEST_F(FileSystemWrite, AnOpenOfADirectoryAfterAChangeSeesItAlthoughAnotherHandl
   fs_.release(file);
 }
 
+// The time-out of a request says nothing about what the server did.
+TEST_F(FileSystemWrite, BelievesNothingOfAFileWhoseTruncationTimedOut) {
+  store_.put("file", "old");
+  const Ino version = bucket_.ino_of("file");
+  store_.fail_next(Operation::kPut, 1, ErrorCode::kTimedOut);
+  EXPECT_EQ(error_of(bucket_.truncate(version, 0)), "TimedOut");
+  store_.put("file", "");
+  bucket_.clock.advance(std::chrono::milliseconds(1));
+  EXPECT_EQ(bucket_.lookup(kRootIno, "file")->attributes.size_bytes, 0U);
+}
+
+TEST_F(FileSystemWrite, BelievesNoAbsenceOfADirectoryThatItCouldNotMake) {
+  ASSERT_EQ(error_of(bucket_.lookup(kRootIno, "d")), "NotFound");
+  store_.put("d/", "");  // by another mount
+  EXPECT_EQ(error_of(bucket_.mkdir(kRootIno, "d")), "Exists");
+  bucket_.clock.advance(std::chrono::milliseconds(1));
+  EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "d")), "");
+}
+
 TEST_F(FileSystemWrite, BelievesNoAnswerThatWasAskedForBeforeAChange) {
   store_.hold();
   Answer<Entry> early;
