@@ -45,7 +45,8 @@ std::shared_ptr<Directories> make_directories(s3::ObjectStore& store, const Cloc
       store, clock, std::move(names), metrics,
       Directories::Options{.root_prefix = options.prefix,
                            .ttl = options.ttl,
-                           .listing_bytes_max = options.listing_bytes_max});
+                           .listing_bytes_max = options.listing_bytes_max,
+                           .call_time = options.call_time});
 }
 
 }  // namespace

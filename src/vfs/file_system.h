@@ -67,6 +67,8 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
     std::uint64_t content_bytes_max = 0;
     /// Memory for the listings of open directories; beyond it, reading on fails with kNoMemory.
     std::uint64_t listing_bytes_max = 512 * kMiB;
+    /// From a call to its deadline: nothing that a call may come to wait for takes longer.
+    std::chrono::milliseconds call_time{30'000};
     /// Called when this mount has stored a version whose key and ETag named another one before: for
     /// caches that go by these two alone. May be empty; any thread.
     std::function<void(std::string_view key, std::string_view etag)> on_etag_repeated = {};

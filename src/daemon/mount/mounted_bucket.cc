@@ -179,6 +179,7 @@ Result<void> MountedBucket::Layers::build_file_system() {
                                .confirms_opens = config.metadata.open == config::OpenCheck::kAlways,
                                .content_bytes_max = kContentBytesMax,
                                .listing_bytes_max = config.metadata.listing_bytes_max,
+                               .call_time = config.retry.deadline,
                                .on_etag_repeated =
                                    [this](std::string_view key, std::string_view etag) {
                                      if (disk) disk->invalidate(key, etag);

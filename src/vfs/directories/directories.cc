@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vfs/directories/directories.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -14,7 +15,7 @@ constexpr std::size_t kOrderedFilesMax = 131'072;
 // Of the parents whose directories are listed in order; about 6 MB.
 constexpr std::size_t kOrderedDirectoriesMax = 65'536;
 // As long as the answer to a guess is worth waiting for.
-constexpr std::chrono::seconds kAheadTime{10};
+constexpr std::chrono::milliseconds kAheadTimeMax{10'000};
 
 }  // namespace
 
@@ -60,8 +61,12 @@ void Directories::list_ahead(const std::string& prefix) {
   // The other half is for directories that are open.
   if (!budget_->has_room_for_guesses()) return;
   auto snapshot = snapshots_.get(snapshot_context(), prefix, options_.root_prefix);
-  ahead_.keep(snapshot);
-  if (snapshot->begin(clock_.now() + kAheadTime)) listed_ahead_.add();
+  // One that has begun belongs to the handles that read it.
+  // A read that comes to wait for it has a deadline of its own, which is not earlier.
+  const auto time = std::min(kAheadTimeMax, options_.call_time);
+  if (!snapshot->begin(clock_.now() + time)) return;
+  ahead_.keep(std::move(snapshot));
+  listed_ahead_.add();
 }
 
 void Directories::forget(const std::string& prefix) {

@@ -30,6 +30,7 @@ class Directories : public std::enable_shared_from_this<Directories> {
     std::string root_prefix;          ///< empty or ending in "/"
     std::chrono::milliseconds ttl{};  ///< for how long a listing is shared; 0: no name is kept
     std::uint64_t listing_bytes_max = 0;
+    std::chrono::milliseconds call_time{30'000};  ///< that a read of a directory has
   };
 
   /// Borrows all but the name cache and the options.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sibling directories that are listed before they are opened, as find(1) needs them.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "mounted_bucket.h"
 #include "vfs/directories/ahead_snapshots.h"
+#include "vfs/directories/directories.h"
 
 namespace s3rdmafs::vfs {
 namespace {
@@ -104,6 +107,73 @@ TEST_F(SiblingsAhead, AListingThatIsNotUsedIsDropped) {
   const std::int64_t kept = bucket_.gauge("vfs_listings_bytes") - before;
   EXPECT_LE(kept, static_cast<std::int64_t>(AheadSnapshots::kMax) * 2000);
   EXPECT_GT(kept, 0) << "the control: some are";
+}
+
+TEST_F(SiblingsAhead, ADirectoryThatWasOpenAlreadyEndsWithItsHandle) {
+  constexpr std::int64_t kBytes = 100'000;  // more than the others take
+  for (int i = 0; i < 5000; ++i) bucket_.store.put(directory(2) + "/n" + std::to_string(i), "x");
+  ASSERT_TRUE(bucket_.list(kRootIno));
+  const std::uint64_t open = bucket_.fs.open_directory(ino(2)).value();
+  std::uint64_t offset = 0;
+  for (auto some = bucket_.read_directory(open, 0, 1000); !some->empty();
+       some = bucket_.read_directory(open, offset, 1000)) {
+    offset = some->back().next_offset;
+  }
+  ASSERT_GT(bucket_.gauge("vfs_listings_bytes"), kBytes);
+  for (const int i : {0, 1}) ASSERT_TRUE(bucket_.list(ino(i)));
+  ASSERT_GT(ahead(), 0U);
+  EXPECT_GT(bucket_.gauge("vfs_listings_bytes"), kBytes) << "the control: it is open";
+  bucket_.fs.release_directory(open);
+  EXPECT_LT(bucket_.gauge("vfs_listings_bytes"), kBytes);
+}
+
+/// Keeps the latest deadline of its listings.
+class LatestDeadline final : public s3::ObjectStore {
+ public:
+  explicit LatestDeadline(s3::ObjectStore& store) : store_(store) {}
+  void head(std::string key, Deadline deadline, Done<s3::ObjectInfo> done) override {
+    store_.head(std::move(key), deadline, std::move(done));
+  }
+  void list(s3::ListRequest request, Deadline deadline, Done<s3::ListPage> done) override {
+    latest = std::max(latest, deadline);
+    store_.list(std::move(request), deadline, std::move(done));
+  }
+  void get(s3::GetRequest request, Deadline deadline, s3::GetDone done) override {
+    store_.get(std::move(request), deadline, std::move(done));
+  }
+  void shut_down() override {}
+
+  Deadline latest{};
+
+ private:
+  s3::ObjectStore& store_;
+};
+
+// Its reader gets what the listing ahead gets, a failure too, and would wait beyond its own time.
+TEST(ListingAhead, HasNoMoreTimeThanItsReader) {
+  for (const seconds call_time : {seconds(2), seconds(60)}) {
+    fakes::FakeClock clock;
+    fakes::FakeObjectStore bucket(clock);
+    for (const char* key : {"a/x", "b/x", "c/x", "d/x"}) bucket.put(key, "x");
+    LatestDeadline store(bucket);
+    metrics::Registry metrics;
+    const auto directories = std::make_shared<Directories>(
+        store, clock,
+        std::make_shared<NameCache>(
+            clock,
+            NameCache::Limits{.ttl = seconds(30), .negative_ttl = seconds(5), .entries_max = 9}),
+        metrics,
+        Directories::Options{.root_prefix = "",
+                             .ttl = seconds(30),
+                             .listing_bytes_max = kMiB,
+                             .call_time = call_time});
+    for (const char* prefix : {"", "a/", "b/"}) {
+      Answer<std::vector<ListedName>> answer;
+      directories->open(prefix)->read(0, 100, {}, answer.done());
+    }
+    EXPECT_EQ(metrics.counter("vfs_listings_ahead_total", "").value(), 2U);
+    EXPECT_EQ(store.latest, clock.now() + std::min(call_time, seconds(10)));
+  }
 }
 
 TEST(SiblingsAheadOfAMountWithoutTtl, AreNotListed) {
