@@ -51,7 +51,6 @@ enum class CacheLock {
   kRequire,  ///< the mount fails where it does not
 };
 
-/// The changes that the mount may make in the bucket.
 /// When open(2) asks the server which version a name stands for.
 enum class OpenCheck {
   kAlways,  ///< each time: close-to-open between mounts
