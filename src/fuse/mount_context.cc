@@ -24,4 +24,15 @@ struct stat MountContext::stat_of(const vfs::Attributes& attributes) const {
   return result;
 }
 
+// A version is immutable, and the next lookup finds a new version as a new inode; a file that is
+// being written grows. Of a directory this mount may change the time. The kernel hears of its own
+// changes, but not of a commit, nor of a change whose answer was lost. A second, and not nothing:
+// each walk through the directory checks its mode bits, and would ask for them.
+std::chrono::milliseconds MountContext::valid_time_of(const vfs::Attributes& attributes) const {
+  using std::chrono::seconds;
+  if (attributes.is_being_written) return seconds(0);
+  const bool may_change = attributes.is_directory && file_system.is_writable();
+  return may_change ? seconds(1) : seconds(86'400);
+}
+
 }  // namespace s3rdmafs::fuse

@@ -53,6 +53,8 @@ struct MountContext {
 
   [[nodiscard]] Deadline deadline() const { return clock.now() + presentation.deadline; }
   [[nodiscard]] struct stat stat_of(const vfs::Attributes& attributes) const;
+  /// How long the kernel may keep attributes that it asked for by number.
+  [[nodiscard]] std::chrono::milliseconds valid_time_of(const vfs::Attributes& attributes) const;
 };
 
 /// A duration as libfuse wants it.

@@ -112,7 +112,10 @@ void FileSystem::forget(Ino ino, std::uint64_t count) { names_->forget(ino, coun
 Result<Attributes> FileSystem::attributes(Ino ino) const {
   const Result<Inode> inode = names_->find(ino);
   if (!inode) return std::unexpected(inode.error());
-  return names_->attributes_of(ino, inode->node);
+  const bool is_changing = inode->node.is_directory && may_change(inode->node);
+  Attributes attributes = names_->attributes_of(ino, inode->node);
+  attributes.is_being_written |= is_changing;
+  return attributes;
 }
 
 Result<std::uint64_t> FileSystem::open_directory(Ino ino) {
@@ -156,12 +159,23 @@ Entry FileSystem::add_lookup(std::uint64_t handle, const DirectoryEntry& entry) 
   return give(listed->node, listed->seen_at);
 }
 
-// Whether the file is open for writing is asked first: what its last commit has changed is known
-// before it is closed.
+// Asked before the attributes are: what the last commit of a file has changed is known before the
+// file is closed.
+bool FileSystem::may_change(const Node& node) const {
+  if (!written_) return false;
+  const std::string& key = node.object.key;
+  return node.is_directory ? written_->has_any_in(key) : written_->has_any_of(key);
+}
+
 Entry FileSystem::give(const Node& node, SeenAt seen_at) {
-  const bool may_change = written_ && written_->has_any_of(node.object.key);
+  const bool is_changing = may_change(node);
   Entry entry = names_->add_lookup(node, seen_at);
-  if (may_change) entry.valid_for = std::chrono::milliseconds(0);
+  if (!is_changing) return entry;
+  if (node.is_directory) {
+    entry.attributes.is_being_written = true;  // its name stays
+  } else {
+    entry.valid_for = std::chrono::milliseconds(0);
+  }
   return entry;
 }
 

@@ -193,6 +193,8 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
              metrics::Registry& metrics, Options options, std::optional<Writing> writing,
              cache::ResidentObjects* whole);
 
+  /// Whether this mount may change the attributes of a node without a call by its name.
+  [[nodiscard]] bool may_change(const Node& node) const;
   /// Gives the kernel one more reference to what the store has answered.
   [[nodiscard]] Entry give(const Node& node, std::chrono::steady_clock::time_point seen_at);
 

@@ -17,7 +17,8 @@ inline constexpr Ino kRootIno = 1;
 struct Attributes {
   Ino ino = 0;
   bool is_directory = false;
-  bool is_being_written = false;  ///< the size may grow
+  /// The size may grow; of a directory: the next commit of a file in it may change its time.
+  bool is_being_written = false;
   std::uint64_t size_bytes = 0;
   std::chrono::system_clock::time_point modified;
 };

@@ -12,10 +12,7 @@ void getattr(fuse_req_t request, fuse_ino_t ino, fuse_file_info*) noexcept {
     reply.error(attributes.error());
     return;
   }
-  // One day: a version is immutable, and the next lookup finds a new version as a new inode. Only a
-  // file that is being written grows.
-  constexpr double kValidS = 86'400;
-  reply.attributes(mount.stat_of(*attributes), attributes->is_being_written ? 0 : kValidS);
+  reply.attributes(mount.stat_of(*attributes), seconds(mount.valid_time_of(*attributes)));
 }
 
 }  // namespace s3rdmafs::fuse::ops

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 
@@ -11,9 +12,7 @@ fuse_entry_param entry_param(const MountContext& mount, const vfs::Entry& entry)
   fuse_entry_param param{};
   param.ino = entry.attributes.ino;
   param.attr = mount.stat_of(entry.attributes);
-  // The attributes of a version never change. Those of a file that is being written do, but the
-  // kernel may not keep its name either.
-  param.attr_timeout = seconds(entry.valid_for);
+  param.attr_timeout = seconds(std::min(entry.valid_for, mount.valid_time_of(entry.attributes)));
   param.entry_timeout = seconds(entry.valid_for);
   return param;
 }

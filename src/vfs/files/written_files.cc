@@ -114,6 +114,18 @@ bool WrittenFiles::has_any_of(const std::string& key) const {
          std::ranges::any_of(open_, [&key](const auto& file) { return file->key() == key; });
 }
 
+bool WrittenFiles::has_any_in(const std::string& prefix) const {
+  const auto is_in = [&prefix](const std::string& key) {
+    return key.starts_with(prefix) && !key.substr(prefix.size()).contains('/');
+  };
+  const MutexLock lock(mutex_);
+  for (auto at = by_key_.lower_bound(prefix); at != by_key_.end() && at->first.starts_with(prefix);
+       ++at) {
+    if (is_in(at->first)) return true;
+  }
+  return std::ranges::any_of(open_, [&is_in](const auto& file) { return is_in(file->key()); });
+}
+
 void WrittenFiles::supersede_others(const std::string& key, const WrittenFile* by) {
   for (const auto& file : all_of(key)) {
     if (file.get() != by && file->is_claimed()) file->supersede();

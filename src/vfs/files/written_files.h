@@ -50,6 +50,8 @@ class WrittenFiles {
   [[nodiscard]] std::vector<std::shared_ptr<WrittenFile>> all_of(const std::string& key);
   /// Whether there are any.
   [[nodiscard]] bool has_any_of(const std::string& key) const;
+  /// The same for any name in a directory. Costs a look at each that is below it.
+  [[nodiscard]] bool has_any_in(const std::string& prefix) const;
   /// As all_of(), of all keys below a directory's prefix, each file once.
   [[nodiscard]] std::vector<std::shared_ptr<WrittenFile>> all_below(const std::string& prefix);
   /// The key has another version now, of `by` or (null) of no file: see WrittenFile::supersede.

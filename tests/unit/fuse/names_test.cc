@@ -105,6 +105,37 @@ TEST(FuseNames, AttributesOfAVersionMayBeKeptAndThoseOfAFileBeingWrittenMayNot) 
   EXPECT_EQ(mount.call(request::getattr(kUnknownIno)).error, ENOENT);
 }
 
+// The kernel does not hear of a commit, which changes the time of the directory.
+TEST(FuseNames, AttributesOfADirectoryMayBeKeptShortlyAndNotWhileAFileInItIsWritten) {
+  FakeMount mount;
+  mount.store.put("d/a", "1");
+  mount.store.put("e/a", "1");
+  const vfs::Ino directory = mount.ino_of("d");
+  const auto kept = [&mount](vfs::Ino ino) {
+    return mount.call(request::getattr(ino)).as<fuse_attr_out>().attr_valid;
+  };
+  const auto found = [&mount] {
+    return mount.call(request::lookup(kRoot, "d")).as<fuse_entry_out>();
+  };
+  EXPECT_EQ(kept(directory), 1U);
+  EXPECT_EQ(found().attr_valid, 1U);
+  const FuseReply created = mount.call(request::create(directory, "new", O_WRONLY));
+  ASSERT_EQ(created.error, 0);
+  const auto handle = created.as<fuse_open_out>(sizeof(fuse_entry_out)).fh;
+  EXPECT_EQ(kept(directory), 0U);
+  EXPECT_EQ(found().attr_valid, 0U);
+  EXPECT_EQ(found().entry_valid, 30U) << "its name stays";
+  EXPECT_EQ(kept(mount.ino_of("e")), 1U) << "the control: another directory";
+  EXPECT_EQ(kept(kRoot), 1U) << "its names stay";
+  const vfs::Ino file = created.as<fuse_entry_out>().nodeid;
+  EXPECT_EQ(mount.call(request::flush(file, handle)).error, 0);
+  EXPECT_EQ(kept(directory), 0U) << "it may be written and stored again";
+  EXPECT_EQ(mount.call(request::release(file, handle)).error, 0);
+  EXPECT_TRUE(fakes::eventually([&] { return kept(directory) == 1; }));
+  FakeMount read_only({.is_writable = false});
+  EXPECT_EQ(read_only.call(request::getattr(kRoot)).as<fuse_attr_out>().attr_valid, 86400U);
+}
+
 TEST(FuseNames, AListingHasEveryNameHoweverSmallTheBuffer) {
   FakeMount mount;
   for (const char* key : {"a", "b", "c/d", "e"}) mount.store.put(key, "1");
