@@ -233,8 +233,8 @@ std::optional<Deadline> ListingPages::put_back(std::list<Slot>::iterator slot, E
                                                Work& work) {
   slot->state = State::kPlanned;
   if (slot != slots_.begin() || !reader_) {
-    // It may have been the last answer that the reader's page was kept back for. It is asked for
-    // again with the next page: at once, and a server that refuses everything would be flooded.
+    // The reader's page may have been kept back for this answer alone. Nothing is sent again until
+    // the next page is asked for: a server that fails everything would be flooded.
     take_front(work);
     return std::nullopt;
   }
