@@ -22,31 +22,42 @@ class ParallelSteps : public std::enable_shared_from_this<ParallelSteps> {
       const MutexLock lock(mutex_);
       if (std::exchange(is_beginning_, true)) return;  // that thread looks again
     }
-    while (take_next()) {
-      step_(current_, [self = shared_from_this()](Result<void> outcome) {
-        self->on_step_ended(std::move(outcome));
-      });
+    for (;;) {
+      switch (take_next()) {
+        case Next::kStep:
+          step_(current_, [self = shared_from_this()](Result<void> outcome) {
+            self->on_step_ended(std::move(outcome));
+          });
+          break;
+        case Next::kNothing:
+          return;
+        case Next::kEnd:
+          return done_(take_outcome());
+      }
     }
-    Result<void> outcome;
-    {
-      const MutexLock lock(mutex_);
-      if (active_ > 0 || std::exchange(has_ended_, true)) return;
-      outcome = std::move(outcome_);
-    }
-    done_(std::move(outcome));
   }
 
  private:
-  /// False: nothing is to begin now, and the next thread may try.
-  bool take_next() {
+  enum class Next { kStep, kNothing, kEnd };
+
+  /// After kNothing and kEnd the next thread may begin steps. All is decided under one lock:
+  /// between two, the last step under way could end, and those that have not begun be forgotten.
+  Next take_next() {
     const MutexLock lock(mutex_);
-    if (next_ == count_ || active_ == width_ || !outcome_) {
-      is_beginning_ = false;
-      return false;
+    const bool has_more = next_ < count_ && outcome_;
+    if (has_more && active_ < width_) {
+      current_ = next_++;
+      ++active_;
+      return Next::kStep;
     }
-    current_ = next_++;
-    ++active_;
-    return true;
+    is_beginning_ = false;
+    if (has_more || active_ > 0 || std::exchange(has_ended_, true)) return Next::kNothing;
+    return Next::kEnd;
+  }
+
+  Result<void> take_outcome() {
+    const MutexLock lock(mutex_);
+    return std::move(outcome_);
   }
 
   void on_step_ended(Result<void> outcome) {

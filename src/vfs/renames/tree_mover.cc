@@ -118,6 +118,9 @@ void TreeMover::remove_all(Done<Moved> done) {
       objects_.size(), kParallelRequests,
       [self = shared_from_this()](std::size_t index, Done<void> removed) {
         const s3::ObjectInfo& from = self->objects_[index].from;
+        if (self->objects_[index].etag.empty()) {  // its only bytes
+          return removed(fail(ErrorCode::kProtocol, "'" + from.key + "' was not copied"));
+        }
         self->parts_.writer.remove_version(
             from.key, from.etag, self->parts_.request_deadline(),
             [removed = std::move(removed)](Result<void> outcome) mutable {

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Renames of directories: all keys below move, or none.
+#include <atomic>
+#include <cstddef>
+#include <future>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "../writable_bucket.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/worker_thread.h"
 #include "vfs/file_system.h"
 #include "vfs/renames/parallel_steps.h"
 
@@ -130,6 +136,30 @@ TEST(ParallelSteps, RunsAHundredThousandStepsThatAnswerAtOnce) {
       answer.done());
   EXPECT_EQ(answer.error(), "");
   EXPECT_EQ(ran, 100'000U);
+}
+
+// A thread sees that no more may begin, and before it asks whether any is left, the last under way
+// ends on another thread: then `done` would come early.
+TEST(ParallelSteps, EndAfterTheLastOfThemWhicheverThreadsAnswer) {
+  constexpr std::size_t kSteps = 20'000;
+  const SystemClock clock;
+  std::atomic<std::size_t> ran = 0;
+  std::promise<std::size_t> ran_at_end;
+  {
+    WorkerThread first("first", clock, [] {});
+    WorkerThread second("second", clock, [] {});
+    run_in_parallel(
+        kSteps, 1,
+        [&](std::size_t step, Done<void> done) {
+          ++ran;
+          EXPECT_TRUE((step % 2 == 0 ? first : second).post([done = std::move(done)]() mutable {
+            done({});
+          }));
+        },
+        [&](const Result<void>&) { ran_at_end.set_value(ran); });
+    EXPECT_EQ(ran_at_end.get_future().get(), kSteps);
+  }
+  EXPECT_EQ(ran, kSteps);
 }
 
 TEST(ParallelSteps, HasSoManyUnderWayAndBeginsNoneAfterAnError) {
