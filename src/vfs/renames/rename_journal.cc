@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <optional>
 
 #include "s3rdmafs/base/log.h"
@@ -29,10 +30,17 @@ std::optional<std::uint64_t> number_of(const std::string& text) {
   return number;
 }
 
+std::uint64_t milliseconds_of(std::chrono::system_clock::time_point time) {
+  using std::chrono::milliseconds;
+  const auto since = std::chrono::ceil<milliseconds>(time.time_since_epoch());
+  return since.count() < 0 ? 0 : static_cast<std::uint64_t>(since.count());
+}
+
 Record begun_record(const BegunRename& rename) {
   return {std::string(kBegun),
           {std::to_string(rename.id), rename.from, rename.to, rename.etag,
-           std::to_string(rename.size_bytes), rename.replaced_etag}};
+           std::to_string(rename.size_bytes), rename.replaced_etag,
+           std::to_string(milliseconds_of(rename.newest))}};
 }
 
 Record copied_record(std::uint64_t id, const std::string& etag) {
@@ -62,14 +70,18 @@ class Replay {
 
  private:
   void begin(std::uint64_t id, const std::vector<std::string>& fields) {
-    const auto size_bytes = fields.size() == 6 ? number_of(fields[4]) : std::nullopt;
-    if (!size_bytes) return;
-    unfinished.push_back({.id = id,
-                          .from = fields[1],
-                          .to = fields[2],
-                          .etag = fields[3],
-                          .size_bytes = *size_bytes,
-                          .replaced_etag = fields[5]});
+    if (fields.size() != 7) return;
+    const auto size_bytes = number_of(fields[4]);
+    const auto newest = number_of(fields[6]);
+    if (!size_bytes || !newest) return;
+    unfinished.push_back(
+        {.id = id,
+         .from = fields[1],
+         .to = fields[2],
+         .etag = fields[3],
+         .size_bytes = *size_bytes,
+         .replaced_etag = fields[5],
+         .newest = std::chrono::system_clock::time_point(std::chrono::milliseconds(*newest))});
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -18,7 +19,9 @@ struct BegunRename {
   std::uint64_t size_bytes = 0;    ///< of that version
   std::string replaced_etag = {};  ///< of a file: the version that `to` had; empty: none
   std::string copied_etag = {};    ///< of a file: the version that `to` has got; empty: unknown
-  bool is_copied = false;          ///< `to` has everything; what is left is to remove `from`
+  /// Of a directory: the newest key that moves. All that is newer below it is another client's.
+  std::chrono::system_clock::time_point newest = {};
+  bool is_copied = false;  ///< `to` has everything; what is left is to remove `from`
 
   [[nodiscard]] bool is_directory() const { return from.ends_with('/'); }
 };

@@ -27,25 +27,25 @@ void TreeMover::move(Done<Moved> done) { list({}, std::move(done)); }
 
 void TreeMover::list(ListingCursor cursor, Done<Moved> done) {
   s3::ListRequest request{.prefix = from_, .delimiter = "", .continuation_token = cursor.token()};
-  parts_.store.list(std::move(request), parts_.request_deadline(),
-                    [self = shared_from_this(), cursor = std::move(cursor),
-                     done = std::move(done)](Result<s3::ListPage> page) mutable {
-                      if (!page) return done(std::unexpected(std::move(page.error())));
-                      if (auto added = self->add_page(*page); !added) {
-                        return done(std::unexpected(std::move(added.error())));
-                      }
-                      if (auto passed = cursor.pass(*page); !passed) {
-                        return done(std::unexpected(std::move(passed.error())));
-                      }
-                      if (!cursor.is_at_end())
-                        return self->list(std::move(cursor), std::move(done));
-                      self->parts_.log.begun(
-                          {.id = self->id_, .from = self->from_, .to = self->to_},
-                          [self, done = std::move(done)](Result<void> kept) mutable {
-                            if (!kept) return done(std::unexpected(std::move(kept.error())));
-                            self->copy_all(std::move(done));
-                          });
-                    });
+  parts_.store.list(
+      std::move(request), parts_.request_deadline(),
+      [self = shared_from_this(), cursor = std::move(cursor),
+       done = std::move(done)](Result<s3::ListPage> page) mutable {
+        if (!page) return done(std::unexpected(std::move(page.error())));
+        if (auto added = self->add_page(*page); !added) {
+          return done(std::unexpected(std::move(added.error())));
+        }
+        if (auto passed = cursor.pass(*page); !passed) {
+          return done(std::unexpected(std::move(passed.error())));
+        }
+        if (!cursor.is_at_end()) return self->list(std::move(cursor), std::move(done));
+        self->parts_.log.begun(
+            {.id = self->id_, .from = self->from_, .to = self->to_, .newest = self->newest_},
+            [self, done = std::move(done)](Result<void> kept) mutable {
+              if (!kept) return done(std::unexpected(std::move(kept.error())));
+              self->copy_all(std::move(done));
+            });
+      });
 }
 
 Result<void> TreeMover::add_page(const s3::ListPage& page) {
@@ -55,6 +55,7 @@ Result<void> TreeMover::add_page(const s3::ListPage& page) {
     if (to.size() > kKeyBytesMax) {
       return fail(ErrorCode::kNameTooLong, "'" + to + "' is longer than a key can be");
     }
+    newest_ = std::max(newest_, object.modified);
     objects_.push_back({.from = object, .to = std::move(to), .etag = {}});
   }
   if (objects_.size() <= parts_.keys_max) return {};

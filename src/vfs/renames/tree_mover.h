@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -59,7 +60,8 @@ class TreeMover : public std::enable_shared_from_this<TreeMover> {
   const std::uint64_t id_;
   const std::string from_;
   const std::string to_;
-  Moved objects_;  ///< each is changed by its own requests only
+  std::chrono::system_clock::time_point newest_ = {};  ///< of the keys that were listed
+  Moved objects_;                                      ///< each is changed by its own requests only
 };
 
 }  // namespace s3rdmafs::vfs

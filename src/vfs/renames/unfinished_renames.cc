@@ -4,15 +4,26 @@
 //   file       the source is gone or another version     ended, or another client's: nothing to do
 //              the new name has the copied version       finish: remove the source
 //              the new name has what it had before       undone: nothing to do
-//              else, and the copy is not in the log      the copy may be there: copy again, remove
-//   directory  each key still below the old name         copy it where no copy of its size is, and
-//                                                        remove it
+//              else, and the copy is not in the log      nobody can tell: both names stay
+//   directory  a key below the old name, as old as       copy it where its new name is free, and
+//              those that the rename found               remove it
+//              a newer one                               another client's: it stays
 //
-// Every step may be repeated, so that a crash here is one more unfinished rename. A version of the
-// new name that another client stored, of another size, is never replaced.
+// What counts as the copy. The log has the ETag of a file's copy, unless the crash came between the
+// server's answer and the record. Then the copy is known by the source's own ETag, which most
+// servers give to the copy of an object that was stored by one request. An object of the same size
+// alone is no proof: checkpoints have one size. So a name is never replaced, and a source is
+// removed only where its bytes are certainly at the new name.
+//
+// When. Before any name is used, by the next mount alone: later both names may have been used. So a
+// rename that fails here is over, as after an error that a program has heard. Every step may be
+// repeated, so that a crash here is one more unfinished rename.
 #include "vfs/renames/unfinished_renames.h"
 
+#include <chrono>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
@@ -24,6 +35,8 @@ namespace s3rdmafs::vfs {
 namespace {
 
 constexpr std::size_t kParallelKeys = 32;  // as a rename itself
+
+constexpr std::string_view kChanged = "another client stored it meanwhile";
 
 /// Takes HEAD's "not found" for an answer: an info without an ETag.
 Result<s3::ObjectInfo> absent_is_empty(Result<s3::ObjectInfo> info) {
@@ -53,10 +66,11 @@ class RenameFinisher : public std::enable_shared_from_this<RenameFinisher> {
 
  private:
   void on_ended(const BegunRename& rename, const Result<void>& outcome) {
-    if (outcome) return with_.log.ended(rename.id);
+    with_.log.ended(rename.id);
+    if (outcome) return;
     spdlog::warn(
-        "rename: '{}' to '{}', left by an earlier mount, cannot be finished: {}; the next "
-        "mount tries again",
+        "rename: '{}' to '{}', left by an earlier mount, cannot be finished: {}; files may be "
+        "left under both names: remove those that you do not need",
         rename.from, rename.to, outcome.error().detail);
   }
 
@@ -79,28 +93,22 @@ class RenameFinisher : public std::enable_shared_from_this<RenameFinisher> {
   }
 
   void decide(const BegunRename& rename, const s3::ObjectInfo& there, Done<void> ended) {
-    if (rename.is_copied && there.etag == rename.copied_etag) {
+    const std::string& copied_etag = rename.is_copied ? rename.copied_etag : rename.etag;
+    const bool has_no_copy =
+        there.etag.empty() || (!rename.is_copied && there.etag == rename.replaced_etag);
+    if (!has_no_copy && there.etag == copied_etag && there.size_bytes == rename.size_bytes) {
       return remove(rename, std::move(ended));
     }
-    const bool is_as_before = there.etag == rename.replaced_etag;
-    if (rename.is_copied || is_as_before || there.size_bytes != rename.size_bytes) {
+    if (has_no_copy) {
       spdlog::info("rename: '{}' to '{}', left by an earlier mount: not copied; '{}' stays",
                    rename.from, rename.to, rename.from);
-      return ended({});
+    } else {
+      spdlog::warn(
+          "rename: '{}' to '{}', left by an earlier mount: the new name may have the copy or "
+          "another client's object; both names stay: remove the one that you do not need",
+          rename.from, rename.to);
     }
-    copy_again(rename, there.etag, std::move(ended));
-  }
-
-  void copy_again(const BegunRename& rename, std::string there, Done<void> ended) {
-    with_.writer.copy({rename.from, rename.etag, rename.size_bytes}, rename.to,
-                      {.when = s3::Precondition::matches(std::move(there))},
-                      with_.request_deadline() + copy_time(rename.size_bytes),
-                      [self = shared_from_this(), &rename,
-                       ended = std::move(ended)](Result<std::string> etag) mutable {
-                        if (!etag) return ended(std::unexpected(std::move(etag.error())));
-                        self->with_.log.copied(rename.id, *etag);
-                        self->remove(rename, std::move(ended));
-                      });
+    ended({});
   }
 
   void remove(const BegunRename& rename, Done<void> ended) {
@@ -141,33 +149,63 @@ class RenameFinisher : public std::enable_shared_from_this<RenameFinisher> {
   }
 
   void finish_key(const BegunRename& rename, const s3::ObjectInfo& from, Done<void> moved) {
+    if (from.modified > rename.newest) return leave(from, "it is newer than the rename", moved);
     std::string to = rename.to + from.key.substr(rename.from.size());
-    if (rename.is_copied) return remove_if_copied(from, std::move(to), std::move(moved));
+    if (rename.is_copied) return remove_if_copied(rename, from, std::move(to), std::move(moved));
     with_.writer.copy({from.key, from.etag, from.size_bytes}, to,
                       {.when = s3::Precondition::absent()},
                       with_.request_deadline() + copy_time(from.size_bytes),
-                      [self = shared_from_this(), from, to,
+                      [self = shared_from_this(), &rename, from, to,
                        moved = std::move(moved)](const Result<std::string>& etag) mutable {
-                        const bool is_there = etag || etag.error().code == ErrorCode::kExists;
-                        if (!is_there) return moved(std::unexpected(etag.error()));
-                        self->remove_if_copied(from, std::move(to), std::move(moved));
+                        if (etag) return self->remove_version(from, std::move(moved));
+                        const ErrorCode why = etag.error().code;
+                        if (why == ErrorCode::kStale) return leave(from, kChanged, moved);
+                        if (why != ErrorCode::kExists) {
+                          return moved(std::unexpected(etag.error()));
+                        }
+                        self->remove_if_copied(rename, from, std::move(to), std::move(moved));
                       });
   }
 
-  void remove_if_copied(const s3::ObjectInfo& from, std::string to, Done<void> moved) {
+  void remove_if_copied(const BegunRename& rename, const s3::ObjectInfo& from, std::string to,
+                        Done<void> moved) {
     with_.store.head(std::move(to), with_.request_deadline(),
-                     [self = shared_from_this(), from,
+                     [self = shared_from_this(), &rename, from,
                       moved = std::move(moved)](Result<s3::ObjectInfo> there) mutable {
                        there = absent_is_empty(std::move(there));
                        if (!there) return moved(std::unexpected(std::move(there.error())));
-                       if (there->etag.empty() || there->size_bytes != from.size_bytes) {
-                         spdlog::warn("rename: '{}' stays: its new name has another object",
-                                      from.key);
-                         return moved({});
+                       if (!is_copy(rename, from, *there)) {
+                         return leave(from, "its new name may have another object", moved);
                        }
-                       self->with_.writer.remove_version(
-                           from.key, from.etag, self->with_.request_deadline(), std::move(moved));
+                       self->remove_version(from, std::move(moved));
                      });
+  }
+
+  /// @param there  what the new name has; without an ETag: nothing
+  static bool is_copy(const BegunRename& rename, const s3::ObjectInfo& from,
+                      const s3::ObjectInfo& there) {
+    if (there.etag.empty() || there.size_bytes != from.size_bytes) return false;
+    if (there.etag == from.etag) return true;
+    // The log says that it was copied, so the new name has the copy or what replaced it. HEAD
+    // gives seconds.
+    const auto from_second = std::chrono::floor<std::chrono::seconds>(from.modified);
+    return rename.is_copied && there.modified >= from_second;
+  }
+
+  static void leave(const s3::ObjectInfo& from, std::string_view why, Done<void>& moved) {
+    spdlog::warn("rename: '{}', of a directory that an earlier mount renamed, stays: {}", from.key,
+                 why);
+    moved({});
+  }
+
+  void remove_version(const s3::ObjectInfo& from, Done<void> removed) {
+    with_.writer.remove_version(from.key, from.etag, with_.request_deadline(),
+                                [from, removed = std::move(removed)](Result<void> outcome) mutable {
+                                  const bool is_newer =
+                                      !outcome && outcome.error().code == ErrorCode::kStale;
+                                  if (is_newer) return leave(from, kChanged, removed);
+                                  removed(std::move(outcome));
+                                });
   }
 
   const RenameFinish with_;

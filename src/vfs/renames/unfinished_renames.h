@@ -20,9 +20,9 @@ struct RenameFinish {
   std::function<Deadline()> request_deadline;
 };
 
-/// Finishes or undoes what earlier mounts have left, one rename after the other, before any name is
-/// used. Each outcome is logged. A rename that the store's errors keep from an end stays in the
-/// log for the next mount, and the others go on. `done` always succeeds.
+/// Finishes or undoes what the mount before has left, one rename after the other, before any name
+/// is used. Each ends in the log, and where it cannot be finished, with a warning: both names may
+/// then have files. `done` always succeeds.
 void finish_renames(RenameFinish with, std::vector<BegunRename> renames, Done<void> done);
 
 }  // namespace s3rdmafs::vfs

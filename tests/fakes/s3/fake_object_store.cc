@@ -41,6 +41,11 @@ void FakeObjectStore::repeat_etags() {
   repeats_etags_ = true;
 }
 
+void FakeObjectStore::keep_etags_of_copies() {
+  const MutexLock lock(mutex_);
+  keeps_etags_ = true;
+}
+
 std::optional<std::string> FakeObjectStore::object(const std::string& key) const {
   const MutexLock lock(mutex_);
   const auto found = objects_.find(key);

@@ -49,6 +49,8 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   void remove(const std::string& key);
   /// From now on an ETag names only an object's size and the second in which it was stored.
   void repeat_etags();
+  /// From now on a copy has its source's ETag, as at servers that make ETags of the bytes.
+  void keep_etags_of_copies();
 
   /// An object's bytes as a reader would get them now; nothing if there is no such key.
   [[nodiscard]] std::optional<std::string> object(const std::string& key) const;
@@ -168,6 +170,7 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   std::map<std::string, Upload> uploads_ GUARDED_BY(mutex_);  // by id
   std::uint64_t versions_ GUARDED_BY(mutex_) = 0;
   bool repeats_etags_ GUARDED_BY(mutex_) = false;
+  bool keeps_etags_ GUARDED_BY(mutex_) = false;  ///< of what is copied
   std::uint32_t page_keys_max_ GUARDED_BY(mutex_) = 1000;
   bool ignores_delimiters_ GUARDED_BY(mutex_) = false;
   bool repeats_tokens_ GUARDED_BY(mutex_) = false;

@@ -157,7 +157,10 @@ Result<std::string> FakeObjectStore::answer_copy(const s3::CopySource& source,
   if (!object) return std::unexpected(object.error());
   if (auto holds = check(options.when, key); !holds) return std::unexpected(holds.error());
   if (options.metadata) object->metadata = std::move(*options.metadata);
-  return store_locked(key, std::move(object->bytes), std::move(object->metadata));
+  const std::string source_etag = object->etag;
+  std::string etag = store_locked(key, std::move(object->bytes), std::move(object->metadata));
+  if (keeps_etags_) etag = objects_[key].etag = source_etag;
+  return etag;
 }
 
 Result<std::string> FakeObjectStore::answer_part_copy(const Call& call,

@@ -220,9 +220,11 @@ def test_a_killed_mount_leaves_each_file_one_name_for_the_next(site, s3rdmafs, t
     Mount(s3rdmafs, file, point).unmount()
     for number in range(KILLED_FILES):
         names = [name for name in (f"a{number}", f"b{number}") if (stored / name).exists()]
-        assert len(names) == 1, f"file {number} has the names {names}"
+        # The one under way may have both: a copy of which the daemon did not hear.
+        assert len(names) == 1 or number == renamed and names, f"file {number} has the names {names}"
         assert number >= renamed or names == [f"b{number}"]
-        assert not content.difference((stored / names[0]).read_bytes(), number, 0, 10_000)
+        for name in names:
+            assert not content.difference((stored / name).read_bytes(), number, 0, 10_000)
 
 
 def test_mv_copies_a_directory_of_more_keys_than_a_rename_may_move(site):

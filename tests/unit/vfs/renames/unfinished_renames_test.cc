@@ -2,6 +2,8 @@
 // A mount dies after each step of a rename; the next one finishes or undoes it.
 #include "vfs/renames/unfinished_renames.h"
 
+#include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 
 #include "../answer.h"
 #include "fakes/fake_clock.h"
+#include "fakes/log_capture.h"
 #include "fakes/s3/fake_object_store.h"
 #include "fakes/temporary_folder.h"
 #include "journal/state_folder.h"
@@ -131,7 +134,8 @@ TEST_F(UnfinishedRenames, AfterTheCopyAreFinished) {
   EXPECT_TRUE(log_.left.empty());
 }
 
-TEST_F(UnfinishedRenames, AfterACopyThatTheLogHasNotAreFinished) {
+TEST_F(UnfinishedRenames, AfterACopyThatTheLogHasNotAreFinishedWhereTheETagProvesIt) {
+  store_.keep_etags_of_copies();
   log_.keeps_copies = false;
   store_.put("a", "bytes");
   rename_and_crash(1, store_.put("b", "other"));
@@ -140,14 +144,32 @@ TEST_F(UnfinishedRenames, AfterACopyThatTheLogHasNotAreFinished) {
   EXPECT_EQ(at("b"), "bytes");
 }
 
-TEST_F(UnfinishedRenames, ReplaceNothingThatAnotherClientStoredSince) {
+TEST_F(UnfinishedRenames, KeepBothNamesWhereNothingProvesTheCopy) {
   log_.keeps_copies = false;
   store_.put("a", "bytes");
-  rename_and_crash(1);
-  store_.put("b", "of another size");
+  rename_and_crash(1, store_.put("b", "other"));
+  fakes::LogCapture log;
   next_mount();
   EXPECT_EQ(at("a"), "bytes");
-  EXPECT_EQ(at("b"), "of another size");
+  EXPECT_EQ(at("b"), "bytes");
+  EXPECT_TRUE(log_.left.empty());
+  EXPECT_EQ(log.lines_with("both names stay").size(), 1U);
+}
+
+TEST_F(UnfinishedRenames, ReplaceNothingThatAnotherClientStoredSince) {
+  for (const std::string theirs : {"of another size", "theirs"}) {
+    for (const bool keeps_copies : {false, true}) {
+      log_ = CrashingLog();
+      log_.keeps_copies = keeps_copies;
+      store_.put("a", "bytes!");
+      rename_and_crash(1);
+      store_.put("b", theirs);
+      next_mount();
+      EXPECT_EQ(at("a"), "bytes!") << keeps_copies;
+      EXPECT_EQ(at("b"), theirs) << keeps_copies;
+      EXPECT_TRUE(log_.left.empty());
+    }
+  }
 }
 
 TEST_F(UnfinishedRenames, KeepASourceThatAnotherClientStoredSince) {
@@ -159,18 +181,32 @@ TEST_F(UnfinishedRenames, KeepASourceThatAnotherClientStoredSince) {
   EXPECT_EQ(at("b"), "bytes");
 }
 
-TEST_F(UnfinishedRenames, WaitForTheNextMountWhereTheServerFails) {
+// The mount after the next would otherwise remove what programs have come to use.
+TEST_F(UnfinishedRenames, AreOverWhereTheServerFailsAndBothNamesStay) {
   store_.put("a", "bytes");
   rename_and_crash(1);
   store_.fail_next(Operation::kHead, 1, ErrorCode::kServerError);
-  next_mount();
-  EXPECT_EQ(log_.left.size(), 1U);
+  fakes::LogCapture log;
   next_mount();
   EXPECT_TRUE(log_.left.empty());
-  EXPECT_FALSE(at("a"));
+  EXPECT_EQ(log.lines_with("cannot be finished").size(), 1U);
+  EXPECT_EQ(at("a"), "bytes");
+  EXPECT_EQ(at("b"), "bytes");
+}
+
+TEST_F(UnfinishedRenames, OfDirectoriesAreOverWhereTheServerFails) {
+  store_.put("from/a", "a");
+  store_.put("from/b", "b");
+  rename_tree_and_crash(1);
+  store_.fail_next(Operation::kList, 1, ErrorCode::kServerError);
+  next_mount();
+  EXPECT_TRUE(log_.left.empty());
+  EXPECT_EQ(at("from/a"), "a");
+  EXPECT_EQ(at("from/b"), "b");
 }
 
 TEST_F(UnfinishedRenames, OfDirectoriesAreFinishedAfterEachStep) {
+  store_.keep_etags_of_copies();
   // A listing, four copies, four removals.
   for (std::size_t answered = 0; answered <= 9; ++answered) {
     log_ = CrashingLog();
@@ -186,6 +222,41 @@ TEST_F(UnfinishedRenames, OfDirectoriesAreFinishedAfterEachStep) {
       EXPECT_EQ(at("from" + name).has_value(), !was_begun) << answered << name;
     }
     EXPECT_TRUE(log_.left.empty());
+  }
+}
+
+TEST_F(UnfinishedRenames, OfDirectoriesLoseNothingWhereNothingProvesACopy) {
+  for (std::size_t answered = 0; answered <= 5; ++answered) {
+    log_ = CrashingLog();
+    for (const auto* key : {"from/a", "from/b"}) {
+      store_.put(key, key);
+      store_.remove("to" + std::string(key).substr(4));
+    }
+    rename_tree_and_crash(answered);
+    next_mount();
+    for (const std::string name : {"/a", "/b"}) {
+      const std::string bytes = "from" + name;
+      EXPECT_EQ(at(at("to" + name) ? "to" + name : "from" + name), bytes) << answered << name;
+    }
+    EXPECT_TRUE(log_.left.empty());
+  }
+}
+
+TEST_F(UnfinishedRenames, OfDirectoriesLeaveWhatAnotherClientStoredBelowTheOldNameSince) {
+  // After the copies, and after all: with 5 answers both removals are done.
+  for (const std::size_t answered : {3U, 5U}) {
+    log_ = CrashingLog();
+    for (const auto* key : {"from/a", "from/b"}) store_.put(key, "ours");
+    for (const auto* key : {"to/a", "to/b"}) store_.remove(key);
+    rename_tree_and_crash(answered);
+    ASSERT_EQ(at("to/a"), "ours");
+    clock_.advance(std::chrono::seconds(1));
+    store_.put("from/a", "size");  // of the same
+    next_mount();
+    EXPECT_EQ(at("from/a"), "size") << answered;
+    EXPECT_FALSE(at("from/b")) << answered;
+    EXPECT_EQ(at("to/a"), "ours") << answered;
+    EXPECT_EQ(at("to/b"), "ours") << answered;
   }
 }
 
@@ -210,7 +281,11 @@ TEST(RenameJournal, KeepsWhatNeverEnded) {
   const auto state = journal::StateFolder::take(folder.path() / "state", "write.state_dir", clock);
   ASSERT_TRUE(state) << state.error().detail;
   const BegunRename file{.id = 2, .from = "a b", .to = "c\n", .etag = "\"1\"", .size_bytes = 7};
-  const BegunRename tree{.id = 3, .from = "d/", .to = "e/"};
+  const BegunRename tree{.id = 3,
+                         .from = "d/",
+                         .to = "e/",
+                         .newest = std::chrono::system_clock::time_point(
+                             std::chrono::milliseconds(1'700'000'000'123))};
   {
     const auto journal = open(*state);
     EXPECT_TRUE(journal->take_unfinished().empty());
@@ -232,6 +307,7 @@ TEST(RenameJournal, KeepsWhatNeverEnded) {
   EXPECT_EQ(left[0].size_bytes, 7U);
   EXPECT_TRUE(left[0].is_copied);
   EXPECT_EQ(left[0].copied_etag, "\"2\"");
+  EXPECT_EQ(left[1].newest, tree.newest);
   EXPECT_TRUE(left[1].is_directory());
   EXPECT_FALSE(left[1].is_copied);
 }
