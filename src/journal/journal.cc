@@ -56,7 +56,9 @@ Result<std::string> read_all(int file) {
 Journal::Journal(const StateFolder& folder, std::string name, const Clock& clock)
     : folder_(folder), name_(std::move(name)), thread_("journal", clock, [] {}) {}
 
-Journal::~Journal() { thread_.finish(); }
+Journal::~Journal() { finish(); }
+
+void Journal::finish() { thread_.finish(); }
 
 Result<std::unique_ptr<Journal>> Journal::open(const StateFolder& folder, std::string name,
                                                const Clock& clock) {
@@ -124,15 +126,19 @@ void Journal::append_async(Record record, Done<void> done) {
     is_first = waiting_.empty();
     waiting_.push_back({.line = line_of(record), .done = std::move(done)});
   }
-  if (is_first) thread_.post([this] { write_waiting(); });
+  if (!is_first || thread_.post([this] { write_waiting(); })) return;
+  for (Waiting& waiting : take_waiting()) {
+    waiting.done(fail(ErrorCode::kCancelled, "journal " + name_ + ": the mount ends"));
+  }
+}
+
+std::deque<Journal::Waiting> Journal::take_waiting() {
+  const MutexLock lock(waiting_mutex_);
+  return std::exchange(waiting_, {});
 }
 
 void Journal::write_waiting() {
-  std::deque<Waiting> batch;
-  {
-    const MutexLock lock(waiting_mutex_);
-    batch = std::exchange(waiting_, {});
-  }
+  std::deque<Waiting> batch = take_waiting();
   std::string lines;
   for (const Waiting& waiting : batch) lines += waiting.line;
   const Result<void> written = write_lines(lines, Durability::kMachine);

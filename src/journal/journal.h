@@ -39,7 +39,7 @@ class Journal {
   /// Errors: kSystem.
   [[nodiscard]] static Result<std::unique_ptr<Journal>> open(const StateFolder& folder,
                                                              std::string name, const Clock& clock);
-  /// Writes what append_async() still has, and answers it. Blocks.
+  /// As finish(). Blocks.
   ~Journal();
 
   /// The records that were there at open(), in order; empty the second time.
@@ -52,6 +52,9 @@ class Journal {
   /// The same with kMachine, on the journal's thread, where `done` runs too. Records that wait for
   /// the disk together share one fsync.
   void append_async(Record record, Done<void> done);
+  /// Ends the thread: answers what append_async() still has, and every later call with kCancelled.
+  /// The others go on. What `done` of those uses must live until then. Blocks.
+  void finish();
 
   /// Replaces the content by `records`, all at once: after a crash the file has either the old
   /// content or the new. Errors: kSystem; the old content stays,
@@ -73,6 +76,7 @@ class Journal {
   [[nodiscard]] Result<void> write_lines(const std::string& lines, Durability durability)
       EXCLUDES(mutex_);
   void write_waiting() EXCLUDES(mutex_, waiting_mutex_);
+  [[nodiscard]] std::deque<Waiting> take_waiting() EXCLUDES(waiting_mutex_);
 
   const StateFolder& folder_;
   const std::string name_;

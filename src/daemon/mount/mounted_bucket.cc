@@ -234,6 +234,8 @@ MountedBucket::~MountedBucket() {
   // Requests that wait for an RDMA session end first, so that they fail in the store as well.
   layers.fabric->shut_down();
   layers.fill_source().shut_down();
+  // A rename that waits for the disk ends as well: its next request fails.
+  if (layers.records.renames) layers.records.renames->finish();
   layers.caches.blocks->shut_down();
   // Its threads wait for answers of the object cache.
   layers.resident.reset();

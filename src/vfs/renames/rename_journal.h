@@ -36,6 +36,10 @@ class RenameJournal final : public RenameLog {
   void copied(std::uint64_t id, const std::string& etag) override;
   void ended(std::uint64_t id) override;
 
+  /// Answers every begun() that waits for the disk, and later ones with kCancelled. To be called
+  /// while those who began them live. Blocks.
+  void finish() { journal_->finish(); }
+
  private:
   explicit RenameJournal(std::unique_ptr<journal::Journal> journal)
       : journal_(std::move(journal)) {}

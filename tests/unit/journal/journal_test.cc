@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -52,6 +53,22 @@ TEST_F(JournalTest, WritesOneLineOfPrintableTextForEachRecord) {
   EXPECT_TRUE(open()->append(kRename));
   const std::string text = content();
   EXPECT_EQ(text.substr(8), "\trename\ta%20b\t%00%25%0A%09%FF\t\n");
+}
+
+TEST_F(JournalTest, AnswersAllThatWaitsBeforeItFinishesAndRefusesTheRest) {
+  const auto journal = open();
+  std::size_t answered = 0;
+  for (int i = 0; i < 100; ++i) {
+    journal->append_async(kRename,
+                          [&](const Result<void>& written) { answered += written ? 1 : 0; });
+  }
+  journal->finish();
+  EXPECT_EQ(answered, 100U);
+  std::optional<ErrorCode> refused;
+  journal->append_async(kBare,
+                        [&](const Result<void>& written) { refused = written.error().code; });
+  EXPECT_EQ(refused, ErrorCode::kCancelled);
+  EXPECT_TRUE(journal->append(kBare)) << "what renames under way still have to say";
 }
 
 // A writer that dies, or a power failure, leaves any part of the last line.
