@@ -169,11 +169,12 @@ void Names::on_moved(Node from, Node to) {
   inodes_.rebind(inodes_.number_of(from), to, clock_.now());
 }
 
+void Names::on_directory_changed(const std::string& prefix) {
+  on_changed(prefix.substr(0, prefix.size() - 1));
+  directories_->forget(prefix);
+}
+
 void Names::on_directory_moved(const std::string& from, const std::string& to) {
-  for (const std::string& prefix : {from, to}) {
-    on_changed(prefix.substr(0, prefix.size() - 1));
-    directories_->forget(prefix);
-  }
   inodes_.rebind_directories(from, to);
 }
 

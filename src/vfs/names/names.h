@@ -82,7 +82,12 @@ class Names {
   /// As on_changed() of both keys, of which this mount has given one's version to the other: its
   /// inode now stands for the version that `to` is.
   void on_moved(Node from, Node to);
-  /// The same for all directories below a prefix, and for the directory itself. Both end in "/".
+  /// As on_changed() of the directory itself, and of all that its listings have. The prefix ends in
+  /// "/".
+  void on_directory_changed(const std::string& prefix);
+  /// This mount gave all keys below one prefix another one; both were told by
+  /// on_directory_changed(). The inodes of the directories now stand for the new ones. Both end in
+  /// "/".
   void on_directory_moved(const std::string& from, const std::string& to);
 
   // Versions with one ETag

@@ -68,8 +68,9 @@ class Renames : public std::enable_shared_from_this<Renames> {
       const Call& call) const;
   void store_pending_below(const CallPtr& call, std::vector<std::shared_ptr<WrittenFile>> pending);
   void move_tree(const CallPtr& call);
-  void tell_of_tree(const std::string& from, const std::string& to,
-                    const std::vector<MovedObject>& moved);
+  void tell_of_tree(const std::string& from, const std::string& to, const TreeMover::Moved& moved);
+  void forget_names(const std::string& from, const std::string& to,
+                    const TreeMover::Moved& objects);
 
   const Parts parts_;
   NoRenameLog no_log_;

@@ -23,9 +23,9 @@ constexpr std::size_t kParallelRequests = 32;
 
 }  // namespace
 
-void TreeMover::move(Done<Moved> done) { list({}, std::move(done)); }
+void TreeMover::move(Done<void> done) { list({}, std::move(done)); }
 
-void TreeMover::list(ListingCursor cursor, Done<Moved> done) {
+void TreeMover::list(ListingCursor cursor, Done<void> done) {
   s3::ListRequest request{.prefix = from_, .delimiter = "", .continuation_token = cursor.token()};
   parts_.store.list(
       std::move(request), parts_.request_deadline(),
@@ -65,7 +65,7 @@ Result<void> TreeMover::add_page(const s3::ListPage& page) {
                           "raise write.rename_max_keys, or use mv(1), which copies");
 }
 
-void TreeMover::copy_all(Done<Moved> done) {
+void TreeMover::copy_all(Done<void> done) {
   run_in_parallel(
       objects_.size(), kParallelRequests,
       [self = shared_from_this()](std::size_t index, Done<void> copied) {
@@ -93,7 +93,7 @@ void TreeMover::copy_one(std::size_t index, Done<void> done) {
       });
 }
 
-void TreeMover::take_back(Error why, Done<Moved> done) {
+void TreeMover::take_back(Error why, Done<void> done) {
   run_in_parallel(
       objects_.size(), kParallelRequests,
       [self = shared_from_this()](std::size_t index, Done<void> removed) {
@@ -114,7 +114,7 @@ void TreeMover::take_back(Error why, Done<Moved> done) {
 }
 
 // A key that another client replaced since stays, as after ObjectMover::move.
-void TreeMover::remove_all(Done<Moved> done) {
+void TreeMover::remove_all(Done<void> done) {
   run_in_parallel(
       objects_.size(), kParallelRequests,
       [self = shared_from_this()](std::size_t index, Done<void> removed) {
@@ -131,7 +131,7 @@ void TreeMover::remove_all(Done<Moved> done) {
       },
       [self = shared_from_this(), done = std::move(done)](Result<void> removed) mutable {
         self->parts_.log.ended(self->id_);
-        if (removed) return done(std::move(self->objects_));
+        if (removed) return done({});
         spdlog::warn("rename: '{}' was copied to '{}', but not all was removed: {}; both are there",
                      self->from_, self->to_, removed.error().detail);
         done(std::unexpected(std::move(removed.error())));

@@ -22,7 +22,7 @@ namespace s3rdmafs::vfs {
 struct MovedObject {
   s3::ObjectInfo from;
   std::string to;
-  std::string etag;  ///< of the copy; empty: not copied yet
+  std::string etag;  ///< of the copy, also of one that was taken back; empty: not copied
 };
 
 /// Moves all keys below one prefix to another: lists them, copies them all, then removes them all.
@@ -46,15 +46,18 @@ class TreeMover : public std::enable_shared_from_this<TreeMover> {
   /// `to` has no key but its own, which is replaced.
   /// Errors: kTooManyKeys, kNameTooLong (a key would have more than 1,024 bytes); those of the
   /// store. After an error of a removal the new names have everything, and some old ones are left.
-  void move(Done<Moved> done);
+  void move(Done<void> done);
+  /// When move() has answered: the objects that it found, also after an error. Any of both names
+  /// may then have another version.
+  [[nodiscard]] const Moved& objects() const { return objects_; }
 
  private:
-  void list(ListingCursor cursor, Done<Moved> done);
+  void list(ListingCursor cursor, Done<void> done);
   [[nodiscard]] Result<void> add_page(const s3::ListPage& page);
-  void copy_all(Done<Moved> done);
+  void copy_all(Done<void> done);
   void copy_one(std::size_t index, Done<void> done);
-  void take_back(Error why, Done<Moved> done);
-  void remove_all(Done<Moved> done);
+  void take_back(Error why, Done<void> done);
+  void remove_all(Done<void> done);
 
   const Parts parts_;
   const std::uint64_t id_;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <future>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -122,6 +123,28 @@ TEST_F(RenameDirectory, HasEverythingUnderTheNewNameWhereARemovalFails) {
   store_.fail_next(Operation::kRemove, 100, ErrorCode::kAccessDenied);
   EXPECT_EQ(rename("from", "to"), "AccessDenied");
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(store_.object("to/" + std::to_string(i)));
+}
+
+TEST_F(RenameDirectory, AsksForAllNamesAgainWhereARemovalFails) {
+  store_.put("from/below/a", "x");
+  store_.put("from/below/stays", "x");
+  store_.put("to/", "");
+  const Ino from = bucket_.ino_of("from");
+  const Ino below = bucket_.ino_of("below", from);
+  bucket_.ino_of("a", below);
+  ASSERT_EQ(bucket_.list(below).value().size(), 2U);
+  const Ino to = bucket_.ino_of("to");
+  EXPECT_EQ(error_of(bucket_.lookup(to, "below")), "NotFound");
+  store_.fail_if([](const auto& call) -> std::optional<s3::GetFailure> {
+    const bool is_it = call.operation == Operation::kRemove && call.key == "from/below/stays";
+    if (!is_it) return std::nullopt;
+    return s3::GetFailure{.error = {ErrorCode::kAccessDenied, "no"}};
+  });
+  ASSERT_EQ(rename("from", "to"), "AccessDenied");
+  EXPECT_EQ(error_of(bucket_.lookup(below, "a")), "NotFound");
+  EXPECT_EQ(error_of(bucket_.lookup(below, "stays")), "");
+  EXPECT_EQ(bucket_.list(below).value().size(), 1U);
+  EXPECT_EQ(error_of(bucket_.lookup(bucket_.ino_of("below", to), "a")), "");
 }
 
 TEST(ParallelSteps, RunsAHundredThousandStepsThatAnswerAtOnce) {

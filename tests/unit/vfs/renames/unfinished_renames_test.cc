@@ -76,7 +76,7 @@ class UnfinishedRenames : public testing::Test {
   void rename_tree_and_crash(std::size_t answered) {
     const auto mover = std::make_shared<TreeMover>(tree_parts(), log_.next_id(), "from/", "to/");
     store_.hold();
-    Answer<TreeMover::Moved> answer;
+    Answer<void> answer;
     mover->move(answer.done());
     crash_after(answered);
   }
