@@ -32,13 +32,14 @@ void ObjectMover::copy(std::uint64_t id, ObjectMove move, Done<std::string> done
   s3::CopySource source{move.from.key, move.from.etag, move.from.size_bytes};
   const Deadline deadline = request_deadline_() + copy_time(source.size_bytes);
   writer_.copy(std::move(source), move.to, std::move(move.options), deadline,
-               [this, id, from = std::move(move.from),
+               [this, id, from = std::move(move.from), on_copied = std::move(move.on_copied),
                 done = std::move(done)](Result<std::string> etag) mutable {
                  if (!etag) {
                    log_.ended(id);
                    return done(std::move(etag));
                  }
                  log_.copied(id, *etag);
+                 if (on_copied) on_copied(*etag);
                  remove_source(id, from, std::move(*etag), std::move(done));
                });
 }

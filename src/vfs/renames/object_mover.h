@@ -19,6 +19,8 @@ struct ObjectMove {
   std::string to;                  ///< the key it gets
   s3::CopyOptions options = {};    ///< of the copy
   std::string replaced_etag = {};  ///< the version that `to` has now, as far as is known
+  /// Called with the ETag of the copy, before the source is removed. May be empty.
+  std::move_only_function<void(const std::string& etag)> on_copied = {};
 };
 
 /// Moves objects of one version from key to key: copies them at the server, and removes the source

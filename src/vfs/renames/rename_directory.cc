@@ -74,18 +74,21 @@ void Renames::move_tree(const CallPtr& call) {
       std::make_shared<TreeMover>(TreeMover::Parts{parts_.store, parts_.writer, log_,
                                                    parts_.request_deadline, parts_.tree_keys_max},
                                   log_.next_id(), from, to);
-  mover->move([self = shared_from_this(), call, mover, from, to](Result<void> moved) {
-    self->forget_names(from, to, mover->objects());  // also after an error: some may have moved
-    if (moved) self->tell_of_tree(from, to, mover->objects());
-    call->done(std::move(moved));
-  });
+  auto on_copied = [self = shared_from_this()](const TreeMover::Moved& copies) {
+    for (const MovedObject& copy : copies) self->tell_readers(copy.from, copy.to, copy.etag);
+  };
+  mover->move(
+      std::move(on_copied), [self = shared_from_this(), call, mover, from, to](Result<void> moved) {
+        self->forget_names(from, to, mover->objects());  // also after an error: some may have moved
+        if (moved) self->tell_of_tree(from, to, mover->objects());
+        call->done(std::move(moved));
+      });
 }
 
 void Renames::forget_names(const std::string& from, const std::string& to,
                            const TreeMover::Moved& objects) {
   std::set<std::string> names;
   for (const MovedObject& object : objects) {
-    parts_.names->on_stored(object.to, object.etag);
     add_names_of(object.from.key, from, names);
     add_names_of(object.to, to, names);
   }
@@ -99,8 +102,6 @@ void Renames::tell_of_tree(const std::string& from, const std::string& to,
     s3::ObjectInfo copy = object.from;
     copy.key = object.to;
     copy.etag = object.etag;
-    parts_.open_files.moved(object.from, parts_.names->generation_of(object.from), copy,
-                            parts_.names->generation_of(copy));
     if (!copy.key.ends_with('/')) parts_.names->on_moved(Node::file(object.from), Node::file(copy));
   }
   for (const auto& file : parts_.written->all_below(from)) {

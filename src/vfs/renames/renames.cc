@@ -109,6 +109,9 @@ void Renames::move_file(const CallPtr& call) {
   ObjectMove move{.from = call->source.object, .to = call->request.to};
   if (must_be_new) move.options.when = s3::Precondition::absent();
   if (call->destination) move.replaced_etag = call->destination->object.etag;
+  move.on_copied = [self = shared_from_this(), call](const std::string& etag) {
+    self->tell_readers(call->source.object, call->request.to, etag);
+  };
   mover_.move(std::move(move), [self = shared_from_this(), call](Result<std::string> etag) {
     self->on_file_moved(call, std::move(etag));
   });
@@ -126,14 +129,21 @@ void Renames::on_file_moved(const CallPtr& call, Result<std::string> etag) {
   });
 }
 
+// While both keys have the bytes: a reader that finds the source gone must find the copy.
+void Renames::tell_readers(const s3::ObjectInfo& from, std::string to, const std::string& etag) {
+  parts_.names->on_stored(to, etag);
+  s3::ObjectInfo copy = from;
+  copy.key = std::move(to);
+  copy.etag = etag;
+  parts_.open_files.moved(from, parts_.names->generation_of(from), copy,
+                          parts_.names->generation_of(copy));
+}
+
 void Renames::tell_of_file(const Call& call, const std::string& etag) {
-  parts_.names->on_stored(call.request.to, etag);
   Node copy = Node::file(call.source.object);
   copy.object.key = call.request.to;
   copy.object.etag = etag;
   const std::string& from = call.request.from;
-  parts_.open_files.moved(call.source.object, parts_.names->generation_of(call.source.object),
-                          copy.object, parts_.names->generation_of(copy.object));
   for (const std::shared_ptr<WrittenFile>& file : parts_.written->all_of(from)) {
     file->give_up({ErrorCode::kStale, "'" + from + "' was renamed while it was written"});
     file->supersede();

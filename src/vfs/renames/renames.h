@@ -59,6 +59,7 @@ class Renames : public std::enable_shared_from_this<Renames> {
   void take_turns(const CallPtr& call);
   void move_file(const CallPtr& call);
   void on_file_moved(const CallPtr& call, Result<std::string> etag);
+  void tell_readers(const s3::ObjectInfo& from, std::string to, const std::string& etag);
   void tell_of_file(const Call& call, const std::string& etag);
   void end_file(const CallPtr& call, Result<void> outcome);
 

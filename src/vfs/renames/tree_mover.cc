@@ -23,7 +23,10 @@ constexpr std::size_t kParallelRequests = 32;
 
 }  // namespace
 
-void TreeMover::move(Done<void> done) { list({}, std::move(done)); }
+void TreeMover::move(std::move_only_function<void(const Moved&)> on_copied, Done<void> done) {
+  on_copied_ = std::move(on_copied);
+  list({}, std::move(done));
+}
 
 void TreeMover::list(ListingCursor cursor, Done<void> done) {
   s3::ListRequest request{.prefix = from_, .delimiter = "", .continuation_token = cursor.token()};
@@ -74,6 +77,7 @@ void TreeMover::copy_all(Done<void> done) {
       [self = shared_from_this(), done = std::move(done)](Result<void> copied) mutable {
         if (!copied) return self->take_back(std::move(copied.error()), std::move(done));
         self->parts_.log.copied(self->id_, /*etag=*/{});
+        self->on_copied_(self->objects_);
         self->remove_all(std::move(done));
       });
 }

@@ -46,7 +46,8 @@ class TreeMover : public std::enable_shared_from_this<TreeMover> {
   /// `to` has no key but its own, which is replaced.
   /// Errors: kTooManyKeys, kNameTooLong (a key would have more than 1,024 bytes); those of the
   /// store. After an error of a removal the new names have everything, and some old ones are left.
-  void move(Done<void> done);
+  /// @param on_copied  called when all copies are there, before the first removal
+  void move(std::move_only_function<void(const Moved&)> on_copied, Done<void> done);
   /// When move() has answered: the objects that it found, also after an error. Any of both names
   /// may then have another version.
   [[nodiscard]] const Moved& objects() const { return objects_; }
@@ -64,7 +65,8 @@ class TreeMover : public std::enable_shared_from_this<TreeMover> {
   const std::string from_;
   const std::string to_;
   std::chrono::system_clock::time_point newest_ = {};  ///< of the keys that were listed
-  Moved objects_;                                      ///< each is changed by its own requests only
+  std::move_only_function<void(const Moved&)> on_copied_;
+  Moved objects_;  ///< each is changed by its own requests only
 };
 
 }  // namespace s3rdmafs::vfs

@@ -96,6 +96,24 @@ TEST_F(RenameDirectory, LetsOpenHandlesReadOn) {
   fs_.release(opened.handle);
 }
 
+TEST_F(RenameDirectory, LetsOpenHandlesReadOnWhileItRuns) {
+  store_.put("from/a", "bytes");
+  store_.put("from/b", "x");
+  const auto opened = bucket_.open(bucket_.ino_of("a", bucket_.ino_of("from"))).value();
+  std::optional<Result<std::string>> read;
+  store_.fail_if([&](const auto& call) -> std::optional<s3::GetFailure> {
+    if (call.operation == Operation::kRemove && call.key == "from/b") {
+      EXPECT_FALSE(store_.object("from/a")) << "its source is gone already";
+      read = bucket_.read(opened.handle, 0, 10);
+    }
+    return std::nullopt;
+  });
+  ASSERT_EQ(rename("from", "to"), "");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->value_or("not read"), "bytes");
+  fs_.release(opened.handle);
+}
+
 TEST_F(RenameDirectory, TakesTheCopiesAwayAgainWhereOneFails) {
   for (int i = 0; i < 50; ++i) store_.put("from/" + std::to_string(i), "x");
   store_.fail_if([](const auto& call) -> std::optional<s3::GetFailure> {

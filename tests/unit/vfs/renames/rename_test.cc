@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Renames of files: what POSIX says of names, and what no failure may do.
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -184,6 +185,23 @@ TEST_F(Rename, LetsOpenHandlesReadOnUnderTheNewKey) {
   EXPECT_EQ(bucket_.read(opened.handle, 0, 100), "bytes");
   store_.remove("c");
   EXPECT_EQ(error_of(bucket_.read(opened.handle, 0, 100)), "Stale") << "now it is gone";
+  fs_.release(opened.handle);
+}
+
+TEST_F(Rename, TellsReadersOfTheCopyBeforeTheSourceGoes) {
+  store_.put("a", "bytes");
+  const auto opened = bucket_.open(bucket_.ino_of("a")).value();
+  std::optional<Result<std::string>> read;
+  store_.fail_if([&](const auto& call) -> std::optional<s3::GetFailure> {
+    if (call.operation == Operation::kRemove) {
+      store_.remove("a");  // it takes effect, and its answer is not yet here
+      read = bucket_.read(opened.handle, 0, 10);
+    }
+    return std::nullopt;
+  });
+  ASSERT_EQ(rename("a", "b"), "");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->value_or("not read"), "bytes");
   fs_.release(opened.handle);
 }
 
