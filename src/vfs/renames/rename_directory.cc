@@ -3,9 +3,15 @@
 // everything that knows a name below is told.
 //
 // Inodes below keep their numbers, since the kernel keeps its names of them. A file that is created
-// below the old name while the move runs stays there.
+// below the old name while the move runs stays there: it is not among the keys that moved, so its
+// writer goes on and its bytes are stored. The writer of a file that moved cannot follow it; its
+// next write fails with kStale.
+#include <memory>
+#include <ranges>
 #include <set>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "vfs/names/key_path.h"
@@ -98,15 +104,20 @@ void Renames::forget_names(const std::string& from, const std::string& to,
 
 void Renames::tell_of_tree(const std::string& from, const std::string& to,
                            const TreeMover::Moved& moved) {
+  std::unordered_multimap<std::string, std::shared_ptr<WrittenFile>> written;
+  for (auto& file : parts_.written->all_below(from)) written.emplace(file->key(), file);
   for (const MovedObject& object : moved) {
+    if (object.to.ends_with('/')) continue;
     s3::ObjectInfo copy = object.from;
     copy.key = object.to;
     copy.etag = object.etag;
-    if (!copy.key.ends_with('/')) parts_.names->on_moved(Node::file(object.from), Node::file(copy));
-  }
-  for (const auto& file : parts_.written->all_below(from)) {
-    file->give_up({ErrorCode::kStale, "'" + file->key() + "' was renamed while it was written"});
-    file->supersede();
+    const auto [first, last] = written.equal_range(object.from.key);
+    for (const auto& [key, file] : std::ranges::subrange(first, last)) {
+      file->give_up({ErrorCode::kStale, "'" + key + "' was renamed while it was written"});
+      file->supersede();
+      parts_.names->on_moved(file->node(), Node::file(copy));
+    }
+    parts_.names->on_moved(Node::file(object.from), Node::file(copy));
   }
   parts_.names->on_directory_moved(from, to);
 }

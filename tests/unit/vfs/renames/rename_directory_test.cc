@@ -88,6 +88,26 @@ TEST_F(RenameDirectory, StoresFirstWhatIsPendingBelow) {
   EXPECT_FALSE(store_.object("from/file"));
 }
 
+TEST_F(RenameDirectory, LosesNothingOfAFileThatIsCreatedBelowWhileItRuns) {
+  store_.put("from/moves", "x");
+  const Ino from = bucket_.ino_of("from");
+  std::uint64_t handle = 0;
+  store_.fail_if([&](const auto& call) -> std::optional<s3::GetFailure> {
+    if (call.operation == Operation::kCopy) {
+      handle = bucket_.open_truncated(from, "new").value();
+      bucket_.write(handle, 0, "so far").value();
+    }
+    return std::nullopt;
+  });
+  ASSERT_EQ(rename("from", "to"), "");
+  ASSERT_NE(handle, 0U);
+  EXPECT_EQ(error_of(bucket_.write(handle, 6, ", more")), "");
+  EXPECT_EQ(error_of(bucket_.sync(handle)), "");
+  fs_.release(handle);
+  EXPECT_EQ(store_.object("from/new"), "so far, more");
+  EXPECT_EQ(store_.object("to/moves"), "x");
+}
+
 TEST_F(RenameDirectory, LetsOpenHandlesReadOn) {
   store_.put("from/file", "bytes");
   const auto opened = bucket_.open(bucket_.ino_of("file", bucket_.ino_of("from"))).value();
