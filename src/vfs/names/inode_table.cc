@@ -7,10 +7,10 @@
 // Numbers. A number is a hash of kind, key and ETag, so it is the same after forget and lookup, and
 // in every mount of a bucket; programs that compare st_ino over time (tar, rsync) see what they
 // expect. An inode that this mount has rebound keeps its number until the kernel forgets it. Where
-// two nodes hash alike, the later one takes the next free number. When the first of such a pair is
-// forgotten, the second may get two numbers; both mean the same bytes. A version whose ETag named
-// another version before (vfs/names/generations.h) has a number of its own, valid in this mount
-// only.
+// the number is taken, by a node that hashes alike or by an inode that was rebound, the node gets
+// the next free one, and keeps it too: rebound_ has every number that is not its node's hash. A
+// version whose ETag named another version before (vfs/names/generations.h) has a number of its
+// own, valid in this mount only.
 //
 // Lifetime. Every reply that hands an inode to the kernel adds one to its lookup count; forget(n)
 // takes n away, and at zero the entry goes. Open files hold what they need themselves.
@@ -66,7 +66,11 @@ Ino InodeTable::add_lookup(const Node& node, SeenAt seen_at) {
   const Ino ino = number_locked(node);
   const auto [at, is_new] = entries_.try_emplace(ino);
   Entry& entry = at->second;
-  if (is_new) inodes_gauge_.add(1);
+  if (is_new) {
+    inodes_gauge_.add(1);
+    entry.was_rebound = ino != hash_(node);
+    if (entry.was_rebound) rebound_.emplace(hash_(node), ino);
+  }
   // The same version, stored again, has a newer time stamp; an answer that was overtaken on its way
   // has an older one.
   if (is_new || entry.inode.seen_at <= seen_at) entry.inode = {node, seen_at};

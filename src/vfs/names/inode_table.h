@@ -84,7 +84,7 @@ class InodeTable {
 
   mutable Mutex mutex_;  // lock order 1
   std::unordered_map<Ino, Entry> entries_ GUARDED_BY(mutex_);
-  /// The numbers of nodes that rebind() gave them, by the hash of the node.
+  /// The numbers of nodes that are not their hashes, by the hash of the node.
   std::unordered_multimap<Ino, Ino> rebound_ GUARDED_BY(mutex_);
 };
 

@@ -93,6 +93,20 @@ TEST_F(InodeTableTest, AForgottenInodesNodeHasTheNumberOfItsHashAgain) {
   EXPECT_FALSE(table_.find(ino)) << "an inode that the kernel does not know is not made";
 }
 
+// mv d e; mkdir d; rmdir e: the kernel goes on with the number of the new d.
+TEST_F(InodeTableTest, ANodeWhoseHashWasTakenKeepsItsNumberWhenTheHashIsFree) {
+  const Ino renamed = table_.add_lookup(Node::directory("d/"), kNow);
+  table_.rebind_directories("d/", "e/");
+  const Ino made = table_.add_lookup(Node::directory("d/"), kNow);
+  ASSERT_NE(made, renamed);
+  table_.forget(renamed, 1);
+  EXPECT_EQ(table_.number_of(Node::directory("d/")), made);
+  EXPECT_EQ(table_.add_lookup(Node::directory("d/"), kNow), made);
+  table_.forget(made, 2);
+  EXPECT_FALSE(table_.find(made));
+  EXPECT_EQ(table_.number_of(Node::directory("d/")), renamed) << "its hash, as in every mount";
+}
+
 TEST(InodeTable, NodesThatHashAlikeGetDifferentNumbersAndNeverZeroOrTheRoots) {
   metrics::Gauge inodes;
   InodeTable table("", inodes, [](const Node&) noexcept { return ~Ino{0}; });
@@ -104,6 +118,9 @@ TEST(InodeTable, NodesThatHashAlikeGetDifferentNumbersAndNeverZeroOrTheRoots) {
   EXPECT_EQ(c, 3U);
   EXPECT_EQ(table.number_of(file("b")), b);
   EXPECT_EQ(table.find(b)->node.object.key, "b");
+  table.forget(a, 1);
+  EXPECT_EQ(table.number_of(file("b")), b) << "as long as the kernel has it";
+  EXPECT_EQ(table.number_of(file("c")), c);
 }
 
 TEST_F(InodeTableTest, NewerNewsReplaceOlderAndNotTheOtherWayRound) {
