@@ -79,7 +79,7 @@ void Renames::move_tree(const CallPtr& call) {
   const auto mover =
       std::make_shared<TreeMover>(TreeMover::Parts{parts_.store, parts_.writer, log_,
                                                    parts_.request_deadline, parts_.tree_keys_max},
-                                  log_.next_id(), from, to);
+                                  log_.next_id(), from, to, call->destination.has_value());
   auto on_copied = [self = shared_from_this()](const TreeMover::Moved& copies) {
     for (const MovedObject& copy : copies) self->tell_readers(copy.from, copy.to, copy.etag);
   };

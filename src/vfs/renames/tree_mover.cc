@@ -21,6 +21,13 @@ namespace {
 // mount has by default (http.connections_max) leave the rest to readers.
 constexpr std::size_t kParallelRequests = 32;
 
+/// Whether a copy that failed so was certainly not made.
+bool is_refusal(ErrorCode code) {
+  using enum ErrorCode;
+  return code == kStale || code == kExists || code == kAccessDenied || code == kNotFound ||
+         code == kUnsupported || code == kThrottled;
+}
+
 }  // namespace
 
 void TreeMover::move(std::move_only_function<void(const Moved&)> on_copied, Done<void> done) {
@@ -91,7 +98,10 @@ void TreeMover::copy_one(std::size_t index, Done<void> done) {
       {object.from.key, object.from.etag, object.from.size_bytes}, object.to, std::move(options),
       parts_.request_deadline() + copy_time(object.from.size_bytes),
       [self = shared_from_this(), index, done = std::move(done)](Result<std::string> etag) mutable {
-        if (!etag) return done(std::unexpected(std::move(etag.error())));
+        if (!etag) {
+          self->objects_[index].may_be_copied = !is_refusal(etag.error().code);
+          return done(std::unexpected(std::move(etag.error())));
+        }
         self->objects_[index].etag = std::move(*etag);
         done({});
       });
@@ -101,19 +111,32 @@ void TreeMover::take_back(Error why, Done<void> done) {
   run_in_parallel(
       objects_.size(), kParallelRequests,
       [self = shared_from_this()](std::size_t index, Done<void> removed) {
-        const MovedObject& copy = self->objects_[index];
-        if (copy.etag.empty()) return removed({});
-        self->parts_.writer.remove_version(copy.to, copy.etag, self->parts_.request_deadline(),
-                                           std::move(removed));
+        self->take_back_one(self->objects_[index], std::move(removed));
       },
       [self = shared_from_this(), why = std::move(why),
-       done = std::move(done)](const Result<void>& removed) mutable {
-        if (!removed) {
-          spdlog::warn("rename: '{}' was not renamed to '{}': {}; some copies are left there",
-                       self->from_, self->to_, why.detail);
+       done = std::move(done)](const Result<void>&) mutable {
+        if (const std::size_t strays = self->strays_; strays > 0) {
+          spdlog::warn(
+              "rename: '{}' was not renamed to '{}': {}; up to {} copies are left there: remove "
+              "them",
+              self->from_, self->to_, why.detail, strays);
         }
         self->parts_.log.ended(self->id_);
         done(std::unexpected(std::move(why)));
+      });
+}
+
+// Always succeeds, so that one that fails does not keep the others there.
+void TreeMover::take_back_one(const MovedObject& copy, Done<void> done) {
+  const bool was_there = replaces_ && copy.to == to_;
+  if (copy.may_be_copied && !was_there) ++strays_;
+  if (copy.etag.empty() || was_there) return done({});
+  parts_.writer.remove_version(
+      copy.to, copy.etag, parts_.request_deadline(),
+      [self = shared_from_this(), done = std::move(done)](const Result<void>& removed) mutable {
+        // A newer version is another client's.
+        if (!removed && removed.error().code != ErrorCode::kStale) ++self->strays_;
+        done({});
       });
 }
 

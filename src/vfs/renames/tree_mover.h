@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,8 @@ struct MovedObject {
   s3::ObjectInfo from;
   std::string to;
   std::string etag;  ///< of the copy, also of one that was taken back; empty: not copied
+  /// The copy failed without an answer that says so: it may be there.
+  bool may_be_copied = false;
 };
 
 /// Moves all keys below one prefix to another: lists them, copies them all, then removes them all.
@@ -40,8 +43,13 @@ class TreeMover : public std::enable_shared_from_this<TreeMover> {
   using Moved = std::vector<MovedObject>;
 
   /// Both prefixes end in "/".
-  TreeMover(Parts parts, std::uint64_t id, std::string from, std::string to)
-      : parts_(std::move(parts)), id_(id), from_(std::move(from)), to_(std::move(to)) {}
+  /// @param replaces  `to` is there, as an empty directory, and stays where the move fails
+  TreeMover(Parts parts, std::uint64_t id, std::string from, std::string to, bool replaces = false)
+      : parts_(std::move(parts)),
+        id_(id),
+        from_(std::move(from)),
+        to_(std::move(to)),
+        replaces_(replaces) {}
 
   /// `to` has no key but its own, which is replaced.
   /// Errors: kTooManyKeys, kNameTooLong (a key would have more than 1,024 bytes); those of the
@@ -58,15 +66,18 @@ class TreeMover : public std::enable_shared_from_this<TreeMover> {
   void copy_all(Done<void> done);
   void copy_one(std::size_t index, Done<void> done);
   void take_back(Error why, Done<void> done);
+  void take_back_one(const MovedObject& copy, Done<void> done);
   void remove_all(Done<void> done);
 
   const Parts parts_;
   const std::uint64_t id_;
   const std::string from_;
   const std::string to_;
+  const bool replaces_;
   std::chrono::system_clock::time_point newest_ = {};  ///< of the keys that were listed
   std::move_only_function<void(const Moved&)> on_copied_;
-  Moved objects_;  ///< each is changed by its own requests only
+  std::atomic<std::size_t> strays_ = 0;  ///< copies that could not be taken back, or may be there
+  Moved objects_;                        ///< each is changed by its own requests only
 };
 
 }  // namespace s3rdmafs::vfs

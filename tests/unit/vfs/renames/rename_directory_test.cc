@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "../writable_bucket.h"
+#include "fakes/log_capture.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/worker_thread.h"
 #include "vfs/file_system.h"
@@ -145,6 +146,36 @@ TEST_F(RenameDirectory, TakesTheCopiesAwayAgainWhereOneFails) {
     EXPECT_TRUE(store_.object("from/" + std::to_string(i)));
     EXPECT_FALSE(store_.object("to/" + std::to_string(i)));
   }
+}
+
+TEST_F(RenameDirectory, ThatFailsLeavesTheEmptyDirectoryThatItWasToReplace) {
+  for (const auto* key : {"from/", "from/a", "from/b", "to/"}) store_.put(key, "");
+  store_.fail_if([](const auto& call) -> std::optional<s3::GetFailure> {
+    if (call.operation != Operation::kCopy || call.source != "from/b") return std::nullopt;
+    return s3::GetFailure{.error = {ErrorCode::kServerError, "no"}};
+  });
+  EXPECT_EQ(rename("from", "to"), "ServerError");
+  EXPECT_TRUE(store_.object("to/"));
+  EXPECT_FALSE(store_.object("to/a"));
+  store_.remove("to/");
+  EXPECT_EQ(rename("from", "new"), "ServerError");
+  EXPECT_FALSE(store_.object("new/")) << "one that was not there does not stay";
+}
+
+TEST_F(RenameDirectory, ThatFailsTakesAllBackThatItCanAndWarnsOfTheRest) {
+  for (const auto* key : {"from/a", "from/b", "from/c"}) store_.put(key, "x");
+  store_.fail_if([](const auto& call) -> std::optional<s3::GetFailure> {
+    const bool fails = (call.operation == Operation::kCopy && call.source == "from/c") ||
+                       (call.operation == Operation::kRemove && call.key == "to/a");
+    if (!fails) return std::nullopt;
+    return s3::GetFailure{.error = {ErrorCode::kTimedOut, "no answer"}};
+  });
+  fakes::LogCapture log;
+  EXPECT_EQ(rename("from", "to"), "TimedOut");
+  EXPECT_TRUE(store_.object("to/a"));
+  EXPECT_FALSE(store_.object("to/b"));
+  EXPECT_EQ(log.lines_with("up to 2 copies are left").size(), 1U)
+      << "also the one without an answer";
 }
 
 TEST_F(RenameDirectory, ReplacesNoFileThatAnotherClientStoredBelowTheNewName) {
