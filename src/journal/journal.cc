@@ -6,8 +6,10 @@
 // write the file is cut back to its last good length, so that a later line does not follow half of
 // one.
 //
-// Locks. mutex_ is held during the calls on the file: they are what it orders. waiting_mutex_ is
-// held only to queue, so that append_async() waits for no disk.
+// Locks. mutex_ is held during the calls on the file: they are what it orders. It is not held while
+// append() waits for the disk, since event threads of s3/ write records meanwhile (kProcess); so a
+// line that cannot be synced may have others after it, and stays. waiting_mutex_ is held only to
+// queue, so that append_async() waits for no disk.
 #include "journal/journal.h"
 
 #include <fcntl.h>
@@ -71,10 +73,10 @@ Result<std::unique_ptr<Journal>> Journal::open(const StateFolder& folder, std::s
 
 Result<void> Journal::load() {
   const MutexLock lock(mutex_);
-  file_ = UniqueFd(
+  file_ = std::make_shared<const UniqueFd>(
       ::openat(folder_.fd(), name_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file_) return fail_errno("open", errno);
-  const auto text = read_all(file_.get());
+  if (!*file_) return fail_errno("open", errno);
+  const auto text = read_all(file_->get());
   if (!text) return std::unexpected(text.error());
 
   std::string_view rest = *text;
@@ -92,27 +94,32 @@ Result<void> Journal::load() {
     rest.remove_prefix(end + 1);
   }
   size_bytes_ = text->size() - rest.size();
-  if (!rest.empty() && ::ftruncate(file_.get(), static_cast<off_t>(size_bytes_)) != 0) {
+  if (!rest.empty() && ::ftruncate(file_->get(), static_cast<off_t>(size_bytes_)) != 0) {
     return fail_errno("cut off a torn line", errno);
   }
   return {};
 }
 
 Result<void> Journal::write_lines(const std::string& lines, Durability durability) {
+  const auto file = add_lines(lines);
+  if (!file) return std::unexpected(file.error());
+  if (durability == Durability::kMachine && ::fdatasync((*file)->get()) != 0) {
+    return fail_errno("journal " + folder_.path() + "/" + name_ + ": fdatasync", errno);
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const UniqueFd>> Journal::add_lines(const std::string& lines) {
   const MutexLock lock(mutex_);
-  Result<void> written = write_all(file_.get(), lines, size_bytes_);
-  if (written && durability == Durability::kMachine && ::fdatasync(file_.get()) != 0) {
-    written = fail_errno("fdatasync", errno);
+  if (const auto written = write_all(file_->get(), lines, size_bytes_); !written) {
+    if (::ftruncate(file_->get(), static_cast<off_t>(size_bytes_)) != 0) {
+      spdlog::debug("journal {}/{}: half a line cannot be cut off; the next one overwrites it",
+                    folder_.path(), name_);
+    }
+    return fail_with_context("journal " + folder_.path() + "/" + name_, written.error());
   }
-  if (written) {
-    size_bytes_ += lines.size();
-    return {};
-  }
-  if (::ftruncate(file_.get(), static_cast<off_t>(size_bytes_)) != 0) {
-    spdlog::debug("journal {}/{}: half a line cannot be cut off; the next one overwrites it",
-                  folder_.path(), name_);
-  }
-  return fail_with_context("journal " + folder_.path() + "/" + name_, written.error());
+  size_bytes_ += lines.size();
+  return file_;
 }
 
 Result<void> Journal::append(const Record& record, Durability durability) {
@@ -163,7 +170,7 @@ Result<void> Journal::rewrite(const std::vector<Record>& records, Durability dur
       ::renameat(folder_.fd(), next_name.c_str(), folder_.fd(), name_.c_str()) != 0) {
     return fail_errno(whole_name + ": replace it", errno);
   }
-  file_ = std::move(next);
+  file_ = std::make_shared<const UniqueFd>(std::move(next));
   size_bytes_ = lines.size();
   if (syncs && ::fsync(folder_.fd()) != 0)
     return fail_errno(whole_name + ": sync its folder", errno);

@@ -45,8 +45,8 @@ class Journal {
   /// The records that were there at open(), in order; empty the second time.
   [[nodiscard]] std::vector<Record> take_found() { return std::exchange(found_, {}); }
 
-  /// Adds one record. With kMachine it is on the disk when this returns. Errors: kSystem; nothing
-  /// of the record is found later.
+  /// Adds one record. With kMachine it is on the disk when this returns. Errors: kSystem; after a
+  /// failed write nothing of the record is found later, after a failed sync it may be.
   [[nodiscard]] Result<void> append(const Record& record,
                                     Durability durability = Durability::kMachine);
   /// The same with kMachine, on the journal's thread, where `done` runs too. Records that wait for
@@ -75,6 +75,9 @@ class Journal {
   [[nodiscard]] Result<void> load() EXCLUDES(mutex_);
   [[nodiscard]] Result<void> write_lines(const std::string& lines, Durability durability)
       EXCLUDES(mutex_);
+  /// Adds the lines to the page cache. @return the file that has them
+  [[nodiscard]] Result<std::shared_ptr<const UniqueFd>> add_lines(const std::string& lines)
+      EXCLUDES(mutex_);
   void write_waiting() EXCLUDES(mutex_, waiting_mutex_);
   [[nodiscard]] std::deque<Waiting> take_waiting() EXCLUDES(waiting_mutex_);
 
@@ -82,8 +85,8 @@ class Journal {
   const std::string name_;
   std::vector<Record> found_;  ///< of the thread that opened it
 
-  mutable Mutex mutex_;  // leaf; held during calls on the file
-  UniqueFd file_ GUARDED_BY(mutex_);
+  mutable Mutex mutex_;  // leaf; held during calls on the file, but not while it is synced
+  std::shared_ptr<const UniqueFd> file_ GUARDED_BY(mutex_);
   std::uint64_t size_bytes_ GUARDED_BY(mutex_) = 0;
 
   Mutex waiting_mutex_;  // leaf

@@ -1,18 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal/journal.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <random>
+#include <semaphore>
 
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
 #include "fakes/log_capture.h"
 #include "fakes/temporary_folder.h"
+
+namespace {
+
+/// A disk that can be made slow: while it is, every sync waits for its end.
+struct SlowDisk {
+  std::atomic<bool> is_slow = false;
+  std::atomic<bool> is_syncing = false;
+  std::binary_semaphore begun{0};
+  std::binary_semaphore end{0};
+};
+SlowDisk slow_disk;
+
+}  // namespace
+
+// In place of the C library's.
+extern "C" int fdatasync(int file) {
+  if (slow_disk.is_slow) {
+    slow_disk.is_syncing = true;
+    slow_disk.begun.release();
+    EXPECT_TRUE(slow_disk.end.try_acquire_for(std::chrono::seconds(30)));
+    slow_disk.is_syncing = false;
+  }
+  return static_cast<int>(::syscall(SYS_fdatasync, file));
+}
 
 namespace s3rdmafs::journal {
 namespace {
@@ -133,6 +162,23 @@ TEST_F(JournalTest, AnswersEachAsynchronousRecordWhenItIsOnTheDisk) {
   }
   EXPECT_EQ(answered, 50) << "the journal answers before it ends";
   EXPECT_EQ(records().size(), 50U);
+}
+
+// Event threads write those: none of them may wait for a disk.
+TEST_F(JournalTest, TakesRecordsForTheProcessWhileOthersWaitForTheDisk) {
+  const auto journal = open();
+  slow_disk.is_slow = true;
+  bool is_kept = false;
+  journal->append_async(kRename,
+                        [&](const Result<void>& written) { is_kept = written.has_value(); });
+  slow_disk.begun.acquire();
+  EXPECT_TRUE(journal->append(kBare, Durability::kProcess));
+  EXPECT_TRUE(slow_disk.is_syncing) << "it did not wait";
+  slow_disk.is_slow = false;
+  slow_disk.end.release();
+  journal->finish();
+  EXPECT_TRUE(is_kept);
+  EXPECT_EQ(records(), (std::vector{kRename, kBare}));
 }
 
 TEST_F(JournalTest, SaysWhyItCannotBeOpened) {
