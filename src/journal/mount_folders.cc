@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal/mount_folders.h"
 
+#include <unistd.h>
+
+#include <array>
 #include <cstdlib>
+#include <fstream>
 
 #include "s3rdmafs/base/checksum.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::journal {
+
+std::string machine_name(const std::string& id_file) {
+  std::string id;
+  if (std::getline(std::ifstream(id_file), id) && !id.empty()) return id;
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) return "";
+  return host.data();
+}
 
 std::string mount_name(std::span<const std::string> parts) {
   std::uint64_t hash = 0;

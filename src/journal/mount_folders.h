@@ -8,8 +8,12 @@
 
 namespace s3rdmafs::journal {
 
+/// A name that tells this machine from those that share a home with it, the same at each start: its
+/// machine-id(5), or else its host name.
+[[nodiscard]] std::string machine_name(const std::string& id_file = "/etc/machine-id");
+
 /// A name that tells this mount from others, the same at each start: 16 hexadecimal digits.
-/// @param parts  what it is made of: endpoint, bucket, prefix, mount point
+/// @param parts  what it is made of: machine, endpoint, bucket, prefix, mount point
 [[nodiscard]] std::string mount_name(std::span<const std::string> parts);
 
 /// The folder that write.state_dir = "auto" stands for: below /var/lib for root, else in

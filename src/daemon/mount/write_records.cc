@@ -20,7 +20,8 @@ constexpr std::string_view kAuto = "auto";
 std::string state_folder_of(const config::MountConfig& config, const std::string& mount_point) {
   if (config.write.state_dir != kAuto) return config.write.state_dir;
   // Several endpoints are one store, whatever order the mount file lists them in.
-  const std::array<std::string, 4> parts{std::ranges::min(config.endpoint.all_urls()),
+  const std::array<std::string, 5> parts{journal::machine_name(),
+                                         std::ranges::min(config.endpoint.all_urls()),
                                          config.bucket.name, config.bucket.prefix, mount_point};
   return journal::default_state_folder(::getuid(), journal::mount_name(parts));
 }

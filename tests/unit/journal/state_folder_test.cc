@@ -5,10 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -97,6 +100,18 @@ TEST(MountFolders, TellMountsApart) {
   EXPECT_EQ(mount_name(one).size(), 16U);
   EXPECT_EQ(default_state_folder(0, "x"), "/var/lib/s3rdmafs/x");
   EXPECT_NE(default_staging_folder(1, "x"), default_staging_folder(2, "x"));
+}
+
+TEST(MountFolders, TellMachinesApartByTheirIdOrElseTheirHostName) {
+  const fakes::TemporaryFolder folder;
+  const std::string file = folder.path().string() + "/machine-id";
+  std::array<char, 256> host{};
+  ASSERT_EQ(::gethostname(host.data(), host.size() - 1), 0);
+  EXPECT_EQ(machine_name(file), host.data()) << "no file";
+  std::ofstream(file) << "\n";
+  EXPECT_EQ(machine_name(file), host.data()) << "not yet set, as in a fresh image";
+  std::ofstream(file) << "0123456789abcdef0123456789abcdef\n";
+  EXPECT_EQ(machine_name(file), "0123456789abcdef0123456789abcdef");
 }
 
 TEST(MountFolders, FollowTheBaseDirectorySpecification) {
