@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records of renames. "begun" waits for the disk: from then on the server may have two copies
-// of one file. "copied" and "ended" need only outlive the process: without them the next mount
-// finds out the same from the server, by more questions.
+// of one file. "copied" and "ended" need only outlive the process: without them the next mount asks
+// the server, and leaves both names where the answer is no proof.
 //
 // Cost: one fsync for a rename, shared by those that run side by side, and 200 bytes of disk, until
 // the next mount makes the journal short again.
@@ -121,8 +121,7 @@ void RenameJournal::note(Record record) {
   const auto kept = journal_->append(record, journal::Durability::kProcess);
   if (!kept) {
     spdlog::warn(
-        "rename: the journal took no record: {}; after a crash the next mount asks the "
-        "server instead",
+        "rename: the journal took no record: {}; after a crash a file may be left under both names",
         kept.error().detail);
   }
 }

@@ -35,7 +35,8 @@ class RenameLog {
   [[nodiscard]] virtual std::uint64_t next_id() = 0;
   /// `done` when the record outlives the machine. Errors: kSystem; then nothing may be renamed.
   virtual void begun(const BegunRename& rename, Done<void> done) = 0;
-  /// `to` has it all. The record outlives this process; losing it with the machine does no harm.
+  /// `to` has it all. The record outlives this process; losing it with the machine may leave both
+  /// names, and nothing worse.
   /// @param etag  of a file: the version that `to` has got
   virtual void copied(std::uint64_t id, const std::string& etag) = 0;
   /// Nothing is left to do, or the rename was undone.
