@@ -53,7 +53,7 @@ class Journal {
   /// the disk together share one fsync.
   void append_async(Record record, Done<void> done);
   /// Ends the thread: answers what append_async() still has, and every later call with kCancelled.
-  /// The others go on. What `done` of those uses must live until then. Blocks.
+  /// The others go on. The objects that such a `done` uses must live until then. Blocks.
   void finish();
 
   /// Replaces the content by `records`, all at once: after a crash the file has either the old

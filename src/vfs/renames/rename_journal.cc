@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records of renames. "begun" waits for the disk: from then on the server may have two copies
 // of one file. "copied" and "ended" need only outlive the process: without them the next mount asks
-// the server, and leaves both names where the answer is no proof.
+// the server, and leaves both names where the answer proves nothing.
 //
 // Cost: one fsync for a rename, shared by those that run side by side, and 200 bytes of disk, until
 // the next mount makes the journal short again.

@@ -4,7 +4,7 @@
 //   file       the source is gone or another version     ended, or another client's: nothing to do
 //              the new name has the copied version       finish: remove the source
 //              the new name has what it had before       undone: nothing to do
-//              else, and the copy is not in the log      nobody can tell: both names stay
+//              else, and the copy is not in the log      the server cannot tell: both stay
 //   directory  a key below the old name, as old as       copy it where its new name is free, and
 //              those that the rename found               remove it
 //              a newer one                               another client's: it stays
@@ -12,7 +12,7 @@
 // What counts as the copy. The log has the ETag of a file's copy, unless the crash came between the
 // server's answer and the record. Then the copy is known by the source's own ETag, which most
 // servers give to the copy of an object that was stored by one request. An object of the same size
-// alone is no proof: checkpoints have one size. So a name is never replaced, and a source is
+// alone proves nothing: checkpoints have one size. So a name is never replaced, and a source is
 // removed only where its bytes are certainly at the new name.
 //
 // When. Before any name is used, by the next mount alone: later both names may have been used. So a
