@@ -160,11 +160,13 @@ struct MountConfig {
 
   struct Write {
     WriteMode mode = WriteMode::kOff;
-    std::uint64_t part_bytes = 0;    ///< of the first parts of an object; later ones are larger
-    std::uint64_t buffer_bytes = 0;  ///< registered memory for parts; at least two of them
-    unsigned parallel_parts = 0;     ///< of one object
-    unsigned rename_keys_max = 0;    ///< of a directory that is renamed
-    std::string state_dir = {};      ///< "auto" or a path: the folder of journals
+    std::uint64_t part_bytes = 0;     ///< of the first parts of an object; later ones are larger
+    std::uint64_t buffer_bytes = 0;   ///< registered memory for parts; at least two of them
+    unsigned parallel_parts = 0;      ///< of one object
+    unsigned rename_keys_max = 0;     ///< of a directory that is renamed
+    std::string staging_dir = {};     ///< "auto" or a path: the folder of staging files
+    std::uint64_t staging_bytes = 0;  ///< of all staging files together
+    std::string state_dir = {};       ///< "auto" or a path: the folder of journals
   } write;
 
   struct Read {

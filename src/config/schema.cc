@@ -271,6 +271,15 @@ constexpr Key kKeys[] = {
     {"write", "rename_max_keys",
      Integer{[](MountConfig& c) -> auto& { return c.write.rename_keys_max; }, 0, 1'000'000},
      Default{"100000"}, "The most keys below a directory that rename(2) moves; 0: none."},
+    // "auto" is memory (a tmpfs): writes then go at its speed, and a killed daemon loses nothing.
+    {"write", "staging_dir",
+     Text{[](MountConfig& c) -> auto& { return c.write.staging_dir; }, check_folder},
+     Default{"auto"}, "Folder of staging files, of this mount's own; \"auto\": in /dev/shm."},
+    // A rank's checkpoint or a working tree of source code; taken only while files are changed.
+    // Below 64 MiB one large write would wait for the next; 1 PiB is more than a machine has.
+    {"write", "staging_size",
+     Size{[](MountConfig& c) -> auto& { return c.write.staging_bytes; }, 64 * kMiB, 1024 * kTiB, 1},
+     Default{"8GiB"}, "Room that all staging files may take together, never exceeded."},
     // It has to outlive a reboot, for what the next mount cleans up.
     {"write", "state_dir",
      Text{[](MountConfig& c) -> auto& { return c.write.state_dir; }, check_folder}, Default{"auto"},

@@ -40,6 +40,8 @@ struct RawArguments {
   unsigned jobs = 16;
   std::string verify;
   std::string show;
+  bool send = false;
+  bool discard = false;
 };
 
 std::unexpected<Error> usage_error(const CLI::App& app, std::string_view what) {
@@ -181,6 +183,28 @@ Result<Command> make_warm(const CLI::App&, const RawArguments& raw) {
   return WarmCommand{.mountpoint = raw.mountpoint, .paths = raw.paths, .release = raw.release};
 }
 
+void declare_recover(CLI::App& verb, RawArguments& raw) {
+  add_file(verb, raw);
+  verb.add_option("MOUNTPOINT", raw.mountpoint,
+                  "Where the bucket was mounted; default: mount.point of the mount file")
+      ->type_name("");
+  CLI::Option* const send = verb.add_flag("--send", raw.send, "Store the files in the bucket");
+  verb.add_flag("--discard", raw.discard, "Remove the files for good")->excludes(send);
+  verb.add_flag("--json", raw.json, "Print the files as JSON");
+  add_option_lists(verb, raw);
+}
+
+Result<Command> make_recover(const CLI::App& app, const RawArguments& raw) {
+  auto options = config::parse_mount_options(raw.option_lists, {});
+  if (!options) return usage_error(app, options.error().detail);
+  return RecoverCommand{.file = raw.file,
+                        .mountpoint = raw.mountpoint,
+                        .send = raw.send,
+                        .discard = raw.discard,
+                        .json = raw.json,
+                        .overrides = std::move(options->overrides)};
+}
+
 void declare_doctor(CLI::App& verb, RawArguments& raw) {
   verb.add_option("FILE", raw.file,
                   "The mount file; see s3rdmafs.toml(5); default: check the machine alone")
@@ -262,6 +286,8 @@ constexpr Verb kVerbs[] = {
     {"umount", "Unmount a bucket and end its daemon", declare_umount, make_umount},
     {"stats", "Print the counters of a mount", add_mountpoint, make_stats},
     {"warm", "Make objects resident ahead of time", declare_warm, make_warm},
+    {"recover", "List, send or discard written files that a mount could not store", declare_recover,
+     make_recover},
     {"doctor", "Check what a mount needs, and advise", declare_doctor, make_doctor},
     {"manifest", "Write the names of a bucket into a file", declare_manifest, make_manifest},
     {"config", "Check a mount file and print the settings in effect", declare_config, make_config},

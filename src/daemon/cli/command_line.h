@@ -77,8 +77,18 @@ struct ShowText {
   std::string text;  ///< ends in a newline
 };
 
-using Command = std::variant<MountCommand, UmountCommand, StatsCommand, WarmCommand, DoctorCommand,
-                             ManifestCommand, ConfigCommand, ShowText>;
+/// `s3rdmafs recover FILE.toml [MOUNTPOINT] [--send | --discard] [--json]`
+struct RecoverCommand {
+  std::string file;
+  std::string mountpoint;  ///< empty: mount.point of the file
+  bool send = false;
+  bool discard = false;  ///< not beside send
+  bool json = false;
+  std::vector<config::Override> overrides;
+};
+
+using Command = std::variant<MountCommand, UmountCommand, StatsCommand, WarmCommand, RecoverCommand,
+                             DoctorCommand, ManifestCommand, ConfigCommand, ShowText>;
 
 /// Reads the command line; `arguments` are argv, the program's name first. A name that ends in
 /// "mount.s3rdma" selects the form that mount(8) calls helpers in (section EXTERNAL HELPERS).

@@ -26,6 +26,7 @@ struct RunCommand {
   int operator()(const UmountCommand& command) const { return run_umount(command); }
   int operator()(const StatsCommand& command) const { return run_stats(command); }
   int operator()(const WarmCommand& command) const { return run_warm(command); }
+  int operator()(const RecoverCommand& command) const { return run_recover(command); }
   int operator()(const DoctorCommand& command) const { return run_doctor(command); }
   int operator()(const ManifestCommand& command) const { return run_manifest(command); }
   int operator()(const ConfigCommand& command) const { return run_config(command); }

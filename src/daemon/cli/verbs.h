@@ -20,6 +20,7 @@ inline constexpr int kExitDoctorReport = 73;
 [[nodiscard]] int run_umount(const UmountCommand& command);
 [[nodiscard]] int run_stats(const StatsCommand& command);
 [[nodiscard]] int run_warm(const WarmCommand& command);
+[[nodiscard]] int run_recover(const RecoverCommand& command);
 [[nodiscard]] int run_doctor(const DoctorCommand& command);
 [[nodiscard]] int run_manifest(const ManifestCommand& command);
 [[nodiscard]] int run_config(const ConfigCommand& command);

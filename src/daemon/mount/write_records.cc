@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/mount/write_records.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "daemon/mount/await.h"
-#include "journal/mount_folders.h"
+#include "daemon/mount/write_folders.h"
 #include "s3rdmafs/base/log.h"
 #include "vfs/renames/unfinished_renames.h"
 
@@ -16,15 +12,6 @@ namespace s3rdmafs::daemon {
 namespace {
 
 constexpr std::string_view kAuto = "auto";
-
-std::string state_folder_of(const config::MountConfig& config, const std::string& mount_point) {
-  if (config.write.state_dir != kAuto) return config.write.state_dir;
-  // Several endpoints are one store, whatever order the mount file lists them in.
-  const std::array<std::string, 5> parts{journal::machine_name(),
-                                         std::ranges::min(config.endpoint.all_urls()),
-                                         config.bucket.name, config.bucket.prefix, mount_point};
-  return journal::default_state_folder(::getuid(), journal::mount_name(parts));
-}
 
 Result<WriteRecords> open_records(const std::string& path, const Clock& clock) {
   auto folder = journal::StateFolder::take(path, "write.state_dir", clock);
@@ -44,7 +31,7 @@ Result<WriteRecords> open_records(const std::string& path, const Clock& clock) {
 
 Result<WriteRecords> take_write_records(const config::MountConfig& config,
                                         const std::string& mount_point, const Clock& clock) {
-  auto records = open_records(state_folder_of(config, mount_point), clock);
+  auto records = open_records(write_folders(config, mount_point).state, clock);
   if (records || config.write.state_dir != kAuto) return records;
   spdlog::warn(
       "journal: renames and uploads are not recorded: {}; after a crash a file may be left under "

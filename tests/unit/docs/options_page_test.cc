@@ -29,10 +29,11 @@ TEST(OptionsPage, OfS3rdmafsHasTheOptionsOfEachVerbAndNoOthers) {
   EXPECT_EQ(documented["UMOUNT"], help_of({"s3rdmafs", "umount", "--help"}));
   EXPECT_EQ(documented["STATS"], help_of({"s3rdmafs", "stats", "--help"}));
   EXPECT_EQ(documented["WARM"], help_of({"s3rdmafs", "warm", "--help"}));
+  EXPECT_EQ(documented["RECOVER"], help_of({"s3rdmafs", "recover", "--help"}));
   EXPECT_EQ(documented["DOCTOR"], help_of({"s3rdmafs", "doctor", "--help"}));
   EXPECT_EQ(documented["MANIFEST"], help_of({"s3rdmafs", "manifest", "--help"}));
   EXPECT_EQ(documented["CONFIG"], help_of({"s3rdmafs", "config", "--help"}));
-  EXPECT_EQ(documented.size(), 8U) << "a verb that the program does not have, or this test";
+  EXPECT_EQ(documented.size(), 9U) << "a verb that the program does not have, or this test";
 }
 
 TEST(OptionsPage, OfTheHelperHasItsOptionsAndNoOthers) {

@@ -81,6 +81,16 @@ TEST(CommandLine, DoctorTakesAFileAndWhereToReport) {
   EXPECT_THAT(refusal({"s3rdmafs", "doctor", "a.toml", "--report"}), HasSubstr("--report"));
 }
 
+TEST(CommandLine, RecoverTakesAFileAMountPointAndWhatToDo) {
+  const auto recover =
+      parse_as<RecoverCommand>({"s3rdmafs", "recover", "a.toml", "/mnt", "--send", "--json"});
+  EXPECT_EQ(recover.file, "a.toml");
+  EXPECT_EQ(recover.mountpoint, "/mnt");
+  EXPECT_TRUE(recover.send);
+  EXPECT_FALSE(recover.discard);
+  EXPECT_TRUE(recover.json);
+}
+
 TEST(CommandLine, WarmTakesPathsAndWhetherToReleaseThem) {
   const auto warm = parse_as<WarmCommand>({"s3rdmafs", "warm", "/mnt", "a", "b/*"});
   EXPECT_EQ(warm.mountpoint, "/mnt");

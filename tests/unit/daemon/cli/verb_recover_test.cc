@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// `recover`, as a user runs it after a mount that could not store its files.
+#include <iterator>
+#include <map>
+#include <span>
+
+#include <gmock/gmock.h>
+
+#include "fakes/s3/scripted_http_server.h"
+#include "run_verb.h"
+#include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/base/units.h"
+#include "upload/staged/staging_area.h"
+
+namespace s3rdmafs::daemon {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class RecoverTest : public VerbTest {
+ protected:
+  /// A mount file for this server, with folders of the test's own.
+  std::string file_for(const std::string& url) const {
+    std::string file = mount_file(
+        "[write]\nmode = \"sequential\"\nbuffer_size = \"16MiB\"\n"
+        "staging_dir = \"" +
+        staging_ + "\"\nstate_dir = \"" + state_ + "\"\n[mount]\npoint = \"" + directory() +
+        "\"\n");
+    std::ifstream in(file);
+    std::string text(std::istreambuf_iterator<char>(in), {});
+    const std::string dead = "http://127.0.0.1:1";
+    if (!url.empty()) text.replace(text.find(dead), dead.size(), url);
+    std::ofstream(file) << text;
+    return file;
+  }
+  std::unique_ptr<upload::StagingArea> area() {
+    return upload::StagingArea::take({.path = staging_, .size_bytes = 64 * kMiB}, clock_, metrics_)
+        .value();
+  }
+  /// A new file, and one that replaces the version "7".
+  void leave_files() {
+    const auto taken = area();
+    const std::string text = "bytes of a dead mount";
+    for (const bool is_new : {true, false}) {
+      upload::StagedIdentity identity{
+          .key = is_new ? "a/new" : "old\x01", .base = std::nullopt, .metadata = {}};
+      if (!is_new) identity.base = upload::BaseVersion{.etag = "\"7\"", .size_bytes = 30};
+      const auto file = taken->create(std::move(identity)).value();
+      ASSERT_TRUE(file->write(0, std::as_bytes(std::span(text))));
+    }
+  }
+  std::size_t files_left() { return area()->leftovers().size(); }
+
+  const std::string staging_ = folder_.path() / "staging";
+  const std::string state_ = folder_.path() / "state";
+  const SystemClock clock_;
+  metrics::Registry metrics_;
+};
+
+TEST_F(RecoverTest, ListsFilesAndLeavesThemWhereTheyAre) {
+  leave_files();
+  const Outcome listed = run_verb({"recover", file_for("")});
+  EXPECT_EQ(listed.status, kExitSuccess) << listed.err;
+  EXPECT_THAT(listed.out, HasSubstr("left: a/new: 21 bytes, 21 changed, a new file"));
+  EXPECT_THAT(listed.out,
+              HasSubstr("left: old\\x01: 30 bytes, 21 changed, replaces version \"7\""));
+  EXPECT_THAT(listed.out, HasSubstr("the daemon ended before it was stored"));
+  EXPECT_THAT(listed.out, HasSubstr("2 files in " + staging_));
+  EXPECT_EQ(files_left(), 2U);
+}
+
+TEST_F(RecoverTest, ListsThemAsJson) {
+  leave_files();
+  const Outcome listed = run_verb({"recover", file_for(""), "--json"});
+  EXPECT_EQ(listed.status, kExitSuccess) << listed.err;
+  EXPECT_THAT(listed.out, HasSubstr("\"key\""));
+  EXPECT_THAT(listed.out, HasSubstr("a/new"));
+  EXPECT_THAT(listed.out, HasSubstr("\"changed_bytes\""));
+}
+
+TEST_F(RecoverTest, FindsNothingWhereNoMountWasAndMakesNoFolder) {
+  const Outcome listed = run_verb({"recover", file_for(""), "--send"});
+  EXPECT_EQ(listed.status, kExitSuccess) << listed.err;
+  EXPECT_THAT(listed.out, HasSubstr("0 files"));
+  EXPECT_FALSE(std::filesystem::exists(staging_));
+  EXPECT_FALSE(std::filesystem::exists(state_));
+}
+
+// Of the second file the server has the last bytes.
+TEST_F(RecoverTest, SendsEachFileSayingWhatItReplaces) {
+  leave_files();
+  Mutex mutex;
+  std::map<std::string, fakes::SeenRequest> puts;
+  fakes::ScriptedHttpServer server;
+  server.answer_by([&](const fakes::SeenRequest& request) -> fakes::ScriptedAnswer {
+    if (request.method == "GET") {
+      return {.status = 206,
+              .headers = {{"ETag", "\"7\""}, {"Content-Range", "bytes 21-29/30"}},
+              .body = " and base"};
+    }
+    const MutexLock lock(mutex);
+    puts[request.url] = request;
+    return {.status = 200, .headers = {{"ETag", "\"8\""}}};
+  });
+  const Outcome sent = run_verb({"recover", file_for(server.url()), "--send"});
+  EXPECT_EQ(sent.status, kExitSuccess) << sent.err << sent.out;
+  EXPECT_THAT(sent.out, HasSubstr("sent: a/new"));
+  const MutexLock lock(mutex);
+  EXPECT_EQ(puts["/data/a/new"].body, "bytes of a dead mount");
+  EXPECT_EQ(puts["/data/a/new"].headers["if-none-match"], "*");
+  EXPECT_EQ(puts["/data/old%01"].body, "bytes of a dead mount and base");
+  EXPECT_EQ(files_left(), 0U);
+}
+
+TEST_F(RecoverTest, KeepsAFileThatAnotherClientChangedAndSaysSo) {
+  leave_files();
+  fakes::ScriptedHttpServer server;
+  server.then(fakes::error_answer(412, "PreconditionFailed"));
+  const std::string file = file_for(server.url());
+  const Outcome refused = run_verb({"recover", file, "--send"});
+  EXPECT_EQ(refused.status, kExitFailure);
+  EXPECT_THAT(refused.out, HasSubstr("kept: a/new"));
+  EXPECT_THAT(refused.out, HasSubstr("another client"));
+  const Outcome listed = run_verb({"recover", file});
+  EXPECT_THAT(listed.out, HasSubstr("another client")) << "the next listing says why";
+  EXPECT_THAT(listed.out, HasSubstr("2 files"));
+}
+
+TEST_F(RecoverTest, KeepsFilesWhereTheServerIsDead) {
+  leave_files();
+  const Outcome refused = run_verb({"recover", file_for(""), "--send"});
+  EXPECT_EQ(refused.status, kExitFailure);
+  EXPECT_EQ(files_left(), 2U);
+}
+
+TEST_F(RecoverTest, DiscardsOnDemand) {
+  leave_files();
+  const Outcome gone = run_verb({"recover", file_for(""), "--discard"});
+  EXPECT_EQ(gone.status, kExitSuccess) << gone.err;
+  EXPECT_THAT(gone.out, HasSubstr("discarded: a/new"));
+  EXPECT_EQ(files_left(), 0U);
+}
+
+TEST_F(RecoverTest, RefusesWhileAMountHoldsTheFiles) {
+  leave_files();
+  const auto held = area();
+  const Outcome refused = run_verb({"recover", file_for(""), "--discard"});
+  EXPECT_EQ(refused.status, kExitFailure);
+  EXPECT_THAT(refused.err,
+              HasSubstr("write.staging_dir " + staging_ + " is in use by another mount"));
+  EXPECT_THAT(refused.out, Not(HasSubstr("discarded")));
+}
+
+TEST_F(RecoverTest, RefusesWhileAMountHoldsTheJournals) {
+  leave_files();
+  const auto held = journal::StateFolder::take(state_, "write.state_dir", clock_);
+  const Outcome refused = run_verb({"recover", file_for(""), "--send"});
+  EXPECT_EQ(refused.status, kExitFailure);
+  EXPECT_THAT(refused.err, HasSubstr("write.state_dir " + state_ + " is in use by another mount"));
+  EXPECT_EQ(files_left(), 2U);
+}
+
+TEST_F(RecoverTest, SendsOrDiscardsNotBoth) {
+  EXPECT_EQ(run_verb({"recover", file_for(""), "--send", "--discard"}).status, kExitUsage);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::daemon
