@@ -78,6 +78,17 @@ metrics::Counter& InodeIoModes::opens_in(OpenMode mode) {
   return passthrough_;
 }
 
+// The page cache serves every program, shared maps included, and a file that is written is read in
+// small pieces as often as not.
+std::optional<OpenMode> InodeIoModes::open_to_write(vfs::Ino ino) {
+  Stripe& stripe = stripe_of(ino);
+  const MutexLock lock(stripe.mutex);
+  Inode& inode = stripe.inodes[ino];
+  if (inode.mode == OpenMode::kPassthrough) return std::nullopt;
+  ++inode.handles;
+  return inode.mode;
+}
+
 int InodeIoModes::release(vfs::Ino ino) {
   Inode last;  // its object is freed after the lock
   Stripe& stripe = stripe_of(ino);

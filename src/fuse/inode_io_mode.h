@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "cache/resident_objects.h"
@@ -53,6 +54,10 @@ class InodeIoModes {
   [[nodiscard]] Answer open(vfs::Ino ino, const std::function<OpenMode()>& otherwise,
                             std::shared_ptr<const cache::ResidentObject> whole,
                             const MakeBacking& make_backing, const FillPageCache& fill);
+
+  /// Counts one more handle, or user, that writes. Nothing, and none is counted: the inode is
+  /// passed through, so what is written would not reach its readers.
+  [[nodiscard]] std::optional<OpenMode> open_to_write(vfs::Ino ino);
 
   /// Counts one handle less. Returns the backing id that the caller has to close; 0: none.
   [[nodiscard]] int release(vfs::Ino ino);

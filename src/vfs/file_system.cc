@@ -19,11 +19,13 @@
 
 #include "vfs/directories/directories.h"
 #include "vfs/directories/directory_handle.h"
-#include "vfs/files/file_committer.h"
+#include "vfs/files/file_writing.h"
 #include "vfs/files/open_files.h"
-#include "vfs/files/written_files.h"
+#include "vfs/files/sequential_writing.h"
 #include "vfs/names/names.h"
 #include "vfs/refusals.h"
+#include "vfs/renames/renames.h"
+#include "vfs/staged/staged_writing.h"
 
 namespace s3rdmafs::vfs {
 namespace {
@@ -65,20 +67,36 @@ FileSystem::FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
     : options_(std::move(options)),
       store_(store),
       clock_(clock),
+      staged_files_(writing && writing->staging ? std::make_shared<StagedFiles>(clock) : nullptr),
       directories_(make_directories(store, clock, metrics, options_)),
-      names_(
-          std::make_shared<Names>(store, clock, metrics, directories_,
-                                  Names::Options{.root_prefix = options_.prefix,
-                                                 .is_writable = writing.has_value(),
-                                                 .confirms_opens = options_.confirms_opens,
-                                                 .on_etag_repeated = options_.on_etag_repeated})),
-      open_files_(std::make_unique<OpenFiles>(cache, handles_, metrics)),
+      names_(std::make_shared<Names>(store, clock, metrics, directories_,
+                                     Names::Options{.root_prefix = options_.prefix,
+                                                    .is_writable = writing.has_value(),
+                                                    .confirms_opens = options_.confirms_opens,
+                                                    .on_etag_repeated = options_.on_etag_repeated,
+                                                    .live = staged_files_})),
+      open_files_(std::make_unique<OpenFiles>(cache, *handles_, metrics)),
       whole_(whole),
       writing_(writing),
-      written_(writing ? std::make_shared<WrittenFiles>(writing->uploads, clock, handles_)
-                       : nullptr),
-      committer_(writing ? std::make_shared<FileCommitter>(clock, names_, written_) : nullptr),
+      file_writing_(make_file_writing(cache)),
       renames_(writing ? make_renames() : nullptr) {}
+
+std::shared_ptr<FileWriting> FileSystem::make_file_writing(cache::ReadCache& cache) {
+  if (!writing_) return nullptr;
+  const WritingContext context{.store = store_,
+                               .writer = writing_->writer,
+                               .clock = clock_,
+                               .handles = handles_,
+                               .names = names_};
+  if (!writing_->staging) {
+    return std::make_shared<SequentialWriting>(context, writing_->uploads);
+  }
+  return std::make_shared<StagedWriting>(
+      context, StagedWriting::Needs{.area = *writing_->staging,
+                                    .uploads = writing_->uploads.staged(store_),
+                                    .cache = cache,
+                                    .files = staged_files_});
+}
 
 FileSystem::~FileSystem() = default;
 
@@ -90,10 +108,8 @@ void FileSystem::lookup(Ino parent, std::string_view name, Deadline deadline, Do
                         : std::unexpected(child.error()));
   }
   const std::string& key = *child;
-  if (written_) {
-    if (const auto file = written_->find(key)) {
-      return done(names_->add_lookup(file->node(), clock_.now()));
-    }
+  if (file_writing_) {
+    if (auto written = file_writing_->lookup(key)) return done(*written);
   }
   names_->look_up(key, deadline,
                   [self = shared_from_this(), key, deadline,
@@ -125,46 +141,70 @@ Result<std::uint64_t> FileSystem::open_directory(Ino ino) {
   if (!inode->node.is_directory) {
     return fail(ErrorCode::kNotDirectory, "'" + key + "' is a file");
   }
-  return handles_.add(std::make_shared<DirectoryHandle>(directories_->open(key)));
+  return handles_->add(std::make_shared<DirectoryHandle>(directories_->open(key)));
 }
 
 void FileSystem::read_directory(std::uint64_t handle, std::uint64_t offset, std::size_t entries_max,
                                 Deadline deadline, Done<std::vector<DirectoryEntry>> done) {
-  const std::shared_ptr<DirectoryHandle> directory = handles_.find<DirectoryHandle>(handle);
+  const std::shared_ptr<DirectoryHandle> directory = handles_->find<DirectoryHandle>(handle);
   if (!directory) return done(no_such_handle(handle));
   const auto snapshot = directory->snapshot_at(
       offset, [this](const std::string& prefix) { return directories_->reopen(prefix); });
+  if (offset == 0 && file_writing_) {
+    directory->show_besides(file_writing_->unstored_in(snapshot->prefix()));
+  }
+  const auto besides = directory->besides();
+  if (besides && offset >= NamesBesides::kFirstOffset) {
+    return done(entries_of(besides->from(offset, entries_max), offset, nullptr));
+  }
   snapshot->read(
       offset, entries_max, deadline,
-      [self = shared_from_this(), offset,
+      [self = shared_from_this(), handle, offset, entries_max, deadline, besides,
        done = std::move(done)](Result<std::vector<ListedName>> names) mutable {
         if (!names) return done(std::unexpected(std::move(names.error())));
-        std::vector<DirectoryEntry> entries;
-        entries.reserve(names->size());
-        for (ListedName& listed : *names) {
-          const Attributes attributes = self->names_->attributes_of(std::move(listed.node));
-          entries.push_back(
-              {.name = std::move(listed.name), .attributes = attributes, .next_offset = ++offset});
+        const std::uint64_t next = offset + names->size();
+        const bool is_end = names->empty();
+        if (is_end && besides) {
+          const std::uint64_t first = NamesBesides::kFirstOffset;
+          return done(self->entries_of(besides->from(first, entries_max), first, nullptr));
         }
-        done(std::move(entries));
+        auto entries = self->entries_of(std::move(*names), offset, besides.get());
+        if (!entries.empty() || is_end) return done(std::move(entries));
+        self->read_directory(handle, next, entries_max, deadline, std::move(done));
       });
 }
 
+std::vector<DirectoryEntry> FileSystem::entries_of(std::vector<ListedName> names,
+                                                   std::uint64_t offset,
+                                                   const NamesBesides* without) const {
+  std::vector<DirectoryEntry> entries;
+  entries.reserve(names.size());
+  for (ListedName& listed : names) {
+    ++offset;
+    if (without != nullptr && without->has(listed.name)) continue;
+    const Attributes attributes = names_->attributes_of(std::move(listed.node));
+    entries.push_back(
+        {.name = std::move(listed.name), .attributes = attributes, .next_offset = offset});
+  }
+  return entries;
+}
+
 Entry FileSystem::add_lookup(std::uint64_t handle, const DirectoryEntry& entry) {
-  const std::shared_ptr<DirectoryHandle> directory = handles_.find<DirectoryHandle>(handle);
+  const std::shared_ptr<DirectoryHandle> directory = handles_->find<DirectoryHandle>(handle);
   if (!directory) return {};
   const std::optional<ListedName> listed = directory->snapshot()->at(entry.next_offset - 1);
-  if (!listed || listed->name != entry.name) return {};                // rewound since
-  if (written_ && written_->find(listed->node.object.key)) return {};  // not this version
+  if (!listed || listed->name != entry.name) return {};  // rewound since
+  const std::string& key = listed->node.object.key;
+  if (file_writing_ && file_writing_->is_written(key)) return {};  // not this version
   return give(listed->node, listed->seen_at);
 }
 
 // Asked before the attributes are: what the last commit of a file has changed is known before the
 // file is closed.
 bool FileSystem::may_change(const Node& node) const {
-  if (!written_) return false;
+  if (!file_writing_) return false;
   const std::string& key = node.object.key;
-  return node.is_directory ? written_->has_any_in(key) : written_->has_any_of(key);
+  return node.is_directory ? file_writing_->has_any_in(key) : file_writing_->has_any_of(key);
 }
 
 Entry FileSystem::give(const Node& node, SeenAt seen_at) {
@@ -180,7 +220,7 @@ Entry FileSystem::give(const Node& node, SeenAt seen_at) {
 }
 
 void FileSystem::release_directory(std::uint64_t handle) {
-  handles_.remove<DirectoryHandle>(handle);
+  handles_->remove<DirectoryHandle>(handle);
 }
 
 }  // namespace s3rdmafs::vfs

@@ -19,6 +19,7 @@
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/units.h"
 #include "s3rdmafs/metrics/registry.h"
+#include "upload/staged/staging_area.h"
 #include "upload/uploads.h"
 #include "vfs/files/handle_table.h"
 #include "vfs/files/open_file.h"
@@ -27,25 +28,30 @@
 namespace s3rdmafs::vfs {
 
 class Directories;
-class FileCommitter;
+class FileWriting;
 class ListingCursor;
 class Names;
+class NamesBesides;
 class OpenFiles;
 class RenameLog;
 class Renames;
-class WrittenFiles;
-struct NameAnswer;
+class StagedFiles;
+struct ListedName;
 struct Node;
 
 /// POSIX over keys: names, inodes, directories and open files of one bucket (or of a prefix of it).
 /// Knows neither FUSE nor the network. Shared: every request under way keeps it alive. Thread-safe;
 /// `done` rules as in base/callback.h.
 ///
-/// Writing. A file is written once, from its first byte to its last, by one handle at a time. While
-/// it is written, its name stands for an inode of its own, which is not a version yet; the server
-/// shows nothing of it. sync() makes it visible whole; then the name stands for the new version.
-/// Handles of an older version keep reading that version. Everything that changes the bucket fails
-/// with kReadOnly where the mount may not write.
+/// Writing, sequentially. A file is written once, from its first byte to its last, by one handle at
+/// a time. While it is written, its name stands for an inode of its own, which is not a version
+/// yet; the server shows nothing of it. sync() makes it visible whole; then the name stands for the
+/// new version. Handles of an older version keep reading that version.
+///
+/// Writing, staged (is_staged()). A file is read and written at any place, by any number of
+/// handles. Its inode keeps its number, and all its handles see each write; sync() makes the file
+/// visible whole at the server. Everything that changes the bucket fails with kReadOnly where the
+/// mount may not write.
 ///
 /// Which keys show: `a/b/c` is file c in directory a/b. A key ending in "/" only makes its
 /// directory exist. Where key `a` and keys below `a/` both exist, the directory shows and the file
@@ -78,6 +84,7 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   struct Writing {
     s3::ObjectWriter& writer;
     upload::Uploads& uploads;
+    upload::StagingArea* staging = nullptr;  ///< null: files are written sequentially
     /// Where the steps of renames are kept; null: nowhere. Borrowed.
     RenameLog* rename_log = nullptr;
     /// A directory with more keys is not renamed.
@@ -95,6 +102,8 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   FileSystem& operator=(const FileSystem&) = delete;
 
   [[nodiscard]] bool is_writable() const { return writing_.has_value(); }
+  /// Whether files are read and written at any place (write.mode "staged").
+  [[nodiscard]] bool is_staged() const { return staged_files_ != nullptr; }
   /// Whether open_whole() is more than open().
   [[nodiscard]] bool has_whole_objects() const { return whole_ != nullptr; }
 
@@ -140,19 +149,22 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
 
   // Writing (file_system_write.cc)
 
-  /// Creates a file and opens it for writing. The store is asked whether the file exists, unless
-  /// `how.truncates`. Errors: kExists if `how.is_exclusive` and it exists, kStale if it exists
-  /// otherwise (look the name up, and open it), kIsDirectory, kBusy.
+  /// Creates a file and opens it for writing, and staged also for reading. The store is asked
+  /// whether the file exists, unless `how.truncates`. Errors: kExists if `how.is_exclusive` and it
+  /// exists, kStale if it exists otherwise (look the name up, and open it), kIsDirectory, kBusy.
   void create(Ino parent, std::string_view name, Creation how, ProcessId process, Deadline deadline,
               Done<CreatedFile> done);
-  /// Opens a file to write it from its first byte. Errors: kStale always for a version: its name
-  /// now stands for an inode that can be written; look it up and open that. kSequentialOnly without
-  /// `truncate`, except for a file that the store says is empty. kBusy: another handle writes it,
-  /// or the name was written between the process's lookup and this.
-  void open_to_write(Ino ino, bool truncate, ProcessId process, Deadline deadline,
+  /// Staged: opens a file to read and write it. Errors: kStale: look the name up again; kNoSpace.
+  /// Sequential: opens a file to write it from its first byte. Errors: kStale always for a version:
+  /// its name now stands for an inode that can be written; look it up and open that.
+  /// kSequentialOnly without O_TRUNC, except for a file that the store says is empty. kBusy:
+  /// another handle writes it, or the name was written between the process's lookup and this.
+  void open_to_write(Ino ino, OpenToWrite how, ProcessId process, Deadline deadline,
                      Done<OpenFile> done);
-  /// Appends. Errors: as upload::Uploader::append; kBusy where another handle took the name since;
-  /// kStale where that handle has stored another version.
+  /// Staged: at any place, after a store that is under way; does not wait for `deadline`. Errors:
+  /// the first of a store of the file; kNoSpace (nothing of what was acknowledged is lost),
+  /// kTooLarge. Sequential: at the end. Errors: as upload::Uploader::append; kBusy where another
+  /// handle took the name since; kStale where that handle has stored another version.
   void write(std::uint64_t handle, std::uint64_t offset_bytes, std::span<const std::byte> bytes,
              Deadline deadline, Done<void> done);
   /// Makes what was written visible. Errors: the first that any write of it met; kStale: another
@@ -160,10 +172,14 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   void sync(std::uint64_t handle, Done<void> done);
   /// The process that opened a handle for writing; nothing for other handles.
   [[nodiscard]] std::optional<ProcessId> opener(std::uint64_t handle) const;
-  /// To nothing, or to the size that the store says it has. Errors: kSequentialOnly for another
-  /// size; kStale after success where the file is now a new inode, or before it where it already
-  /// was one.
-  void truncate(Ino ino, std::uint64_t size_bytes, Deadline deadline, Done<void> done);
+  /// Staged files: to any size. Others: to nothing, or to the size that the store says it has.
+  /// @param shares_inode  as OpenToWrite::shares_inode
+  /// Errors: kSequentialOnly for another size; kStale after success where the file is now a new
+  /// inode, or before it where it already was one.
+  void truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode, Deadline deadline,
+                Done<void> done);
+  /// Of a staged file. Errors: as write(); kSequentialOnly where files are written sequentially.
+  void allocate(std::uint64_t handle, Allocation what, Done<void> done);
   /// The mount ends: files that were closed or synced are finished, those still open are given up.
   /// Blocks until `deadline` at the latest. Before the store is shut down.
   void end_writes(Deadline deadline);
@@ -192,6 +208,11 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Clock& clock,
              metrics::Registry& metrics, Options options, std::optional<Writing> writing,
              cache::ResidentObjects* whole);
+  [[nodiscard]] std::shared_ptr<FileWriting> make_file_writing(cache::ReadCache& cache);
+  /// Entries of names that begin at `offset`, but for those of `without` (may be null).
+  [[nodiscard]] std::vector<DirectoryEntry> entries_of(std::vector<ListedName> names,
+                                                       std::uint64_t offset,
+                                                       const NamesBesides* without) const;
 
   /// Whether this mount may change the attributes of a node without a call by its name.
   [[nodiscard]] bool may_change(const Node& node) const;
@@ -208,14 +229,6 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
                     std::shared_ptr<const cache::ResidentObject> whole, Deadline deadline,
                     Done<OpenFile> done);
   void get_content(OpenFile opened, Deadline deadline, Done<OpenFile> done);
-
-  // In file_system_write.cc.
-  void create_if_absent(const std::shared_ptr<WrittenFile>& file, Creation how, ProcessId process,
-                        Result<NameAnswer> answer, Done<CreatedFile> done);
-  Result<OpenFile> reserve_if_empty(Ino ino, const std::string& etag, ProcessId process,
-                                    const std::string& key, Result<s3::ObjectInfo> there);
-  void truncate_version(Ino ino, const s3::ObjectInfo& known, std::uint64_t size_bytes,
-                        Result<s3::ObjectInfo> there, Deadline deadline, Done<void> done);
 
   // In file_system_nodes.cc.
   void put_new_file(const std::string& key, Ino parent, std::string name, Deadline deadline,
@@ -234,15 +247,15 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   const Options options_;
   s3::ObjectStore& store_;
   const Clock& clock_;
+  const std::shared_ptr<StagedFiles> staged_files_;  ///< null unless is_staged()
   const std::shared_ptr<Directories> directories_;
   const std::shared_ptr<Names> names_;
-  HandleTable handles_;
+  const std::shared_ptr<HandleTable> handles_ = std::make_shared<HandleTable>();
   const std::unique_ptr<OpenFiles> open_files_;
   cache::ResidentObjects* const whole_;
   /// All or none, from here on.
   const std::optional<Writing> writing_;
-  const std::shared_ptr<WrittenFiles> written_;
-  const std::shared_ptr<FileCommitter> committer_;
+  const std::shared_ptr<FileWriting> file_writing_;
   const std::shared_ptr<Renames> renames_;
 };
 

@@ -7,8 +7,7 @@
 
 #include "vfs/directories/listing_cursor.h"
 #include "vfs/file_system.h"
-#include "vfs/files/file_committer.h"
-#include "vfs/files/written_files.h"
+#include "vfs/files/file_writing.h"
 #include "vfs/names/key_path.h"
 #include "vfs/names/names.h"
 #include "vfs/refusals.h"
@@ -55,15 +54,10 @@ void FileSystem::unlink(Ino parent, std::string_view name, Deadline deadline, Do
   if (!writing_) return done(read_only());
   const Result<std::string> key = names_->child_key(parent, name);
   if (!key) return done(std::unexpected(key.error()));
-  // First no request of it may be under way: a PUT that ends after the DELETE would bring it back.
-  // Nor may a later one follow, of a file that was synced and is still open.
-  written_->work_begins();
-  committer_->discard(written_->all_of(*key),
-                      [self = shared_from_this(), key = *key, deadline,
-                       done = std::move(done)](const Result<void>&) mutable {
-                        self->remove_key(key, key, deadline, std::move(done));
-                        self->written_->work_ends();
-                      });
+  file_writing_->discard(*key, [self = shared_from_this(), key = *key, deadline,
+                                done = std::move(done)](const Result<void>&) mutable {
+    self->remove_key(key, key, deadline, std::move(done));
+  });
 }
 
 void FileSystem::make_directory(Ino parent, std::string_view name, Deadline deadline,
@@ -74,7 +68,8 @@ void FileSystem::make_directory(Ino parent, std::string_view name, Deadline dead
   if (directory_prefix(*key).size() > kKeyBytesMax) {
     return done(fail(ErrorCode::kNameTooLong, "no key can have this name"));
   }
-  if (written_->find(*key)) return done(fail(ErrorCode::kExists, "'" + *key + "' is a file"));
+  if (file_writing_->is_written(*key))
+    return done(fail(ErrorCode::kExists, "'" + *key + "' is a file"));
   names_->resolve(*key, deadline,
                   [self = shared_from_this(), key = *key, deadline,
                    done = std::move(done)](Result<NameAnswer> answer) mutable {
@@ -108,27 +103,27 @@ void FileSystem::remove_if_empty(std::string prefix, ListingCursor cursor, Deadl
                                  Done<void> done) {
   s3::ListRequest request{
       .prefix = prefix, .delimiter = "/", .continuation_token = cursor.token(), .keys_max = 2};
-  store_.list(std::move(request), deadline,
-              [self = shared_from_this(), prefix = std::move(prefix), cursor = std::move(cursor),
-               deadline, done = std::move(done)](Result<s3::ListPage> page) mutable {
-                if (!page) return done(std::unexpected(std::move(page.error())));
-                bool is_empty = page->common_prefixes.empty() && !self->written_->any_below(prefix);
-                for (const s3::ObjectInfo& object : page->objects) {
-                  is_empty = is_empty && object.key == prefix;
-                }
-                if (!is_empty) {
-                  return done(fail(ErrorCode::kNotEmpty, "'" + prefix + "' is not empty"));
-                }
-                if (auto passed = cursor.pass(*page); !passed) {
-                  return done(std::unexpected(std::move(passed.error())));
-                }
-                if (!cursor.is_at_end()) {
-                  return self->remove_if_empty(prefix, std::move(cursor), deadline,
-                                               std::move(done));
-                }
-                const std::string name_key = prefix.substr(0, prefix.size() - 1);
-                self->remove_key(prefix, name_key, deadline, std::move(done));
-              });
+  store_.list(
+      std::move(request), deadline,
+      [self = shared_from_this(), prefix = std::move(prefix), cursor = std::move(cursor), deadline,
+       done = std::move(done)](Result<s3::ListPage> page) mutable {
+        if (!page) return done(std::unexpected(std::move(page.error())));
+        bool is_empty = page->common_prefixes.empty() && !self->file_writing_->any_below(prefix);
+        for (const s3::ObjectInfo& object : page->objects) {
+          is_empty = is_empty && object.key == prefix;
+        }
+        if (!is_empty) {
+          return done(fail(ErrorCode::kNotEmpty, "'" + prefix + "' is not empty"));
+        }
+        if (auto passed = cursor.pass(*page); !passed) {
+          return done(std::unexpected(std::move(passed.error())));
+        }
+        if (!cursor.is_at_end()) {
+          return self->remove_if_empty(prefix, std::move(cursor), deadline, std::move(done));
+        }
+        const std::string name_key = prefix.substr(0, prefix.size() - 1);
+        self->remove_key(prefix, name_key, deadline, std::move(done));
+      });
 }
 
 }  // namespace s3rdmafs::vfs

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "vfs/file_system.h"
-#include "vfs/files/written_files.h"
+#include "vfs/files/file_writing.h"
 #include "vfs/names/names.h"
 #include "vfs/refusals.h"
 
@@ -14,7 +14,9 @@ void FileSystem::make_file(Ino parent, std::string_view name, Deadline deadline,
   if (!writing_) return done(read_only());
   const Result<std::string> key = names_->child_key(parent, name);
   if (!key) return done(std::unexpected(key.error()));
-  if (written_->find(*key)) return done(fail(ErrorCode::kExists, "'" + *key + "' exists already"));
+  if (file_writing_->is_written(*key)) {
+    return done(fail(ErrorCode::kExists, "'" + *key + "' exists already"));
+  }
   names_->resolve(*key, deadline,
                   [self = shared_from_this(), key = *key, parent, name = std::string(name),
                    deadline, done = std::move(done)](Result<NameAnswer> answer) mutable {

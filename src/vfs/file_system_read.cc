@@ -9,9 +9,8 @@
 
 #include "vfs/directories/directories.h"
 #include "vfs/file_system.h"
-#include "vfs/files/file_committer.h"
+#include "vfs/files/file_writing.h"
 #include "vfs/files/open_files.h"
-#include "vfs/files/written_files.h"
 #include "vfs/names/names.h"
 #include "vfs/refusals.h"
 
@@ -23,6 +22,15 @@ void FileSystem::open_version(Ino ino, const Node& version,
   const s3::ObjectInfo& object = version.object;
   for (const s3::ObjectInfo& next : directories_->on_open(object)) {
     open_files_->prefetch(next, names_->generation_of(next));
+  }
+  if (file_writing_) {
+    file_writing_->version_opened(ino);
+    // From here on the inode's bytes can be followed, but it may have become another version since.
+    const Result<Inode> inode = names_->find(ino);
+    if (!inode || !inode->node.same_as(version)) {
+      file_writing_->version_released(ino);
+      return done(fail(ErrorCode::kStale, "'" + object.key + "' was stored again by this mount"));
+    }
   }
   OpenFile opened{.handle = open_files_->open(ino, object, version.generation),
                   .size_bytes = object.size_bytes,
@@ -46,7 +54,7 @@ void FileSystem::get_content(OpenFile opened, Deadline deadline, Done<OpenFile> 
          if (bytes) {
            opened.content = std::move(*bytes);
          } else if (bytes.error().code == ErrorCode::kStale) {
-           self->open_files_->release(opened.handle);
+           self->release(opened.handle);
            return done(std::unexpected(std::move(bytes.error())));
          }
          done(std::move(opened));
@@ -54,6 +62,9 @@ void FileSystem::get_content(OpenFile opened, Deadline deadline, Done<OpenFile> 
 }
 
 void FileSystem::open(Ino ino, Deadline deadline, Done<OpenFile> done) {
+  if (file_writing_) {
+    if (auto written = file_writing_->open_to_read(ino)) return done(*std::move(written));
+  }
   confirm_version(ino, deadline,
                   [self = shared_from_this(), ino, deadline,
                    done = std::move(done)](Result<Node> version) mutable {
@@ -64,6 +75,9 @@ void FileSystem::open(Ino ino, Deadline deadline, Done<OpenFile> done) {
 
 void FileSystem::open_whole(Ino ino, Deadline deadline, Done<OpenFile> done) {
   if (whole_ == nullptr) return open(ino, deadline, std::move(done));
+  if (file_writing_) {
+    if (auto written = file_writing_->open_to_read(ino)) return done(*std::move(written));
+  }
   confirm_version(ino, deadline,
                   [self = shared_from_this(), ino, deadline,
                    done = std::move(done)](Result<Node> version) mutable {
@@ -95,13 +109,6 @@ void FileSystem::confirm_version(Ino ino, Deadline deadline, Done<Node> done) {
   if (!inode) return done(std::unexpected(inode.error()));
   const Node& version = inode->node;
   const s3::ObjectInfo& wanted = version.object;
-  if (const auto& written = version.written) {
-    // Its name stands for the version it became, or for what was there before it.
-    const bool is_current = written_->find(written->key()) == written;
-    return done(is_current
-                    ? fail(ErrorCode::kBusy, "'" + wanted.key + "' is being written")
-                    : fail(ErrorCode::kStale, "'" + wanted.key + "' is no longer being written"));
-  }
   if (names_->is_outdated(version)) {
     names_->invalidate_version(ino, wanted.key);
     return done(fail(ErrorCode::kStale, "'" + wanted.key + "' was stored again by this mount"));
@@ -125,11 +132,16 @@ void FileSystem::confirm_version(Ino ino, Deadline deadline, Done<Node> done) {
 
 void FileSystem::read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length,
                       Deadline deadline, Done<cache::PinnedBytes> done) {
-  const std::shared_ptr<const OpenVersion> file = handles_.find<const OpenVersion>(handle);
-  if (!file && handles_.find<WrittenFile>(handle)) {
-    return done(fail(ErrorCode::kSequentialOnly, "a file that is being written cannot be read"));
+  const std::shared_ptr<const OpenVersion> file = handles_->find<const OpenVersion>(handle);
+  if (!file && file_writing_) {
+    return file_writing_->read(handle, offset_bytes, length, deadline, std::move(done));
   }
   if (!file) return done(no_such_handle(handle));
+  if (file_writing_) {
+    if (const auto newer = file_writing_->newer_reader(file->ino)) {
+      return newer->read(offset_bytes, length, deadline, std::move(done));
+    }
+  }
   if (offset_bytes >= file->object.size_bytes || length == 0) return done(cache::PinnedBytes());
   // The file is held until the bytes are there, so that its reader outlives a release meanwhile.
   file->reader->read(offset_bytes, length, deadline,
@@ -143,10 +155,12 @@ void FileSystem::read(std::uint64_t handle, std::uint64_t offset_bytes, std::siz
                      });
 }
 
-// The server has the version under another key, if this mount has renamed it.
+// The server has the version under another key, if this mount has renamed it; a staged file may
+// have replaced it since the read began.
 void FileSystem::read_moved(const OpenVersion& file, Error error, std::uint64_t offset_bytes,
                             std::size_t length, Deadline deadline, Done<cache::PinnedBytes> done) {
-  const auto reader = open_files_->moved_reader(file);
+  auto reader = open_files_->moved_reader(file);
+  if (!reader && file_writing_) reader = file_writing_->newer_reader(file.ino);
   if (!reader) {
     names_->invalidate_version(file.ino, file.object.key);
     return done(std::unexpected(std::move(error)));
@@ -158,10 +172,9 @@ void FileSystem::read_moved(const OpenVersion& file, Error error, std::uint64_t 
 }
 
 void FileSystem::release(std::uint64_t handle) {
-  if (written_) {
-    if (const auto file = written_->release(handle)) return committer_->commit_and_close(file);
-  }
-  open_files_->release(handle);
+  if (file_writing_ && file_writing_->release(handle)) return;
+  const std::optional<Ino> ino = open_files_->release(handle);
+  if (ino && file_writing_) file_writing_->version_released(*ino);
 }
 
 }  // namespace s3rdmafs::vfs

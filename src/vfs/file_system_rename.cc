@@ -19,8 +19,7 @@ std::shared_ptr<Renames> FileSystem::make_renames() {
       .clock = clock_,
       .open_files = *open_files_,
       .names = names_,
-      .written = written_,
-      .committer = committer_,
+      .files = file_writing_,
       .request_deadline = [&uploads = writing_->uploads] { return uploads.request_deadline(); },
       .tree_keys_max = writing_->rename_keys_max});
 }

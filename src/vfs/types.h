@@ -41,9 +41,27 @@ using ProcessId = std::int64_t;
 
 /// How open(2) creates a file.
 struct Creation {
-  bool is_exclusive = false;  ///< O_EXCL
-  bool truncates = false;     ///< O_TRUNC: replaces what is there
-  bool writes = true;         ///< false: O_RDONLY, which reads what is there
+  bool is_exclusive = false;    ///< O_EXCL
+  bool truncates = false;       ///< O_TRUNC: replaces what is there
+  bool writes = true;           ///< false: O_RDONLY, which reads what is there
+  bool is_synchronous = false;  ///< O_SYNC, O_DSYNC
+};
+
+/// How open(2) opens a file that is there to write it.
+struct OpenToWrite {
+  bool truncates = false;       ///< O_TRUNC
+  bool is_synchronous = false;  ///< O_SYNC, O_DSYNC
+  /// Whether readers and writers can use the inode side by side. False where the kernel reads it
+  /// by itself; the name then stands for another inode.
+  bool shares_inode = true;
+};
+
+/// A request of fallocate(2).
+struct Allocation {
+  std::uint64_t offset_bytes = 0;
+  std::uint64_t length_bytes = 0;
+  bool zeroes = false;   ///< makes zeros of what is there
+  bool extends = false;  ///< the file ends at the range's end or after it
 };
 
 }  // namespace s3rdmafs::vfs

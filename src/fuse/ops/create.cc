@@ -10,6 +10,20 @@
 
 namespace s3rdmafs::fuse::ops {
 
+namespace {
+
+// As in open.cc. The inode is new, so the kernel does not pass it through.
+void set_io_mode(MountContext& mount, vfs::Ino ino, fuse_file_info& opened) {
+  if (!mount.file_system.is_staged()) {
+    opened.direct_io = 1;
+    return;
+  }
+  opened.direct_io = mount.io_modes.open_to_write(ino) != OpenMode::kCached;
+  opened.keep_cache = 1;
+}
+
+}  // namespace
+
 // Files have the mount's mode; the mode that the program asks for is ignored.
 void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t,
             fuse_file_info* file) noexcept {
@@ -21,7 +35,8 @@ void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t,
   }
   const vfs::Creation how{.is_exclusive = (file->flags & O_EXCL) != 0,
                           .truncates = (file->flags & O_TRUNC) != 0,
-                          .writes = (file->flags & O_ACCMODE) != O_RDONLY};
+                          .writes = (file->flags & O_ACCMODE) != O_RDONLY,
+                          .is_synchronous = (file->flags & (O_SYNC | O_DSYNC)) != 0};
   const vfs::ProcessId process = process_of(request);
   mount.file_system.create(parent, name, how, process, mount.deadline(),
                            [&mount, opened = *file, reply = std::move(reply)](
@@ -31,7 +46,7 @@ void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t,
                                return;
                              }
                              opened.fh = created->file.handle;
-                             opened.direct_io = 1;  // as in open.cc
+                             set_io_mode(mount, created->entry.attributes.ino, opened);
                              reply.create(entry_param(mount, created->entry), opened);
                            });
 }

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -16,13 +17,13 @@ namespace {
 // (cache/whole/object_cache.h). IoModePolicy decides how all others are read, and InodeIoModes
 // keeps an inode from being read in two ways at once.
 
-// Writes go past the page cache: a file is written once, and its handle never reads.
-void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Reply reply) {
-  if (!mount.file_system.is_writable()) return reply.errno_value(EROFS);
-  const bool truncate = (opened.flags & O_TRUNC) != 0;
+// Sequential mode. Writes go past the page cache: a file is written once, and its handle never
+// reads.
+void open_sequential(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Reply reply) {
+  const vfs::OpenToWrite how{.truncates = (opened.flags & O_TRUNC) != 0};
   const vfs::ProcessId process = process_of(reply.request());
   mount.file_system.open_to_write(
-      ino, truncate, process, mount.deadline(),
+      ino, how, process, mount.deadline(),
       [&mount, opened, reply = std::move(reply)](const Result<vfs::OpenFile>& result) mutable {
         if (!result) {
           reply.error(result.error());
@@ -33,6 +34,39 @@ void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, R
         const bool is_open = reply.open([&opened](fuse_req_t) { return opened; });
         if (!is_open) mount.file_system.release(result->handle);
       });
+}
+
+// Staged mode. The inode is counted before the file system hears of the open, so that no reader
+// makes the kernel pass it through meanwhile. Its pages are the file's, as only this mount changes
+// it.
+void open_staged(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Reply reply) {
+  const std::optional<OpenMode> mode = mount.io_modes.open_to_write(ino);
+  const vfs::OpenToWrite how{.truncates = (opened.flags & O_TRUNC) != 0,
+                             .is_synchronous = (opened.flags & (O_SYNC | O_DSYNC)) != 0,
+                             .shares_inode = mode.has_value()};
+  const vfs::ProcessId process = process_of(reply.request());
+  mount.file_system.open_to_write(ino, how, process, mount.deadline(),
+                                  [&mount, ino, mode, opened, reply = std::move(reply)](
+                                      const Result<vfs::OpenFile>& result) mutable {
+                                    bool is_open = false;
+                                    if (!result) {
+                                      reply.error(result.error());
+                                    } else {
+                                      opened.fh = result->handle;
+                                      opened.keep_cache = 1;
+                                      opened.direct_io = mode == OpenMode::kDirect;
+                                      is_open =
+                                          reply.open([&opened](fuse_req_t) { return opened; });
+                                      if (!is_open) mount.file_system.release(result->handle);
+                                    }
+                                    if (!is_open && mode) std::ignore = mount.io_modes.release(ino);
+                                  });
+}
+
+void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Reply reply) {
+  if (!mount.file_system.is_writable()) return reply.errno_value(EROFS);
+  if (mount.file_system.is_staged()) return open_staged(mount, ino, opened, std::move(reply));
+  open_sequential(mount, ino, opened, std::move(reply));
 }
 
 // The kernel then has the bytes before a program reads them. If it does not take them, it asks for

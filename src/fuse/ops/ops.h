@@ -34,6 +34,8 @@ void flush(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept;
 void fsync(fuse_req_t request, fuse_ino_t ino, int data_only, fuse_file_info* file) noexcept;
 void setattr(fuse_req_t request, fuse_ino_t ino, struct stat* wanted, int to_set,
              fuse_file_info* file) noexcept;
+void fallocate(fuse_req_t request, fuse_ino_t ino, int mode, off_t offset, off_t length,
+               fuse_file_info* file) noexcept;
 void unlink(fuse_req_t request, fuse_ino_t parent, const char* name) noexcept;
 void mkdir(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode) noexcept;
 void rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) noexcept;

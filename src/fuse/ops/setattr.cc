@@ -3,6 +3,8 @@
 // setting them succeeds and changes nothing, since `cp -p`, `tar` and `rsync -a` set them on every
 // file they write and fail if they may not. Sizes are real.
 #include <cerrno>
+#include <optional>
+#include <tuple>
 
 #include "fuse/ops/ops.h"
 #include "fuse/reply.h"
@@ -30,9 +32,14 @@ void setattr(fuse_req_t request, fuse_ino_t ino, struct stat* wanted, int to_set
     reply_attributes(mount, ino, reply);
     return;
   }
+  // Counted as a writer meanwhile; see open.cc.
+  const bool is_staged = mount.file_system.is_staged();
+  const auto mode = is_staged ? mount.io_modes.open_to_write(ino) : std::nullopt;
   mount.file_system.truncate(
-      ino, static_cast<std::uint64_t>(wanted->st_size), mount.deadline(),
-      [&mount, ino, reply = std::move(reply)](const Result<void>& truncated) mutable {
+      ino, static_cast<std::uint64_t>(wanted->st_size), /*shares_inode=*/mode.has_value(),
+      mount.deadline(),
+      [&mount, ino, mode, reply = std::move(reply)](const Result<void>& truncated) mutable {
+        if (mode) std::ignore = mount.io_modes.release(ino);
         if (!truncated) {
           reply.error(truncated.error());
           return;

@@ -22,6 +22,7 @@ fuse_lowlevel_ops table() noexcept {
   ops.flush = flush;
   ops.fsync = fsync;
   ops.setattr = setattr;
+  ops.fallocate = fallocate;
   ops.unlink = unlink;
   ops.mkdir = mkdir;
   ops.rmdir = rmdir;

@@ -21,4 +21,14 @@ std::shared_ptr<DirectorySnapshot> DirectoryHandle::snapshot() const {
   return snapshot_;
 }
 
+void DirectoryHandle::show_besides(std::shared_ptr<const NamesBesides> names) {
+  const MutexLock lock(mutex_);
+  besides_.swap(names);  // the former names are destroyed after the lock
+}
+
+std::shared_ptr<const NamesBesides> DirectoryHandle::besides() const {
+  const MutexLock lock(mutex_);
+  return besides_;
+}
+
 }  // namespace s3rdmafs::vfs

@@ -9,6 +9,7 @@
 
 #include "s3rdmafs/base/mutex.h"
 #include "vfs/directories/directory_snapshot.h"
+#include "vfs/directories/names_besides.h"
 
 namespace s3rdmafs::vfs {
 
@@ -27,12 +28,17 @@ class DirectoryHandle {
   [[nodiscard]] std::shared_ptr<DirectorySnapshot> snapshot_at(std::uint64_t offset,
                                                                const ReopenSnapshot& reopen);
 
+  /// Reads from now on show these names besides the listing; null: none.
+  void show_besides(std::shared_ptr<const NamesBesides> names);
+  [[nodiscard]] std::shared_ptr<const NamesBesides> besides() const;
+
   /// The snapshot of the newest read.
   [[nodiscard]] std::shared_ptr<DirectorySnapshot> snapshot() const;
 
  private:
   mutable Mutex mutex_;  // lock order 2a
   std::shared_ptr<DirectorySnapshot> snapshot_ GUARDED_BY(mutex_);
+  std::shared_ptr<const NamesBesides> besides_ GUARDED_BY(mutex_);
   bool was_read_ GUARDED_BY(mutex_) = false;
 };
 

@@ -14,14 +14,15 @@ namespace s3rdmafs::vfs {
 class DirectoryHandle;
 class WrittenFile;
 struct OpenVersion;
+struct StagedHandle;
 
 /// Everything that the kernel holds open, by number: directories, versions that are read, and files
-/// that are written. A number is never used twice in one mount, of any kind. The caller
-/// names the kind it expects; a number of another kind is not found. A found entry stays alive
-/// while the finder holds it, released or not. Thread-safe.
+/// that are written, sequentially or staged. A number is never used twice in one mount, of any
+/// kind. The caller names the kind it expects; a number of another kind is not found. A found entry
+/// stays alive while the finder holds it, released or not. Thread-safe.
 class HandleTable {
  public:
-  /// `Kind` is DirectoryHandle, const OpenVersion or WrittenFile, here and below.
+  /// `Kind` is DirectoryHandle, const OpenVersion, WrittenFile or StagedHandle, here and below.
   template <class Kind>
   [[nodiscard]] std::uint64_t add(std::shared_ptr<Kind> opened) {
     const MutexLock lock(mutex_);
@@ -50,7 +51,7 @@ class HandleTable {
 
  private:
   using Opened = std::variant<std::shared_ptr<DirectoryHandle>, std::shared_ptr<const OpenVersion>,
-                              std::shared_ptr<WrittenFile>>;
+                              std::shared_ptr<WrittenFile>, std::shared_ptr<StagedHandle>>;
 
   template <class Kind>
   [[nodiscard]] static std::shared_ptr<Kind> as(const Opened& opened) {

@@ -60,16 +60,17 @@ void OpenFiles::prefetch(const s3::ObjectInfo& object, std::uint64_t generation)
   cache_.prefetch({object.key, object.etag, object.size_bytes, generation});
 }
 
-void OpenFiles::release(std::uint64_t handle) {
+std::optional<Ino> OpenFiles::release(std::uint64_t handle) {
   const std::shared_ptr<const OpenVersion> file = handles_.remove<const OpenVersion>(handle);
-  if (!file) return;
+  if (!file) return std::nullopt;
   open_files_.add(-1);
   SharedReader last;  // destroyed after the lock, since that calls the cache
   const MutexLock lock(mutex_);
   const auto found = readers_.find({file->object.key, file->object.etag, file->generation});
-  if (--found->second.handles > 0) return;
+  if (--found->second.handles > 0) return file->ino;
   last = std::move(found->second);
   readers_.erase(found);
+  return file->ino;
 }
 
 }  // namespace s3rdmafs::vfs

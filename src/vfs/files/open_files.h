@@ -35,8 +35,8 @@ class OpenFiles {
 
   [[nodiscard]] std::uint64_t open(Ino ino, const s3::ObjectInfo& object,
                                    std::uint64_t generation = 0);
-  /// Does nothing for a handle that is not open for reading.
-  void release(std::uint64_t handle);
+  /// The inode of the handle; nothing for one that is not open for reading.
+  std::optional<Ino> release(std::uint64_t handle);
   /// This mount has given the version another key, and maybe another ETag: the same bytes.
   void moved(const s3::ObjectInfo& from, std::uint64_t from_generation, const s3::ObjectInfo& to,
              std::uint64_t to_generation);

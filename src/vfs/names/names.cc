@@ -85,12 +85,25 @@ Result<Inode> Names::find_file(Ino ino) const {
 }
 
 Attributes Names::attributes_of(Ino ino, const Node& node) const {
+  const auto live = options_.live && !node.is_directory ? options_.live->live(ino) : std::nullopt;
+  if (live) {
+    return {.ino = ino,
+            .is_being_written = true,
+            .size_bytes = live->size_bytes,
+            .modified = live->modified};
+  }
   return {
       .ino = ino,
       .is_directory = node.is_directory,
       .is_being_written = node.written != nullptr,
       .size_bytes = node.written ? node.written->size_bytes() : node.object.size_bytes,
       .modified = node.is_directory ? directory_times_.of(node.object.key) : node.object.modified};
+}
+
+void Names::rebind(Ino ino, const Node& node) {
+  Node shown = node;
+  shown.generation = generation_of(node);
+  inodes_.rebind(ino, shown, clock_.now());
 }
 
 Attributes Names::attributes_of(Node listed) const {

@@ -18,6 +18,7 @@
 #include "vfs/names/directory_times.h"
 #include "vfs/names/generations.h"
 #include "vfs/names/inode_table.h"
+#include "vfs/names/live_files.h"
 #include "vfs/names/name_cache.h"
 #include "vfs/names/name_resolver.h"
 #include "vfs/names/node.h"
@@ -36,6 +37,7 @@ class Names {
     bool confirms_opens = false;  ///< see FileSystem::Options
     /// See FileSystem::Options. May be empty.
     std::function<void(std::string_view key, std::string_view etag)> on_etag_repeated = {};
+    std::shared_ptr<const LiveFiles> live = {};  ///< null: no inode is newer than its node
   };
 
   /// Borrows the store, the clock and the metrics.
@@ -55,6 +57,8 @@ class Names {
   [[nodiscard]] Entry add_lookup(const Node& node, SeenAt seen_at);
   /// The kernel drops `count` references.
   void forget(Ino ino, std::uint64_t count) { inodes_.forget(ino, count); }
+  /// The inode stands for another node from now on; see InodeTable::rebind.
+  void rebind(Ino ino, const Node& node);
   /// True for the first call since the kernel came to know the inode.
   [[nodiscard]] bool mark_opened(Ino ino) { return inodes_.mark_opened(ino); }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "s3rdmafs/base/callback.h"
-#include "vfs/files/written_file.h"
+#include "vfs/files/held_files.h"
 #include "vfs/names/node.h"
 
 namespace s3rdmafs::vfs {
@@ -27,9 +25,7 @@ struct RenameCall {
   Node source = {};
   std::optional<Node> destination = {};  ///< what the store has there
   bool is_destination_written = false;   ///< a file is being written there
-  /// Files that are written under the destination's name.
-  std::vector<std::shared_ptr<WrittenFile>> waiting = {};
-  std::size_t turns = 0;  ///< so many of them gave their turn to commit
+  std::shared_ptr<HeldFiles> held = {};  ///< the open files of both names; null: not held yet
 };
 
 }  // namespace s3rdmafs::vfs

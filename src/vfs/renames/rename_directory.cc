@@ -7,11 +7,9 @@
 // writer goes on and its bytes are stored. The writer of a file that moved cannot follow it; its
 // next write fails with kStale.
 #include <memory>
-#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "vfs/names/key_path.h"
@@ -36,41 +34,34 @@ void add_names_of(std::string_view key, std::string_view prefix, std::set<std::s
 }  // namespace
 
 void Renames::move_directory(const CallPtr& call) {
+  if (!call->destination) return store_pending_below(call);
   const std::string to = directory_prefix(call->request.to);
-  if (!call->destination) return store_pending_below(call, take_pending_below(*call));
-  parts_.store.list({.prefix = to, .delimiter = "", .continuation_token = {}, .keys_max = 2},
-                    parts_.request_deadline(),
-                    [self = shared_from_this(), call, to](const Result<s3::ListPage>& page) {
-                      if (!page) return call->done(std::unexpected(page.error()));
-                      bool is_empty =
-                          page->common_prefixes.empty() && !self->parts_.written->any_below(to);
-                      for (const s3::ObjectInfo& object : page->objects) {
-                        is_empty = is_empty && object.key == to;
-                      }
-                      if (!is_empty)
-                        return call->done(fail(ErrorCode::kNotEmpty, "'" + to + "' is not empty"));
-                      self->store_pending_below(call, self->take_pending_below(*call));
-                    });
+  parts_.store.list(
+      {.prefix = to, .delimiter = "", .continuation_token = {}, .keys_max = 2},
+      parts_.request_deadline(),
+      [self = shared_from_this(), call, to](const Result<s3::ListPage>& page) {
+        if (!page) return self->end(call, std::unexpected(page.error()));
+        bool is_empty = page->common_prefixes.empty() && !self->parts_.files->any_below(to);
+        for (const s3::ObjectInfo& object : page->objects) {
+          is_empty = is_empty && object.key == to;
+        }
+        if (!is_empty) {
+          return self->end(call, fail(ErrorCode::kNotEmpty, "'" + to + "' is not empty"));
+        }
+        self->store_pending_below(call);
+      });
 }
 
-std::vector<std::shared_ptr<WrittenFile>> Renames::take_pending_below(const Call& call) const {
-  std::vector<std::shared_ptr<WrittenFile>> pending;
-  for (auto& file : parts_.written->all_below(directory_prefix(call.request.from))) {
-    if (file->is_claimed() && file->is_pending()) pending.push_back(std::move(file));
-  }
-  return pending;
-}
-
-void Renames::store_pending_below(const CallPtr& call,
-                                  std::vector<std::shared_ptr<WrittenFile>> pending) {
-  if (pending.empty()) return move_tree(call);
-  const std::shared_ptr<WrittenFile> file = std::move(pending.back());
-  pending.pop_back();
-  parts_.committer->commit(file, [self = shared_from_this(), call,
-                                  pending = std::move(pending)](Result<void> stored) mutable {
-    if (!stored) return call->done(std::move(stored));
-    self->store_pending_below(call, std::move(pending));
-  });
+// What was held are files of the directories' own names: there are none. All turns of a rename are
+// taken at once, so that no two renames wait for each other.
+void Renames::store_pending_below(const CallPtr& call) {
+  std::exchange(call->held, nullptr)->release();
+  const std::string from = directory_prefix(call->request.from);
+  parts_.files->store_pending_below(from,
+                                    [self = shared_from_this(), call, from](Result<void> stored) {
+                                      if (!stored) return self->end(call, std::move(stored));
+                                      self->hold(call, {from}, &Renames::move_tree);
+                                    });
 }
 
 void Renames::move_tree(const CallPtr& call) {
@@ -86,8 +77,8 @@ void Renames::move_tree(const CallPtr& call) {
   mover->move(
       std::move(on_copied), [self = shared_from_this(), call, mover, from, to](Result<void> moved) {
         self->forget_names(from, to, mover->objects());  // also after an error: some may have moved
-        if (moved) self->tell_of_tree(from, to, mover->objects());
-        call->done(std::move(moved));
+        if (moved) self->tell_of_tree(*call, mover->objects());
+        self->end(call, std::move(moved));
       });
 }
 
@@ -102,21 +93,15 @@ void Renames::forget_names(const std::string& from, const std::string& to,
   for (const std::string& prefix : {from, to}) parts_.names->on_directory_changed(prefix);
 }
 
-void Renames::tell_of_tree(const std::string& from, const std::string& to,
-                           const TreeMover::Moved& moved) {
-  std::unordered_multimap<std::string, std::shared_ptr<WrittenFile>> written;
-  for (auto& file : parts_.written->all_below(from)) written.emplace(file->key(), file);
+void Renames::tell_of_tree(const Call& call, const TreeMover::Moved& moved) {
+  const std::string from = directory_prefix(call.request.from);
+  const std::string to = directory_prefix(call.request.to);
   for (const MovedObject& object : moved) {
     if (object.to.ends_with('/')) continue;
     s3::ObjectInfo copy = object.from;
     copy.key = object.to;
     copy.etag = object.etag;
-    const auto [first, last] = written.equal_range(object.from.key);
-    for (const auto& [key, file] : std::ranges::subrange(first, last)) {
-      file->give_up({ErrorCode::kStale, "'" + key + "' was renamed while it was written"});
-      file->supersede();
-      parts_.names->on_moved(file->node(), Node::file(copy));
-    }
+    call.held->moved(object.from, copy);
     parts_.names->on_moved(Node::file(object.from), Node::file(copy));
   }
   parts_.names->on_directory_moved(from, to);

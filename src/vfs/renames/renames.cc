@@ -2,10 +2,9 @@
 // Renames: first what both names stand for, then the move, then everything that knows the names.
 //
 // Pending bytes. Those of the source that the store lacks are stored first, so that the copy has
-// them. A descriptor that still writes the source cannot follow it to its new name: its next write
-// fails with kStale. A file that is written under the destination's name is replaced, as if it had
-// been removed; until the copy has succeeded it only waits (its turn to commit is taken), so that a
-// rename that fails costs it nothing, and one that succeeds is not overwritten by it.
+// them. From then on the open files of both names are held (files/held_files.h): those of the
+// source are stored neither between the copy and the removal nor under the old name after it, and
+// those of the destination neither over the copy.
 //
 // Inodes. The kernel keeps the inode of the source under the new name, so the inode is bound to the
 // copy. Its handles read the copy when the server no longer has the source (OpenFiles::moved).
@@ -28,35 +27,37 @@ void Renames::rename(RenameRequest request, Done<void> done) {
   if (request.to.starts_with(directory_prefix(request.from))) {
     return done(fail(ErrorCode::kInvalidArgument, "a directory cannot move into itself"));
   }
-  parts_.written->work_begins();
-  auto ended = [self = shared_from_this(), done = std::move(done)](Result<void> outcome) mutable {
-    done(std::move(outcome));
-    self->parts_.written->work_ends();
-  };
-  store_pending_source(
-      std::make_shared<Call>(Call{.request = std::move(request), .done = std::move(ended)}));
+  parts_.files->work_begins();
+  auto call = std::make_shared<Call>(Call{.request = std::move(request), .done = std::move(done)});
+  parts_.files->store_pending(
+      call->request.from, [self = shared_from_this(), call](Result<void> stored) {
+        if (!stored) return self->end(call, std::move(stored));
+        self->hold(call, {call->request.from, call->request.to}, &Renames::find_source);
+      });
 }
 
-void Renames::store_pending_source(const CallPtr& call) {
-  const std::string& from = call->request.from;
-  const std::shared_ptr<WrittenFile> file = parts_.written->find(from);
-  if (!file) return find_source(call);
-  if (!file->is_claimed()) {
-    return call->done(fail(ErrorCode::kBusy, "'" + from + "' is being opened to be written"));
-  }
-  parts_.committer->commit(file, [self = shared_from_this(), call](Result<void> stored) {
-    if (!stored) return call->done(std::move(stored));
-    self->find_source(call);
+void Renames::hold(const CallPtr& call, std::vector<std::string> names, Step next) {
+  parts_.files->hold(std::move(names), [self = shared_from_this(), call,
+                                        next](Result<std::shared_ptr<HeldFiles>> held) {
+    if (!held) return self->end(call, std::unexpected(std::move(held.error())));
+    call->held = std::move(*held);
+    ((*self).*next)(call);
   });
+}
+
+void Renames::end(const CallPtr& call, Result<void> outcome) {
+  call->done(std::move(outcome));
+  if (call->held) call->held->release();
+  parts_.files->work_ends();
 }
 
 void Renames::find_source(const CallPtr& call) {
   parts_.names->resolve(
       call->request.from, parts_.request_deadline(),
       [self = shared_from_this(), call](Result<NameAnswer> answer) {
-        if (!answer) return call->done(std::unexpected(std::move(answer.error())));
+        if (!answer) return self->end(call, std::unexpected(std::move(answer.error())));
         if (!answer->node) {
-          return call->done(fail(ErrorCode::kNotFound, "no key '" + call->request.from + "'"));
+          return self->end(call, fail(ErrorCode::kNotFound, "no key '" + call->request.from + "'"));
         }
         call->source = std::move(*answer->node);
         self->find_destination(call);
@@ -64,18 +65,19 @@ void Renames::find_source(const CallPtr& call) {
 }
 
 void Renames::find_destination(const CallPtr& call) {
-  if (call->request.to == call->request.from) return call->done({});
+  if (call->request.to == call->request.from) return end(call, {});
   parts_.names->resolve(call->request.to, parts_.request_deadline(),
                         [self = shared_from_this(), call](Result<NameAnswer> answer) {
                           if (!answer)
-                            return call->done(std::unexpected(std::move(answer.error())));
+                            return self->end(call, std::unexpected(std::move(answer.error())));
                           call->destination = std::move(answer->node);
                           call->is_destination_written =
-                              self->parts_.written->find(call->request.to) != nullptr;
-                          if (auto fits = self->check_destination(*call); !fits)
-                            return call->done(std::move(fits));
+                              self->parts_.files->is_written(call->request.to);
+                          if (auto fits = self->check_destination(*call); !fits) {
+                            return self->end(call, std::move(fits));
+                          }
                           if (call->source.is_directory) return self->move_directory(call);
-                          self->take_turns(call);
+                          self->move_file(call);
                         });
 }
 
@@ -95,15 +97,6 @@ Result<void> Renames::check_destination(const Call& call) const {
   return {};
 }
 
-void Renames::take_turns(const CallPtr& call) {
-  if (call->turns == 0) call->waiting = parts_.written->all_of(call->request.to);
-  if (call->turns == call->waiting.size()) return move_file(call);
-  call->waiting[call->turns]->take_turn([self = shared_from_this(), call] {
-    ++call->turns;
-    self->take_turns(call);
-  });
-}
-
 void Renames::move_file(const CallPtr& call) {
   const bool must_be_new = call->request.must_be_new;
   ObjectMove move{.from = call->source.object, .to = call->request.to};
@@ -121,11 +114,11 @@ void Renames::on_file_moved(const CallPtr& call, Result<std::string> etag) {
   if (!etag) {  // maybe of the answer only
     parts_.names->on_changed(call->request.from);
     parts_.names->on_changed(call->request.to);
-    return end_file(call, std::unexpected(std::move(etag.error())));
+    return end(call, std::unexpected(std::move(etag.error())));
   }
   tell_of_file(*call, *etag);
-  parts_.committer->discard(call->waiting, [self = shared_from_this(), call](Result<void> gone) {
-    self->end_file(call, std::move(gone));
+  call->held->replaced(call->request.to, [self = shared_from_this(), call](Result<void> gone) {
+    self->end(call, std::move(gone));
   });
 }
 
@@ -143,18 +136,8 @@ void Renames::tell_of_file(const Call& call, const std::string& etag) {
   Node copy = Node::file(call.source.object);
   copy.object.key = call.request.to;
   copy.object.etag = etag;
-  const std::string& from = call.request.from;
-  for (const std::shared_ptr<WrittenFile>& file : parts_.written->all_of(from)) {
-    file->give_up({ErrorCode::kStale, "'" + from + "' was renamed while it was written"});
-    file->supersede();
-    parts_.names->on_moved(file->node(), copy);
-  }
+  call.held->moved(call.source.object, copy.object);
   parts_.names->on_moved(call.source, copy);
-}
-
-void Renames::end_file(const CallPtr& call, Result<void> outcome) {
-  call->done(std::move(outcome));
-  for (const std::shared_ptr<WrittenFile>& file : call->waiting) file->end_turn();
 }
 
 }  // namespace s3rdmafs::vfs

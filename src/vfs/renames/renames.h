@@ -11,9 +11,8 @@
 #include "s3/object_writer.h"
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
-#include "vfs/files/file_committer.h"
+#include "vfs/files/file_writing.h"
 #include "vfs/files/open_files.h"
-#include "vfs/files/written_files.h"
 #include "vfs/names/names.h"
 #include "vfs/renames/object_mover.h"
 #include "vfs/renames/rename_call.h"
@@ -34,8 +33,7 @@ class Renames : public std::enable_shared_from_this<Renames> {
     const Clock& clock;
     OpenFiles& open_files;
     std::shared_ptr<Names> names;
-    std::shared_ptr<WrittenFiles> written;
-    std::shared_ptr<FileCommitter> committer;
+    std::shared_ptr<FileWriting> files;
     std::function<Deadline()> request_deadline;
     std::size_t tree_keys_max = 0;  ///< of a directory that is renamed
   };
@@ -50,26 +48,25 @@ class Renames : public std::enable_shared_from_this<Renames> {
   using CallPtr = std::shared_ptr<RenameCall>;
 
   // Both names: a file, a directory or nothing.
-  void store_pending_source(const CallPtr& call);
+  /// Goes on with `next` while the files of these names are held.
+  using Step = void (Renames::*)(const CallPtr& call);
+  void hold(const CallPtr& call, std::vector<std::string> names, Step next);
+  void end(const CallPtr& call, Result<void> outcome);
   void find_source(const CallPtr& call);
   void find_destination(const CallPtr& call);
   [[nodiscard]] Result<void> check_destination(const Call& call) const;
 
   // Files.
-  void take_turns(const CallPtr& call);
   void move_file(const CallPtr& call);
   void on_file_moved(const CallPtr& call, Result<std::string> etag);
   void tell_readers(const s3::ObjectInfo& from, std::string to, const std::string& etag);
   void tell_of_file(const Call& call, const std::string& etag);
-  void end_file(const CallPtr& call, Result<void> outcome);
 
   // Directories (rename_directory.cc).
   void move_directory(const CallPtr& call);
-  [[nodiscard]] std::vector<std::shared_ptr<WrittenFile>> take_pending_below(
-      const Call& call) const;
-  void store_pending_below(const CallPtr& call, std::vector<std::shared_ptr<WrittenFile>> pending);
+  void store_pending_below(const CallPtr& call);
   void move_tree(const CallPtr& call);
-  void tell_of_tree(const std::string& from, const std::string& to, const TreeMover::Moved& moved);
+  void tell_of_tree(const Call& call, const TreeMover::Moved& moved);
   void forget_names(const std::string& from, const std::string& to,
                     const TreeMover::Moved& objects);
 

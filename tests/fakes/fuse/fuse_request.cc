@@ -120,6 +120,16 @@ FuseRequest setattr(std::uint64_t node, std::uint32_t valid, std::uint64_t size)
   return {.opcode = FUSE_SETATTR, .node = node, .body = bytes_of(in)};
 }
 
+FuseRequest fallocate(std::uint64_t node, std::uint64_t handle, int mode, std::uint64_t offset,
+                      std::uint64_t length) {
+  fuse_fallocate_in in{};
+  in.fh = handle;
+  in.mode = static_cast<std::uint32_t>(mode);
+  in.offset = offset;
+  in.length = length;
+  return {.opcode = FUSE_FALLOCATE, .node = node, .body = bytes_of(in)};
+}
+
 FuseRequest open(std::uint64_t node, int flags) {
   fuse_open_in in{};
   in.flags = static_cast<std::uint32_t>(flags);

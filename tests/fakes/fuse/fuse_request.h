@@ -72,6 +72,8 @@ FuseRequest readdir(std::uint64_t node, std::uint64_t handle, std::uint64_t offs
                     std::uint32_t size, bool plus);
 FuseRequest write(std::uint64_t node, std::uint64_t handle, std::uint64_t offset,
                   std::string_view bytes);
+FuseRequest fallocate(std::uint64_t node, std::uint64_t handle, int mode, std::uint64_t offset,
+                      std::uint64_t length);
 FuseRequest create(std::uint64_t parent, std::string_view name, int flags);
 FuseRequest flush(std::uint64_t node, std::uint64_t handle);
 FuseRequest fsync(std::uint64_t node, std::uint64_t handle);

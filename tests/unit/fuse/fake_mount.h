@@ -14,10 +14,12 @@
 #include "fakes/fuse/fake_kernel.h"
 #include "fakes/rdma/fake_fabric.h"
 #include "fakes/s3/fake_object_store.h"
+#include "fakes/temporary_folder.h"
 #include "fuse/session.h"
 #include "resident_files.h"
 #include "rigged_cache.h"
 #include "s3rdmafs/metrics/registry.h"
+#include "upload/staged/staging_area.h"
 #include "upload/uploads.h"
 #include "vfs/file_system.h"
 
@@ -37,6 +39,7 @@ class FakeMount {
  public:
   struct Options {
     bool is_writable = true;
+    bool is_staged = false;  ///< write.mode "staged"
     bool has_whole_objects = false;
     unsigned threads = 2;  ///< 0: as many as the machine asks for
     bool over_ring = false;
@@ -48,6 +51,7 @@ class FakeMount {
   FakeMount() : FakeMount(Options{}) {}
   explicit FakeMount(Options options)
       : kernel(options.kernel),
+        staging(options.is_staged ? make_staging() : nullptr),
         uploads(options.is_writable ? make_uploads() : nullptr),
         file_system(vfs::FileSystem::create(
             store, cache, clock, metrics,
@@ -55,7 +59,8 @@ class FakeMount {
              .ttl = std::chrono::seconds(30),
              .negative_ttl = std::chrono::seconds(5),
              .content_bytes_max = options.content_bytes_max},
-            uploads ? std::optional(vfs::FileSystem::Writing{store, *uploads}) : std::nullopt,
+            uploads ? std::optional(vfs::FileSystem::Writing{store, *uploads, staging.get()})
+                    : std::nullopt,
             options.has_whole_objects ? &whole : nullptr)),
         context{.file_system = *file_system,
                 .clock = clock,
@@ -126,6 +131,8 @@ class FakeMount {
   RiggedCache cache{reads};
   ResidentFiles whole;
   FakeKernel kernel;
+  fakes::TemporaryFolder staging_folder;
+  std::unique_ptr<upload::StagingArea> staging;  ///< null where files are written sequentially
   std::unique_ptr<upload::Uploads> uploads;
   const std::shared_ptr<vfs::FileSystem> file_system;
   MountContext context;
@@ -134,6 +141,11 @@ class FakeMount {
   const fuse_init_out granted;  ///< what the file system answered to INIT
 
  private:
+  std::unique_ptr<upload::StagingArea> make_staging() {
+    return upload::StagingArea::take({.path = staging_folder.path() / "area", .size_bytes = kMiB},
+                                     clock, metrics)
+        .value();
+  }
   std::unique_ptr<upload::Uploads> make_uploads() {
     return upload::Uploads::create(store, fabric, clock, metrics,
                                    {.part_bytes = kPartBytes,

@@ -120,5 +120,22 @@ TEST_F(InodeIoModesTest, ReleasingAHandleThatWasNotCountedDoesNothing) {
   EXPECT_TRUE(modes_.may_pass_through(kIno));
 }
 
+TEST_F(InodeIoModesTest, AWriterKeepsTheInodeFromBeingPassedThrough) {
+  EXPECT_EQ(modes_.open_to_write(kIno), OpenMode::kCached);
+  EXPECT_FALSE(modes_.may_pass_through(kIno));
+  EXPECT_EQ(open(object_).mode, OpenMode::kCached);
+  EXPECT_EQ(modes_.release(kIno), 0);
+  EXPECT_EQ(modes_.release(kIno), 0);
+  EXPECT_EQ(open(object_).mode, OpenMode::kPassthrough) << "the control";
+}
+
+TEST_F(InodeIoModesTest, AWriterTakesTheModeOfReadersButNotPassthrough) {
+  std::ignore = open(nullptr);
+  EXPECT_EQ(modes_.open_to_write(kIno), OpenMode::kDirect);
+  std::ignore = open(object_, kIno + 1);
+  EXPECT_FALSE(modes_.open_to_write(kIno + 1));
+  EXPECT_EQ(modes_.release(kIno + 1), 1) << "the refused writer was not counted";
+}
+
 }  // namespace
 }  // namespace s3rdmafs::fuse

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -42,13 +44,36 @@ std::string_view error_of(const Result<T>& result) {
   return result ? "" : error_code_name(result.error().code);
 }
 
-/// The answer to a call that is answered before it returns.
+/// The answer to one asynchronous call, on whatever thread it comes.
+template <class T>
+class Later {
+ public:
+  [[nodiscard]] Done<T> done() {
+    return [promise = promise_](Result<T> result) { promise->set_value(std::move(result)); };
+  }
+  [[nodiscard]] bool has_come() const {
+    return answer_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
+  /// Waits; a minute without an answer is a failure of the test.
+  [[nodiscard]] Result<T> get() {
+    if (answer_.wait_for(std::chrono::minutes(1)) == std::future_status::ready)
+      return answer_.get();
+    ADD_FAILURE() << "no answer came";
+    return fail(ErrorCode::kTimedOut, "no answer came");
+  }
+
+ private:
+  std::shared_ptr<std::promise<Result<T>>> promise_ = std::make_shared<std::promise<Result<T>>>();
+  std::future<Result<T>> answer_ = promise_->get_future();
+};
+
+/// The answer to a call, which may come later.
 /// @param call  gets the `done` to pass on
 template <class T, class Call>
 Result<T> answer_of(Call call) {
-  Answer<T> answer;
+  Later<T> answer;
   call(answer.done());
-  return std::move(answer.get());
+  return answer.get();
 }
 
 }  // namespace s3rdmafs::vfs

@@ -256,10 +256,10 @@ TEST(ReadOnlyFileSystem, RefusesEveryChange) {
   bucket.fs.create(kRootIno, "new", {}, 1, {}, created.done());
   EXPECT_EQ(created.error(), "ReadOnly");
   Answer<OpenFile> opened;
-  bucket.fs.open_to_write(file, true, 1, {}, opened.done());
+  bucket.fs.open_to_write(file, {.truncates = true}, 1, {}, opened.done());
   EXPECT_EQ(opened.error(), "ReadOnly");
   Answer<void> done;
-  bucket.fs.truncate(file, 0, {}, done.done());
+  bucket.fs.truncate(file, 0, true, {}, done.done());
   EXPECT_EQ(done.error(), "ReadOnly");
   Answer<void> removed;
   bucket.fs.unlink(kRootIno, "file", {}, removed.done());

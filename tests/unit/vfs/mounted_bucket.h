@@ -17,6 +17,7 @@
 #include "fakes/fake_read_cache.h"
 #include "fakes/rdma/fake_fabric.h"
 #include "fakes/s3/fake_object_store.h"
+#include "fakes/temporary_folder.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "upload/uploads.h"
 #include "vfs/file_system.h"
@@ -40,11 +41,14 @@ struct MountedBucket {
   static constexpr std::chrono::seconds kNegativeTtl{5};
 
   /// @param upload_options  of a mount that may write
+  /// @param staging_bytes   of the staging area; 0: files are written sequentially
   explicit MountedBucket(FileSystem::Options options = {.prefix = "",
                                                         .ttl = kTtl,
                                                         .negative_ttl = kNegativeTtl},
-                         std::optional<upload::Uploads::Options> upload_options = std::nullopt)
-      : uploads(
+                         std::optional<upload::Uploads::Options> upload_options = std::nullopt,
+                         std::uint64_t staging_bytes = 0)
+      : staging(staging_bytes > 0 ? take_area(staging_bytes) : nullptr),
+        uploads(
             upload_options
                 ? upload::Uploads::create(store, fabric, clock, metrics, *upload_options).value()
                 : nullptr),
@@ -111,14 +115,21 @@ struct MountedBucket {
   fakes::FakeFabric fabric;
   fakes::FakeObjectStore store{clock};
   fakes::FakeReadCache cache{store};
-  std::unique_ptr<upload::Uploads> uploads;  ///< null where the mount may not write
+  fakes::TemporaryFolder staging_folder;
+  std::unique_ptr<upload::StagingArea> staging;  ///< null where files are written sequentially
+  std::unique_ptr<upload::Uploads> uploads;      ///< null where the mount may not write
   std::shared_ptr<FileSystem> shared_fs;
   FileSystem& fs = *shared_fs;
 
  private:
   std::optional<FileSystem::Writing> writing() {
     if (!uploads) return std::nullopt;
-    return FileSystem::Writing{store, *uploads};
+    return FileSystem::Writing{store, *uploads, staging.get()};
+  }
+  std::unique_ptr<upload::StagingArea> take_area(std::uint64_t size_bytes) {
+    return upload::StagingArea::take(
+               {.path = staging_folder.path() / "area", .size_bytes = size_bytes}, clock, metrics)
+        .value();
   }
 };
 

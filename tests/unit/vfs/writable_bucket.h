@@ -19,7 +19,7 @@ struct WritableBucket : MountedBucket {
   static constexpr std::size_t kPart = 4096;
   static constexpr ProcessId kProcess = 42;
 
-  explicit WritableBucket(std::chrono::milliseconds ttl = kTtl)
+  explicit WritableBucket(std::chrono::milliseconds ttl = kTtl, std::uint64_t staging_bytes = 0)
       : MountedBucket(
             {.prefix = "",
              .ttl = ttl,
@@ -30,7 +30,8 @@ struct WritableBucket : MountedBucket {
                                      .buffer_bytes = 16 * kPart,
                                      .parallel_parts = 2,
                                      .request_timeout = std::chrono::seconds(30),
-                                     .lock = memory::Arena::Lock::kOff}) {}
+                                     .lock = memory::Arena::Lock::kOff},
+            staging_bytes) {}
   ~WritableBucket() { store.shut_down(); }
 
   Result<CreatedFile> create(Ino parent, std::string_view name, Creation how = {},
@@ -39,8 +40,9 @@ struct WritableBucket : MountedBucket {
         [&](auto done) { fs.create(parent, name, how, process, {}, std::move(done)); });
   }
   Result<OpenFile> open_to_write(Ino ino, bool truncate, ProcessId process = kProcess) {
-    return answer_of<OpenFile>(
-        [&](auto done) { fs.open_to_write(ino, truncate, process, {}, std::move(done)); });
+    return answer_of<OpenFile>([&](auto done) {
+      fs.open_to_write(ino, {.truncates = truncate}, process, {}, std::move(done));
+    });
   }
   /// As open(2) with O_WRONLY | O_CREAT and O_TRUNC.
   Result<std::uint64_t> open_truncated(Ino parent, std::string_view name,
@@ -62,7 +64,8 @@ struct WritableBucket : MountedBucket {
     return answer_of<void>([&](auto done) { fs.sync(handle, std::move(done)); });
   }
   Result<void> truncate(Ino ino, std::uint64_t size) {
-    return answer_of<void>([&](auto done) { fs.truncate(ino, size, {}, std::move(done)); });
+    return answer_of<void>(
+        [&](auto done) { fs.truncate(ino, size, /*shares_inode=*/true, {}, std::move(done)); });
   }
   Result<void> unlink(Ino parent, std::string_view name) {
     return answer_of<void>([&](auto done) { fs.unlink(parent, name, {}, std::move(done)); });

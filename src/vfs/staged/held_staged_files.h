@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vfs/files/held_files.h"
+#include "vfs/staged/staged_files.h"
+#include "vfs/staged/staged_store.h"
+
+namespace s3rdmafs::vfs {
+
+/// The held files of staged mode: has the turn of each alone.
+class HeldStagedFiles final : public HeldFiles,
+                              public std::enable_shared_from_this<HeldStagedFiles> {
+ public:
+  /// @param names  as FileWriting::hold
+  HeldStagedFiles(std::shared_ptr<StagedFiles> files, std::shared_ptr<StagedStore> store,
+                  const std::vector<std::string>& names);
+  /// Takes the turns; `done` gets this.
+  void take_turns(Done<std::shared_ptr<HeldFiles>> done);
+
+  void moved(const s3::ObjectInfo& source, const s3::ObjectInfo& copy) override;
+  void replaced(const std::string& key, Done<void> done) override;
+  void release() override;
+
+ private:
+  struct Held {
+    std::shared_ptr<StagedFile> file;
+    std::string key;  ///< before the rename
+  };
+
+  void add(const std::shared_ptr<StagedFile>& file);
+
+  const std::shared_ptr<StagedFiles> files_;
+  const std::shared_ptr<StagedStore> store_;
+  std::vector<Held> held_;  ///< each once, in the order of their addresses
+  std::size_t turns_ = 0;   ///< so many of them gave their turn
+};
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cache/read_cache.h"
+#include "s3/object_store.h"
+#include "s3rdmafs/base/callback.h"
+#include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/mutex.h"
+#include "upload/staged/staged_uploads.h"
+#include "upload/staged/staging_file.h"
+#include "vfs/names/live_files.h"
+#include "vfs/names/node.h"
+#include "vfs/staged/turns.h"
+#include "vfs/types.h"
+
+namespace s3rdmafs::vfs {
+
+/// A file of staged mode while handles have it open or its changes are not stored: a staging file
+/// has the bytes that this mount wrote, and the base, the version that was there at the open or was
+/// stored last, has the others. All handles of its inode read and write it.
+///
+/// Changes run side by side. A store runs alone (turns()): changes wait for its end, so the object
+/// is the file as it was at one moment. Reads never wait for either. The first store that fails
+/// ends all changes: every later one, and every store, gets its error. Thread-safe; `done` rules as
+/// in base/callback.h.
+class StagedFile final : public cache::ObjectReader,
+                         public std::enable_shared_from_this<StagedFile> {
+ public:
+  /// The version whose bytes the file has where they were not changed.
+  struct Base {
+    s3::ObjectInfo object;
+    std::uint64_t generation = 0;
+  };
+  struct Start {
+    std::string key;
+    std::optional<Base> base = {};   ///< nothing: the key is absent
+    s3::UserMetadata metadata = {};  ///< to be stored with it
+    /// Whether its inode is the base's. If not, the name stands for another inode until it is
+    /// stored.
+    bool has_base_inode = true;
+    std::uint64_t number = 0;  ///< no other file of this mount has it
+  };
+
+  /// Borrows the cache and the clock.
+  /// @param bytes  of this key and base
+  StagedFile(cache::ReadCache& cache, const Clock& clock,
+             std::unique_ptr<upload::StagingFile> bytes, Start start);
+
+  [[nodiscard]] std::string key() const;
+  /// The node of its inode.
+  [[nodiscard]] Node node() const;
+  [[nodiscard]] LiveFile live() const;
+  [[nodiscard]] bool has_base() const;
+  /// Whether it is its base, byte by byte, and its inode is that version's.
+  [[nodiscard]] bool is_version() const;
+
+  // Bytes (staged_bytes.cc)
+
+  /// Bytes up to the end of the file, by any handle. Errors: those of the cache; kSystem.
+  void read(std::uint64_t offset_bytes, std::size_t length, Deadline deadline,
+            Done<cache::PinnedBytes> done) override;
+  /// Fills `out`, which lies within the file and stays valid until `done`. Errors: as read().
+  void fill(std::uint64_t offset_bytes, std::span<std::byte> out, Deadline deadline,
+            Done<void> done);
+  /// Writes at any place, now; nothing: a store is under way. Errors: the error that sticks;
+  /// kNoSpace (nothing was written), kTooLarge, kSystem.
+  [[nodiscard]] std::optional<Result<void>> try_write(std::uint64_t offset_bytes,
+                                                      std::span<const std::byte> bytes);
+  /// As try_write(), after the store that is under way.
+  void write(std::uint64_t offset_bytes, std::shared_ptr<const std::vector<std::byte>> bytes,
+             Done<void> done);
+  /// Cuts the file, or extends it with zeros. Errors: as write().
+  void resize(std::uint64_t size_bytes, Done<void> done);
+  /// Takes no room for what is only reserved. Errors: as write().
+  void allocate(Allocation what, Done<void> done);
+  /// Gives room of the staging area back that the file does not need.
+  void drop_unchanged();
+
+  /// User metadata to be stored with the file.
+  [[nodiscard]] s3::UserMetadata metadata() const;
+  /// Replaces it: a change that makes the file dirty. Errors: as write().
+  void set_metadata(s3::UserMetadata metadata, Done<void> done);
+
+  // Storing: called by StagedStore, which has the turn alone.
+
+  [[nodiscard]] Turns& turns() { return turns_; }
+  /// Whether the store lacks something of it, and may get it.
+  [[nodiscard]] bool is_dirty() const;
+  /// The error of its first failed store.
+  [[nodiscard]] std::optional<Error> error() const;
+  [[nodiscard]] upload::StagedObject begin_store();
+  void end_store(const std::string& etag, std::uint64_t generation);
+  void fail_store(Error error);
+
+  /// Whether this version is its base, and it may still be stored.
+  [[nodiscard]] bool is_based_on(const s3::ObjectInfo& version) const;
+  /// The file has the key of this copy of its base.
+  void rename(s3::ObjectInfo copy, std::uint64_t generation);
+  /// Its name was removed: nothing of it is stored any more.
+  void unlink();
+  [[nodiscard]] bool is_unlinked() const;
+  /// No handle is left. Removes the staged bytes, unless a store of them failed.
+  void close();
+
+ private:
+  enum class Phase { kOpen, kFailed, kUnlinked };
+  class Fill;
+  struct View;
+
+  [[nodiscard]] std::shared_ptr<cache::ObjectReader> base_reader(std::uint64_t& epoch);
+  [[nodiscard]] bool was_rebased_since(std::uint64_t epoch) const;
+  using Change = std::move_only_function<Result<void>(upload::StagingFile&)>;
+  void change(Change how, Done<void> done);
+  [[nodiscard]] Result<void> change_now(Change& how);
+  [[nodiscard]] std::shared_ptr<const s3::UserMetadata> shared_metadata() const;
+
+  cache::ReadCache& cache_;
+  const Clock& clock_;
+  const std::unique_ptr<upload::StagingFile> bytes_;
+  const std::uint64_t number_;
+
+  Turns turns_;  ///< of changes and stores
+  Turns views_;  ///< of reads of the staging file, and of what takes bytes out of it
+
+  mutable Mutex mutex_;  // leaf
+  std::string key_ GUARDED_BY(mutex_);
+  std::optional<Base> base_ GUARDED_BY(mutex_);
+  bool has_base_inode_ GUARDED_BY(mutex_);
+  std::uint64_t epoch_ GUARDED_BY(mutex_) = 0;  ///< counts the bases
+  std::shared_ptr<cache::ObjectReader> base_reader_ GUARDED_BY(mutex_);
+  std::chrono::system_clock::time_point modified_ GUARDED_BY(mutex_);
+  std::shared_ptr<const s3::UserMetadata> metadata_ GUARDED_BY(mutex_);
+  Phase phase_ GUARDED_BY(mutex_) = Phase::kOpen;
+  std::optional<Error> error_ GUARDED_BY(mutex_);
+};
+
+}  // namespace s3rdmafs::vfs

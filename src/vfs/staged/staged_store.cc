@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// From staged bytes to a version that everybody sees.
+//
+// A store has the file's turn alone (StagedFile::turns), from the look at what changed to the
+// moment at which the new version is the base. So two stores of one file never overlap, and the
+// second does not take the version of the first for another client's.
+//
+// The inode keeps its number: it is bound to the version that its file became. After a failure it
+// is bound to no version, since the kernel's page cache has bytes of it that none has.
+//
+// Locks. None over a call.
+#include "vfs/staged/staged_store.h"
+
+#include <utility>
+
+#include "s3rdmafs/base/log.h"
+#include "vfs/staged/staged_source.h"
+
+namespace s3rdmafs::vfs {
+
+StagedStore::StagedStore(upload::StagedUploads& uploads, std::shared_ptr<Names> names,
+                         std::shared_ptr<StagedFiles> files)
+    : uploads_(uploads), names_(std::move(names)), files_(std::move(files)) {}
+
+void StagedStore::take_turn(const std::shared_ptr<StagedFile>& file, Turns::Work work) {
+  work_begins();
+  file->turns().alone(std::move(work));
+}
+
+void StagedStore::end_turn(const std::shared_ptr<StagedFile>& file) {
+  file->turns().end();
+  let_go(file);
+  work_ends();
+}
+
+// The count first: a write that still sees the work is among those that wait.
+void StagedStore::work_ends() {
+  files_->work_ends();
+  std::vector<Turns::Work> waiting;
+  {
+    const MutexLock lock(mutex_);
+    waiting = std::exchange(waiting_, {});
+  }
+  for (Turns::Work& retry : waiting) retry();
+}
+
+void StagedStore::store(const std::shared_ptr<StagedFile>& file, Done<void> done) {
+  take_turn(file, [self = shared_from_this(), file, done = std::move(done)]() mutable {
+    self->store_in_turn(file, [self, file, done = std::move(done)](Result<void> stored) mutable {
+      done(std::move(stored));
+      self->end_turn(file);
+    });
+  });
+}
+
+void StagedStore::store_in_turn(const std::shared_ptr<StagedFile>& file, Done<void> done) {
+  if (auto error = file->error()) return done(std::unexpected(*std::move(error)));
+  if (!file->is_dirty()) return done({});
+  uploads_.store(
+      file->begin_store(), std::make_shared<StagedFileSource>(file),
+      [self = shared_from_this(), file, done = std::move(done)](Result<std::string> etag) mutable {
+        if (etag) {
+          self->on_stored(file, *etag);
+          return done({});
+        }
+        Error error = std::move(etag.error());
+        self->on_failed(file, error);
+        done(std::unexpected(std::move(error)));
+      });
+}
+
+void StagedStore::on_stored(const std::shared_ptr<StagedFile>& file, const std::string& etag) {
+  const std::string key = file->key();
+  names_->on_stored(key, etag);
+  names_->on_changed(key);
+  file->end_store(
+      etag, names_->generation_of({.key = key, .etag = etag, .size_bytes = 0, .modified = {}}));
+  rebind(file);
+}
+
+void StagedStore::on_failed(const std::shared_ptr<StagedFile>& file, Error error) {
+  const std::string key = file->key();
+  spdlog::warn(
+      "'{}' was not stored: {}; its bytes stay in the staging area: 's3rdmafs recover' lists and "
+      "sends them",
+      key, error.detail);
+  file->fail_store(std::move(error));
+  names_->on_changed(key);
+  rebind(file);
+}
+
+void StagedStore::rebind(const std::shared_ptr<StagedFile>& file) {
+  const Ino ino = files_->ino_of(*file);
+  if (ino != 0) names_->rebind(ino, file->node());
+}
+
+void StagedStore::store_closed(const std::shared_ptr<StagedFile>& file) {
+  if (!file->is_dirty()) return let_go(file);
+  store(file, [](const Result<void>&) {});  // on_failed() has logged the error
+}
+
+void StagedStore::store_all(std::vector<std::shared_ptr<StagedFile>> files, Done<void> done) {
+  if (files.empty()) return done({});
+  const std::shared_ptr<StagedFile> file = std::move(files.back());
+  files.pop_back();
+  store(file, [self = shared_from_this(), files = std::move(files),
+               done = std::move(done)](Result<void> stored) mutable {
+    if (!stored) return done(std::move(stored));
+    self->store_all(std::move(files), std::move(done));
+  });
+}
+
+void StagedStore::discard(const std::shared_ptr<StagedFile>& file, Done<void> done) {
+  take_turn(file, [self = shared_from_this(), file, done = std::move(done)]() mutable {
+    self->discard_in_turn(file);
+    done({});
+    self->end_turn(file);
+  });
+}
+
+void StagedStore::discard_in_turn(const std::shared_ptr<StagedFile>& file) {
+  files_->unname(*file);
+  file->unlink();
+  rebind(file);
+}
+
+void StagedStore::rename_in_turn(const std::shared_ptr<StagedFile>& file,
+                                 const s3::ObjectInfo& copy) {
+  const std::string from = file->key();
+  file->rename(copy, names_->generation_of(copy));
+  files_->move(file, from);
+  rebind(file);
+}
+
+void StagedStore::let_go(const std::shared_ptr<StagedFile>& file) {
+  if (files_->let_go(file)) file->close();
+}
+
+bool StagedStore::on_next_end(Turns::Work retry) {
+  const MutexLock lock(mutex_);
+  if (!files_->has_work()) return false;
+  waiting_.push_back(std::move(retry));
+  return true;
+}
+
+void StagedStore::end(Deadline deadline) {
+  for (const auto& file : files_->all()) {
+    if (file->is_dirty()) store_closed(file);
+  }
+  files_->wait_for_work(deadline);
+  for (const auto& file : files_->all()) {
+    if (!file->is_dirty()) {
+      file->close();
+      continue;
+    }
+    spdlog::warn(
+        "'{}' was not stored when the mount ended; its bytes stay in the staging area: 's3rdmafs "
+        "recover' lists and sends them",
+        file->key());
+  }
+}
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+// Staged mode: how a file comes by its staging file, and who uses it.
+//
+// An open to write confirms the version of its inode with the store, whose answer has the user
+// metadata besides, and attaches a StagedFile to the inode. From then on every handle of the inode
+// reads and writes that file, also those that were opened before to read the version. The last
+// close of a writer stores it; the last close of all lets it go.
+//
+// Names. While the store lacks something of a file, the name stands for it. Otherwise the name
+// stands for what the store says: this file's own version, or another client's, which is another
+// inode. So a writer does not hide what others store, and its own store then fails.
+//
+// An inode that the kernel reads by itself (passthrough) cannot be written as well. Then the name
+// gets another inode: the open reserves it and fails with kStale, and the kernel looks the name up.
+//
+// Threads. Staging files are made on the thread of the store's answer. That blocks for a local file
+// system, never for the network.
+#include "vfs/staged/staged_writing.h"
+
+#include <utility>
+
+#include "vfs/refusals.h"
+#include "vfs/staged/held_staged_files.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+std::unexpected<Error> look_again(const std::string& key) {
+  return fail(ErrorCode::kStale, "'" + key + "' is another inode now");
+}
+
+bool is_no_room(const Result<void>& changed) {
+  return !changed && changed.error().code == ErrorCode::kNoSpace;
+}
+
+}  // namespace
+
+StagedWriting::StagedWriting(const WritingContext& context, Needs needs)
+    : versions_(context.store),
+      clock_(context.clock),
+      handles_(context.handles),
+      names_(context.names),
+      area_(needs.area),
+      cache_(needs.cache),
+      files_(std::move(needs.files)),
+      store_(std::make_shared<StagedStore>(needs.uploads, names_, files_)) {}
+
+// Names
+
+std::optional<Entry> StagedWriting::lookup(const std::string& key) {
+  const std::shared_ptr<StagedFile> file = files_->find_newer(key);
+  if (!file) return std::nullopt;
+  const Node node = file->node();
+  Entry entry = names_->add_lookup(node, clock_.now());
+  const Ino ino = entry.attributes.ino;
+  if (files_->attach(ino, file) != file) {  // it was stored and closed meanwhile
+    names_->forget(ino, 1);
+    return std::nullopt;
+  }
+  entry.attributes = names_->attributes_of(ino, node);
+  entry.valid_for = {};  // its next store may fail, and the name stand for another inode
+  return entry;
+}
+
+bool StagedWriting::is_written(const std::string& key) {
+  return files_->find_newer(key) != nullptr;
+}
+
+bool StagedWriting::any_below(const std::string& prefix) const {
+  for (const auto& file : files_->below(prefix)) {
+    if (!file->has_base()) return true;  // what has one is in the store's listing
+  }
+  return false;
+}
+
+std::shared_ptr<const NamesBesides> StagedWriting::unstored_in(const std::string& prefix) const {
+  std::vector<ListedName> names;
+  for (const auto& file : files_->below(prefix)) {
+    std::string name = file->key().substr(prefix.size());
+    if (name.contains('/') || file->has_base() || !file->is_dirty()) continue;
+    names.push_back({.name = std::move(name), .node = file->node(), .seen_at = clock_.now()});
+  }
+  if (names.empty()) return nullptr;
+  return std::make_shared<const NamesBesides>(std::move(names));
+}
+
+void StagedWriting::discard(const std::string& key, Done<void> done) {
+  const std::shared_ptr<StagedFile> file = files_->find(key);
+  if (!file) return done({});
+  store_->discard(file, std::move(done));
+}
+
+void StagedWriting::store_pending(const std::string& key, Done<void> done) {
+  const std::shared_ptr<StagedFile> file = files_->find_newer(key);
+  if (!file) return done({});
+  store_->store(file, std::move(done));
+}
+
+void StagedWriting::store_pending_below(const std::string& prefix, Done<void> done) {
+  auto files = files_->below(prefix);
+  std::erase_if(files, [](const auto& file) { return !file->is_dirty(); });
+  store_->store_all(std::move(files), std::move(done));
+}
+
+void StagedWriting::hold(std::vector<std::string> names, Done<std::shared_ptr<HeldFiles>> done) {
+  std::make_shared<HeldStagedFiles>(files_, store_, names)->take_turns(std::move(done));
+}
+
+// Opening
+
+Result<std::shared_ptr<StagedFile>> StagedWriting::begin(StagedFile::Start start) {
+  upload::StagedIdentity identity{.key = start.key, .base = {}, .metadata = start.metadata};
+  if (start.base) {
+    const s3::ObjectInfo& object = start.base->object;
+    identity.base = {.etag = object.etag, .size_bytes = object.size_bytes};
+  }
+  auto bytes = area_.create(std::move(identity));
+  if (!bytes) return std::unexpected(std::move(bytes.error()));
+  start.number = ++last_number_;
+  return std::make_shared<StagedFile>(cache_, clock_, std::move(*bytes), std::move(start));
+}
+
+void StagedWriting::create(const std::string& key, Creation how, ProcessId process,
+                           Deadline deadline, Done<CreatedFile> done) {
+  if (files_->find_newer(key)) {
+    return done(how.is_exclusive ? fail(ErrorCode::kExists, "'" + key + "' exists already")
+                                 : look_again(key));
+  }
+  if (how.is_exclusive || !how.truncates) names_->on_changed(key);  // so that the store is asked
+  names_->resolve(key, deadline,
+                  [self = shared_from_this(), key, how, process,
+                   done = std::move(done)](Result<NameAnswer> answer) mutable {
+                    self->create_if_absent(key, how, process, std::move(answer), std::move(done));
+                  });
+}
+
+void StagedWriting::create_if_absent(const std::string& key, Creation how, ProcessId process,
+                                     Result<NameAnswer> answer, Done<CreatedFile> done) {
+  if (!answer) return done(std::unexpected(std::move(answer.error())));
+  if (answer->node) {
+    if (answer->node->is_directory) {
+      return done(fail(ErrorCode::kIsDirectory, "'" + key + "' exists already"));
+    }
+    return done(how.is_exclusive ? fail(ErrorCode::kExists, "'" + key + "' exists already")
+                                 : look_again(key));
+  }
+  auto begun = begin({.key = key});
+  if (!begun) return done(std::unexpected(std::move(begun.error())));
+  const std::shared_ptr<StagedFile>& file = *begun;
+  if (!files_->name(file)) {
+    file->unlink();
+    file->close();
+    return done(how.is_exclusive ? fail(ErrorCode::kExists, "'" + key + "' exists already")
+                                 : look_again(key));
+  }
+  names_->on_changed(key);  // that it is absent
+  Entry entry = names_->add_lookup(file->node(), clock_.now());
+  const Ino ino = entry.attributes.ino;
+  files_->attach(ino, file);
+  files_->opened(ino, /*may_write=*/true);  // O_RDONLY too: its close stores the empty file
+  entry.attributes = names_->attributes_of(ino, file->node());
+  entry.valid_for = {};  // as in lookup()
+  done(CreatedFile{.entry = entry,
+                   .file = add_handle({.file = file,
+                                       .ino = ino,
+                                       .process = process,
+                                       .may_write = true,
+                                       .is_synchronous = how.is_synchronous})});
+}
+
+void StagedWriting::with_file(Ino ino, bool shares_inode, Deadline deadline, FileDone done) {
+  const Result<Inode> inode = names_->find_file(ino);
+  if (!inode) return done(std::unexpected(inode.error()));
+  files_->opened(ino, /*may_write=*/true);
+  const std::shared_ptr<StagedFile> file = files_->of(ino);
+  if (file && !file->is_version()) return done(file);
+  versions_.head(inode->node.object.key, deadline,
+                 [self = shared_from_this(), ino, node = inode->node, shares_inode,
+                  done = std::move(done)](Result<s3::ObjectInfo> there) mutable {
+                   auto found = self->on_confirmed(ino, node, shares_inode, std::move(there));
+                   if (!found) self->files_->closed(ino, /*may_write=*/true);
+                   done(std::move(found));
+                 });
+}
+
+Result<std::shared_ptr<StagedFile>> StagedWriting::on_confirmed(Ino ino, const Node& node,
+                                                                bool shares_inode,
+                                                                Result<s3::ObjectInfo> there) {
+  const std::string& key = node.object.key;
+  // By now another open may have attached a file, and a write changed it.
+  if (auto file = files_->of(ino); file && !file->is_version()) return file;
+  const bool is_gone = !there && there.error().code == ErrorCode::kNotFound;
+  if (!there && !is_gone) return std::unexpected(std::move(there.error()));
+  if (is_gone || there->etag != node.object.etag || names_->is_outdated(node)) {
+    names_->invalidate_version(ino, key);
+    return look_again(key);
+  }
+  if (auto file = files_->of(ino)) return file;
+  auto metadata = there->metadata ? *there->metadata : s3::UserMetadata();
+  auto begun = begin({.key = key,
+                      .base = StagedFile::Base{std::move(*there), node.generation},
+                      .metadata = std::move(metadata),
+                      .has_base_inode = shares_inode});
+  if (!begun) return begun;
+  auto named = shares_inode ? files_->name(*begun) : files_->reserve_name(*begun);
+  const auto attached = named && shares_inode ? files_->attach(ino, *begun) : nullptr;
+  if (attached == *begun) return begun;
+  if (!named || shares_inode) {
+    files_->unname(**begun);
+    (*begun)->close();
+  }
+  if (attached) return attached;
+  return look_again(key);
+}
+
+OpenFile StagedWriting::add_handle(StagedHandle handle) {
+  const std::uint64_t size_bytes = handle.file->live().size_bytes;
+  return {.handle = handles_->add(std::make_shared<StagedHandle>(std::move(handle))),
+          .size_bytes = size_bytes};
+}
+
+void StagedWriting::open_to_write(Ino ino, OpenToWrite how, ProcessId process, Deadline deadline,
+                                  Done<OpenFile> done) {
+  with_file(ino, how.shares_inode, deadline,
+            [self = shared_from_this(), ino, how, process,
+             done = std::move(done)](Result<std::shared_ptr<StagedFile>> file) mutable {
+              if (!file) return done(std::unexpected(std::move(file.error())));
+              StagedHandle handle{.file = *file,
+                                  .ino = ino,
+                                  .process = process,
+                                  .may_write = true,
+                                  .is_synchronous = how.is_synchronous};
+              if (!how.truncates) return done(self->add_handle(std::move(handle)));
+              (*file)->resize(0, [self, handle = std::move(handle),
+                                  done = std::move(done)](Result<void> cut) mutable {
+                if (cut) return done(self->add_handle(std::move(handle)));
+                self->close(handle.file, handle.ino, handle.may_write);
+                done(std::unexpected(std::move(cut.error())));
+              });
+            });
+}
+
+std::optional<Result<OpenFile>> StagedWriting::open_to_read(Ino ino) {
+  files_->opened(ino, /*may_write=*/false);
+  const std::shared_ptr<StagedFile> file = files_->of(ino);
+  if (file && !file->is_version()) return add_handle({.file = file, .ino = ino});
+  version_released(ino);
+  return std::nullopt;
+}
+
+void StagedWriting::version_released(Ino ino) {
+  const std::shared_ptr<StagedFile> file = files_->of(ino);
+  files_->closed(ino, /*may_write=*/false);
+  if (file) store_->let_go(file);
+}
+
+void StagedWriting::close(const std::shared_ptr<StagedFile>& file, Ino ino, bool may_write) {
+  files_->closed(ino, may_write);
+  if (!may_write || files_->has_writers(ino)) return store_->let_go(file);
+  store_->store_closed(file);
+}
+
+bool StagedWriting::release(std::uint64_t handle) {
+  const std::shared_ptr<StagedHandle> closed = handles_->remove<StagedHandle>(handle);
+  if (closed) close(closed->file, closed->ino, closed->may_write);
+  return closed != nullptr;
+}
+
+std::optional<ProcessId> StagedWriting::opener(std::uint64_t handle) const {
+  const std::shared_ptr<StagedHandle> found = handles_->find<StagedHandle>(handle);
+  if (!found || !found->may_write) return std::nullopt;
+  return found->process;
+}
+
+// Bytes
+
+void StagedWriting::read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length,
+                         Deadline deadline, Done<cache::PinnedBytes> done) {
+  const std::shared_ptr<StagedHandle> found = handles_->find<StagedHandle>(handle);
+  if (!found) return done(no_such_handle(handle));
+  found->file->read(offset_bytes, length, deadline, std::move(done));
+}
+
+void StagedWriting::write(std::uint64_t handle, std::uint64_t offset_bytes,
+                          std::span<const std::byte> bytes, Deadline, Done<void> done) {
+  const std::shared_ptr<StagedHandle> found = handles_->find<StagedHandle>(handle);
+  if (!found) return done(no_such_handle(handle));
+  auto written = found->file->try_write(offset_bytes, bytes);
+  if (written && !is_no_room(*written)) {
+    return sync_if_asked(*found, std::move(*written), std::move(done));
+  }
+  Write later{.handle = found,
+              .offset_bytes = offset_bytes,
+              .bytes = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end()),
+              .done = std::move(done)};
+  if (!written) return write_later(std::move(later), /*is_last_try=*/false);
+  on_no_room(std::move(later), /*was_last_try=*/false, std::move(written->error()));
+}
+
+void StagedWriting::write_later(Write write, bool is_last_try) {
+  const std::shared_ptr<StagedFile> file = write.handle->file;
+  const std::uint64_t offset_bytes = write.offset_bytes;
+  auto bytes = write.bytes;
+  file->write(offset_bytes, std::move(bytes),
+              [self = shared_from_this(), write = std::move(write),
+               is_last_try](Result<void> written) mutable {
+                if (is_no_room(written)) {
+                  return self->on_no_room(std::move(write), is_last_try,
+                                          std::move(written.error()));
+                }
+                self->sync_if_asked(*write.handle, std::move(written), std::move(write.done));
+              });
+}
+
+// Room comes from bytes that the store has by now, and from stores that are under way.
+void StagedWriting::on_no_room(Write write, bool was_last_try, Error error) {
+  if (was_last_try) return write.done(std::unexpected(std::move(error)));
+  for (const auto& file : files_->all()) file->drop_unchanged();
+  auto waiting = std::make_shared<Write>(std::move(write));
+  const bool waits = store_->on_next_end([self = shared_from_this(), waiting] {
+    self->write_later(std::move(*waiting), /*is_last_try=*/false);
+  });
+  if (!waits) write_later(std::move(*waiting), /*is_last_try=*/true);
+}
+
+void StagedWriting::sync_if_asked(const StagedHandle& handle, Result<void> changed,
+                                  Done<void> done) {
+  if (!changed || !handle.is_synchronous) return done(std::move(changed));
+  store_->store(handle.file, std::move(done));
+}
+
+void StagedWriting::sync(std::uint64_t handle, Done<void> done) {
+  const std::shared_ptr<StagedHandle> found = handles_->find<StagedHandle>(handle);
+  if (!found) return done(no_such_handle(handle));
+  store_->store(found->file, std::move(done));
+}
+
+void StagedWriting::allocate(std::uint64_t handle, Allocation what, Done<void> done) {
+  const std::shared_ptr<StagedHandle> found = handles_->find<StagedHandle>(handle);
+  if (!found) return done(no_such_handle(handle));
+  found->file->allocate(what, std::move(done));
+}
+
+// Of a path: no handle will store the file later. Of a descriptor: its close does.
+void StagedWriting::truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode,
+                             Deadline deadline, Done<void> done) {
+  with_file(ino, shares_inode, deadline,
+            [self = shared_from_this(), ino, size_bytes,
+             done = std::move(done)](Result<std::shared_ptr<StagedFile>> found) mutable {
+              if (!found) return done(std::unexpected(std::move(found.error())));
+              (*found)->resize(size_bytes, [self, ino, file = *found,
+                                            done = std::move(done)](Result<void> cut) mutable {
+                self->files_->closed(ino, /*may_write=*/true);
+                if (!cut || self->files_->has_writers(ino)) {
+                  self->store_->let_go(file);
+                  return done(std::move(cut));
+                }
+                self->store_->store(file, std::move(done));
+              });
+            });
+}
+
+}  // namespace s3rdmafs::vfs

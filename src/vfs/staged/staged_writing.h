@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/read_cache.h"
+#include "upload/staged/staged_uploads.h"
+#include "upload/staged/staging_area.h"
+#include "vfs/files/file_writing.h"
+#include "vfs/files/writing_context.h"
+#include "vfs/staged/staged_files.h"
+#include "vfs/staged/staged_store.h"
+
+namespace s3rdmafs::vfs {
+
+/// Staged mode: files are read and written at any place, by any number of handles. A local staging
+/// file has what was written; close, fsync and the end of the mount store it. The inode keeps its
+/// number meanwhile. Thread-safe.
+class StagedWriting final : public FileWriting, public std::enable_shared_from_this<StagedWriting> {
+ public:
+  struct Needs {
+    upload::StagingArea& area;  // this and the next two are borrowed
+    upload::StagedUploads& uploads;
+    cache::ReadCache& cache;
+    std::shared_ptr<StagedFiles> files;  ///< the names know them too
+  };
+
+  StagedWriting(const WritingContext& context, Needs needs);
+
+  std::optional<Entry> lookup(const std::string& key) override;
+  bool is_written(const std::string& key) override;
+  bool any_below(const std::string& prefix) const override;
+  std::shared_ptr<const NamesBesides> unstored_in(const std::string& prefix) const override;
+  void discard(const std::string& key, Done<void> done) override;
+
+  void store_pending(const std::string& key, Done<void> done) override;
+  void store_pending_below(const std::string& prefix, Done<void> done) override;
+  bool has_any_of(const std::string& key) const override { return files_->find(key) != nullptr; }
+  bool has_any_in(const std::string& prefix) const override { return files_->has_any_in(prefix); }
+  void hold(std::vector<std::string> names, Done<std::shared_ptr<HeldFiles>> done) override;
+  void work_begins() override { store_->work_begins(); }
+  void work_ends() override { store_->work_ends(); }
+
+  void create(const std::string& key, Creation how, ProcessId process, Deadline deadline,
+              Done<CreatedFile> done) override;
+  void open_to_write(Ino ino, OpenToWrite how, ProcessId process, Deadline deadline,
+                     Done<OpenFile> done) override;
+  void read(std::uint64_t handle, std::uint64_t offset_bytes, std::size_t length, Deadline deadline,
+            Done<cache::PinnedBytes> done) override;
+  void write(std::uint64_t handle, std::uint64_t offset_bytes, std::span<const std::byte> bytes,
+             Deadline deadline, Done<void> done) override;
+  void sync(std::uint64_t handle, Done<void> done) override;
+  std::optional<ProcessId> opener(std::uint64_t handle) const override;
+  void truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode, Deadline deadline,
+                Done<void> done) override;
+  void allocate(std::uint64_t handle, Allocation what, Done<void> done) override;
+  bool release(std::uint64_t handle) override;
+
+  std::optional<Result<OpenFile>> open_to_read(Ino ino) override;
+  std::shared_ptr<cache::ObjectReader> newer_reader(Ino ino) override { return files_->of(ino); }
+  void version_opened(Ino ino) override { files_->opened(ino, /*may_write=*/false); }
+  void version_released(Ino ino) override;
+
+  void end(Deadline deadline) override { store_->end(deadline); }
+
+ private:
+  using FileDone = Done<std::shared_ptr<StagedFile>>;
+
+  void create_if_absent(const std::string& key, Creation how, ProcessId process,
+                        Result<NameAnswer> answer, Done<CreatedFile> done);
+  /// Gives the file of an inode, with one handle counted. Begins it if there is none; then the
+  /// store confirms the version. Errors: kStale (look the name up again), kIsDirectory, kNoSpace,
+  /// kSystem.
+  void with_file(Ino ino, bool shares_inode, Deadline deadline, FileDone done);
+  [[nodiscard]] Result<std::shared_ptr<StagedFile>> on_confirmed(Ino ino, const Node& node,
+                                                                 bool shares_inode,
+                                                                 Result<s3::ObjectInfo> there);
+  Result<std::shared_ptr<StagedFile>> begin(StagedFile::Start start);
+  /// Makes a handle of a file that with_file() gave.
+  OpenFile add_handle(StagedHandle handle);
+  void close(const std::shared_ptr<StagedFile>& file, Ino ino, bool may_write);
+  struct Write {
+    std::shared_ptr<StagedHandle> handle;
+    std::uint64_t offset_bytes = 0;
+    std::shared_ptr<const std::vector<std::byte>> bytes;
+    Done<void> done;
+  };
+  void write_later(Write write, bool is_last_try);
+  void on_no_room(Write write, bool was_last_try, Error error);
+  void sync_if_asked(const StagedHandle& handle, Result<void> changed, Done<void> done);
+
+  s3::ObjectStore& versions_;
+  const Clock& clock_;
+  const std::shared_ptr<HandleTable> handles_;
+  const std::shared_ptr<Names> names_;
+  upload::StagingArea& area_;
+  cache::ReadCache& cache_;
+  const std::shared_ptr<StagedFiles> files_;
+  const std::shared_ptr<StagedStore> store_;
+  std::atomic<std::uint64_t> last_number_ = 0;
+};
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vfs/staged/turns.h"
+
+#include <utility>
+#include <vector>
+
+namespace s3rdmafs::vfs {
+
+bool Turns::may_run(const Turn& turn) const {
+  return !is_alone_ && (!turn.is_alone || shared_ == 0);
+}
+
+void Turns::begin(const Turn& turn) {
+  if (turn.is_alone) {
+    is_alone_ = true;
+  } else {
+    ++shared_;
+  }
+}
+
+void Turns::take(Turn turn) {
+  {
+    const MutexLock lock(mutex_);
+    if (!waiting_.empty() || !may_run(turn)) return waiting_.push_back(std::move(turn));
+    begin(turn);
+  }
+  turn.work();
+}
+
+bool Turns::try_share() {
+  const MutexLock lock(mutex_);
+  if (is_alone_ || !waiting_.empty()) return false;
+  ++shared_;
+  return true;
+}
+
+void Turns::end() {
+  std::vector<Work> next;
+  {
+    const MutexLock lock(mutex_);
+    if (is_alone_) {
+      is_alone_ = false;
+    } else {
+      --shared_;
+    }
+    while (!waiting_.empty() && may_run(waiting_.front())) {
+      begin(waiting_.front());
+      next.push_back(std::move(waiting_.front().work));
+      waiting_.pop_front();
+    }
+  }
+  for (Work& work : next) work();
+}
+
+bool Turns::is_held() const {
+  const MutexLock lock(mutex_);
+  return is_alone_ || !waiting_.empty();
+}
+
+}  // namespace s3rdmafs::vfs

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The edge of staged files: modes of opens, truncation, fallocate, flush.
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "fake_mount.h"
+
+namespace s3rdmafs::fuse {
+namespace {
+
+class FuseStagedWrite : public testing::Test {
+ protected:
+  std::string read(vfs::Ino ino, std::uint64_t handle) {
+    return mount_.call(request::read(ino, handle, 0, 100)).body;
+  }
+  int write(vfs::Ino ino, std::uint64_t handle, std::uint64_t offset, std::string_view bytes) {
+    return mount_.call(request::write(ino, handle, offset, bytes)).error;
+  }
+  int flush(vfs::Ino ino, std::uint64_t handle) {
+    FuseRequest how = request::flush(ino, handle);
+    how.pid = static_cast<std::uint32_t>(::getpid());
+    return mount_.call(how).error;
+  }
+  int fallocate(vfs::Ino ino, std::uint64_t handle, int mode, std::uint64_t at,
+                std::uint64_t length) {
+    return mount_.call(request::fallocate(ino, handle, mode, at, length)).error;
+  }
+
+  FakeMount mount_{{.is_staged = true}};
+  fakes::FakeObjectStore& store_ = mount_.store;
+};
+
+TEST_F(FuseStagedWrite, AFileIsReadAndWrittenThroughThePageCache) {
+  store_.put("file", "0123456789");
+  const vfs::Ino ino = mount_.ino_of("file");
+  const FuseReply opened = mount_.call(request::open(ino, O_RDWR));
+  ASSERT_EQ(opened.error, 0);
+  const auto flags = opened.as<fuse_open_out>().open_flags;
+  EXPECT_EQ(flags & FOPEN_DIRECT_IO, 0U);
+  EXPECT_NE(flags & FOPEN_KEEP_CACHE, 0U);
+  const std::uint64_t handle = opened.as<fuse_open_out>().fh;
+  EXPECT_EQ(write(ino, handle, 2, "ab"), 0);
+  EXPECT_EQ(read(ino, handle), "01ab456789");
+  EXPECT_EQ(flush(ino, handle), 0);
+  EXPECT_EQ(store_.object("file"), "01ab456789");
+  EXPECT_EQ(mount_.call(request::release(ino, handle)).error, 0);
+}
+
+TEST_F(FuseStagedWrite, AWriteThatIsToBeSynchronousIsStoredAtOnce) {
+  store_.put("file", "0123");
+  const vfs::Ino ino = mount_.ino_of("file");
+  const std::uint64_t handle = mount_.open(ino, O_RDWR | O_SYNC);
+  EXPECT_EQ(write(ino, handle, 0, "ab"), 0);
+  EXPECT_EQ(store_.object("file"), "ab23");
+  EXPECT_EQ(mount_.call(request::release(ino, handle)).error, 0);
+}
+
+TEST_F(FuseStagedWrite, FallocateExtendsAndMakesHolesAndRefusesToReserve) {
+  store_.put("file", "0123456789");
+  const vfs::Ino ino = mount_.ino_of("file");
+  const std::uint64_t handle = mount_.open(ino, O_RDWR);
+  EXPECT_EQ(fallocate(ino, handle, 0, 0, 12), 0);
+  EXPECT_EQ(fallocate(ino, handle, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 1, 2), 0);
+  EXPECT_EQ(fallocate(ino, handle, FALLOC_FL_KEEP_SIZE, 0, 100), EOPNOTSUPP);
+  EXPECT_EQ(read(ino, handle), std::string("0\0\0003456789\0\0", 12));
+  EXPECT_EQ(flush(ino, handle), 0);
+  EXPECT_EQ(store_.object("file"), std::string("0\0\0003456789\0\0", 12));
+  EXPECT_EQ(mount_.call(request::release(ino, handle)).error, 0);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::fuse

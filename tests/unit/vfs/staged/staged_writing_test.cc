@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "../writable_bucket.h"
+#include "fakes/eventually.h"
+#include "vfs/file_system.h"
+
+namespace s3rdmafs::vfs {
+namespace {
+
+using StoreOperation = fakes::FakeObjectStore::Operation;
+
+class StagedWriting : public testing::Test {
+ protected:
+  static constexpr ProcessId kOther = 43;
+
+  explicit StagedWriting(std::uint64_t staging_bytes = kMiB)
+      : bucket_(MountedBucket::kTtl, staging_bytes) {}
+
+  std::uint64_t open(std::string_view name, bool truncate = false) {
+    const auto handle = bucket_.open_by_name(kRootIno, name, truncate, WritableBucket::kProcess);
+    EXPECT_TRUE(handle) << handle.error().detail;
+    return handle.value_or(0);
+  }
+  std::uint64_t open_to_read(std::string_view name) {
+    const auto opened = bucket_.open(bucket_.ino_of(name));
+    EXPECT_TRUE(opened) << opened.error().detail;
+    return opened ? opened->handle : 0;
+  }
+  void write(std::uint64_t handle, std::uint64_t offset, std::string_view text) {
+    EXPECT_EQ(error_of(bucket_.write(handle, offset, text)), "");
+  }
+  std::string read(std::uint64_t handle, std::uint64_t offset = 0, std::size_t length = 1 << 16) {
+    return bucket_.read(handle, offset, length).value_or("an error");
+  }
+  /// As close(2) by the last process.
+  std::string_view close(std::uint64_t handle) {
+    const auto synced = bucket_.sync(handle);
+    fs_.release(handle);
+    return error_of(synced);
+  }
+  std::uint64_t size_of(std::string_view name) {
+    const auto found = bucket_.lookup(kRootIno, name);
+    return found ? found->attributes.size_bytes : 0;
+  }
+  std::uint64_t staged_bytes() const { return bucket_.staging->used_bytes(); }
+  /// A file is let go just after the answer to its last store.
+  bool has_nothing_staged() {
+    return fakes::eventually([this] { return staged_bytes() == 0; });
+  }
+
+  WritableBucket bucket_;
+  fakes::FakeObjectStore& store_ = bucket_.store;
+  FileSystem& fs_ = bucket_.fs;
+};
+
+// The straight case
+
+TEST_F(StagedWriting, StoresANewFileAtCloseAndReadsItBefore) {
+  const auto handle = open("file");
+  write(handle, 4, "bytes");
+  write(handle, 0, "some");
+  EXPECT_EQ(read(handle), "somebytes");
+  EXPECT_EQ(size_of("file"), 9U);
+  EXPECT_FALSE(store_.object("file"));
+  EXPECT_EQ(close(handle), "");
+  EXPECT_EQ(store_.object("file"), "somebytes");
+  EXPECT_TRUE(has_nothing_staged());
+  EXPECT_EQ(read(open_to_read("file")), "somebytes");
+}
+
+TEST_F(StagedWriting, ChangesBytesOfAnObjectAndReadsTheOthersFromIt) {
+  store_.put("file", "0123456789");
+  const auto handle = open("file");
+  write(handle, 3, "abc");
+  EXPECT_EQ(read(handle), "012abc6789");
+  EXPECT_EQ(read(handle, 6, 2), "67");
+  EXPECT_EQ(read(handle, 9, 5), "9");
+  EXPECT_EQ(store_.object("file"), "0123456789");
+  EXPECT_EQ(close(handle), "");
+  EXPECT_EQ(store_.object("file"), "012abc6789");
+}
+
+TEST_F(StagedWriting, FillsAGapWithZeros) {
+  store_.put("file", "01");
+  const auto handle = open("file");
+  write(handle, 4, "x");
+  EXPECT_EQ(read(handle), std::string("01\0\0x", 5));
+  EXPECT_EQ(close(handle), "");
+  EXPECT_EQ(store_.object("file"), std::string("01\0\0x", 5));
+}
+
+TEST_F(StagedWriting, KeepsTheInodeNumberOverWritesAndStores) {
+  store_.put("old", "x");
+  for (const char* name : {"old", "new"}) {
+    const auto handle = open(name);
+    const Ino ino = bucket_.ino_of(name);
+    write(handle, 0, "one");
+    EXPECT_EQ(bucket_.ino_of(name), ino);
+    EXPECT_EQ(error_of(bucket_.sync(handle)), "");
+    EXPECT_EQ(bucket_.ino_of(name), ino);
+    write(handle, 0, "two");
+    EXPECT_EQ(close(handle), "");
+    EXPECT_EQ(bucket_.ino_of(name), ino);
+    EXPECT_EQ(fs_.attributes(ino)->size_bytes, 3U);
+    EXPECT_TRUE(has_nothing_staged());
+    EXPECT_FALSE(fs_.attributes(ino)->is_being_written);
+  }
+  store_.put("old", "by another client");
+  bucket_.clock.advance(std::chrono::hours(1));
+  EXPECT_NE(bucket_.ino_of("old"), bucket_.ino_of("new"));
+}
+
+TEST_F(StagedWriting, StoresAnEmptyFileAtClose) {
+  const auto handle = open("file");
+  EXPECT_EQ(close(handle), "");
+  EXPECT_EQ(store_.object("file"), "");
+}
+
+TEST_F(StagedWriting, StoresNothingThatDidNotChange) {
+  store_.put("file", "bytes");
+  const auto handle = open("file");
+  store_.forget_calls();
+  EXPECT_EQ(close(handle), "");
+  EXPECT_EQ(store_.count(StoreOperation::kPut), 0U);
+}
+
+TEST_F(StagedWriting, StoresAtTheLastReleaseWhatWasNotSynced) {
+  const auto handle = open("file");
+  write(handle, 0, "bytes");
+  fs_.release(handle);
+  EXPECT_TRUE(has_nothing_staged());
+  EXPECT_EQ(store_.object("file"), "bytes");
+}
+
+// Truncation
+
+TEST_F(StagedWriting, TruncatesToAnySizeByDescriptorAndByPath) {
+  store_.put("file", "0123456789");
+  const auto handle = open("file");
+  const Ino ino = bucket_.ino_of("file");
+  EXPECT_EQ(error_of(bucket_.truncate(ino, 4)), "");
+  EXPECT_EQ(store_.object("file"), "0123456789") << "a descriptor will be closed";
+  EXPECT_EQ(error_of(bucket_.truncate(ino, 6)), "");
+  EXPECT_EQ(read(handle), std::string("0123\0\0", 6));
+  EXPECT_EQ(close(handle), "");
+  EXPECT_EQ(store_.object("file"), std::string("0123\0\0", 6));
+  EXPECT_EQ(error_of(bucket_.truncate(ino, 2)), "");
+  EXPECT_EQ(store_.object("file"), "01") << "no descriptor will be closed";
+  EXPECT_TRUE(has_nothing_staged());
+}
+
+TEST_F(StagedWriting, EmptiesAFileThatIsOpenedWithTruncation) {
+  store_.put("file", "0123456789");
+  const auto handle = open("file", /*truncate=*/true);
+  EXPECT_EQ(size_of("file"), 0U);
+  write(handle, 1, "x");
+  EXPECT_EQ(close(handle), "");
+  EXPECT_EQ(store_.object("file"), std::string("\0x", 2));
+}
+
+// Several handles
+
+TEST_F(StagedWriting, ShowsWritesToHandlesThatWereOpenBefore) {
+  store_.put("file", "0123456789");
+  const auto before = open_to_read("file");
+  EXPECT_EQ(read(before), "0123456789");
+  const auto writer = open("file");
+  write(writer, 0, "ab");
+  const auto during = open_to_read("file");
+  EXPECT_EQ(read(before), "ab23456789");
+  EXPECT_EQ(read(during), "ab23456789");
+  EXPECT_EQ(close(writer), "");
+  const auto after = open_to_read("file");
+  for (const auto handle : {before, during, after}) EXPECT_EQ(read(handle), "ab23456789");
+  for (const auto handle : {before, during, after}) fs_.release(handle);
+  EXPECT_TRUE(has_nothing_staged());
+}
+
+TEST_F(StagedWriting, LetsTwoHandlesWriteOneFile) {
+  const auto one = open("file");
+  write(one, 0, "aaaa");
+  const auto two = open("file");
+  write(two, 2, "bb");
+  EXPECT_EQ(close(one), "");
+  EXPECT_EQ(store_.object("file"), "aabb");
+  write(two, 0, "c");
+  EXPECT_EQ(read(two), "cabb");
+  EXPECT_EQ(close(two), "");
+  EXPECT_EQ(store_.object("file"), "cabb");
+}
+
+// A store under way
+
+TEST_F(StagedWriting, LetsAWriteWaitForTheStoreAndStoresItNext) {
+  const auto handle = open("file");
+  write(handle, 0, "one");
+  store_.hold();
+  Later<void> synced;
+  fs_.sync(handle, synced.done());
+  Later<void> written;
+  fs_.write(handle, 0, std::as_bytes(std::span("two", 3)), {}, written.done());
+  EXPECT_FALSE(written.has_come());
+  EXPECT_EQ(read(handle), "one") << "reads do not wait";
+  store_.release_all();
+  EXPECT_EQ(error_of(synced.get()), "");
+  EXPECT_EQ(error_of(written.get()), "");
+  EXPECT_EQ(store_.object("file"), "one");
+  EXPECT_EQ(close(handle), "");
+  EXPECT_EQ(store_.object("file"), "two");
+}
+
+// Errors
+
+TEST_F(StagedWriting, SticksToTheFirstErrorAndKeepsTheBytes) {
+  const auto handle = open("file");
+  const Ino ino = bucket_.ino_of("file");
+  write(handle, 0, "bytes");
+  store_.fail_next(StoreOperation::kPut, 1, ErrorCode::kAccessDenied);
+  EXPECT_EQ(error_of(bucket_.sync(handle)), "AccessDenied");
+  EXPECT_EQ(error_of(bucket_.write(handle, 0, "x")), "AccessDenied");
+  EXPECT_EQ(error_of(bucket_.truncate(ino, 1)), "AccessDenied");
+  EXPECT_EQ(read(handle), "bytes");
+  EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "file")), "NotFound") << "as the server says";
+  EXPECT_EQ(close(handle), "AccessDenied");
+  EXPECT_FALSE(store_.object("file"));
+  EXPECT_GT(staged_bytes(), 0U) << "for s3rdmafs recover";
+}
+
+TEST_F(StagedWriting, DestroysNoVersionOfAnotherClient) {
+  store_.put("file", "base");
+  const auto handle = open("file");
+  const auto created = open("new");
+  write(handle, 0, "x");
+  write(created, 0, "x");
+  store_.put("file", "another's");
+  store_.put("new", "another's");
+  EXPECT_EQ(close(handle), "Stale");
+  EXPECT_EQ(close(created), "Stale");
+  EXPECT_EQ(store_.object("file"), "another's");
+  EXPECT_EQ(store_.object("new"), "another's");
+  EXPECT_EQ(read(open_to_read("file")), "another's");
+}
+
+TEST_F(StagedWriting, OpensWhatAnotherClientStoredThoughAnOlderVersionIsOpen) {
+  store_.put("file", "one");
+  const auto handle = open("file");
+  store_.put("file", "three");
+  bucket_.clock.advance(std::chrono::hours(1));
+  const auto newer = open("file");
+  EXPECT_EQ(read(newer), "three");
+  write(newer, 0, "T");
+  EXPECT_EQ(close(newer), "");
+  EXPECT_EQ(store_.object("file"), "Three");
+  write(handle, 0, "x");
+  EXPECT_EQ(close(handle), "Stale");
+  EXPECT_EQ(store_.object("file"), "Three");
+}
+
+// Names
+
+TEST_F(StagedWriting, GoesOnWithAFileWhoseNameWasRemovedAndNeverStoresIt) {
+  const auto handle = open("file");
+  write(handle, 0, "bytes");
+  EXPECT_EQ(error_of(bucket_.unlink(kRootIno, "file")), "");
+  EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "file")), "NotFound");
+  write(handle, 5, "!");
+  EXPECT_EQ(read(handle), "bytes!");
+  EXPECT_EQ(close(handle), "");
+  EXPECT_FALSE(store_.object("file"));
+  EXPECT_TRUE(has_nothing_staged());
+}
+
+TEST_F(StagedWriting, RefusesToCreateExclusivelyWhatIsThere) {
+  store_.put("stored", "x");
+  const auto handle = open("staged");
+  for (const char* name : {"stored", "staged"}) {
+    EXPECT_EQ(error_of(bucket_.create(kRootIno, name, {.is_exclusive = true})), "Exists") << name;
+    EXPECT_EQ(error_of(bucket_.create(kRootIno, name)), "Stale") << "to be looked up again";
+  }
+  EXPECT_EQ(close(handle), "");
+}
+
+TEST_F(StagedWriting, GivesTheNameAnotherInodeWhereTheKernelReadsTheFirstByItself) {
+  store_.put("file", "0123");
+  const Ino read_by_kernel = bucket_.ino_of("file");
+  const auto refused = answer_of<OpenFile>([&](auto done) {
+    fs_.open_to_write(read_by_kernel, {.shares_inode = false}, WritableBucket::kProcess, {},
+                      std::move(done));
+  });
+  EXPECT_EQ(error_of(refused), "Stale");
+  const auto handle = open("file");
+  const Ino written = bucket_.ino_of("file");
+  EXPECT_NE(written, read_by_kernel);
+  write(handle, 0, "a");
+  EXPECT_EQ(read(handle), "a123");
+  EXPECT_EQ(close(handle), "");
+  EXPECT_EQ(store_.object("file"), "a123");
+  EXPECT_EQ(bucket_.ino_of("file"), written);
+}
+
+TEST_F(StagedWriting, RemovesAFileThatIsBeingStored) {
+  const auto handle = open("file");
+  write(handle, 0, "bytes");
+  store_.hold();
+  Later<void> synced;
+  fs_.sync(handle, synced.done());
+  Later<void> removed;
+  fs_.unlink(kRootIno, "file", {}, removed.done());
+  EXPECT_FALSE(removed.has_come()) << "a PUT after the DELETE would bring it back";
+  store_.release_all();
+  EXPECT_EQ(error_of(synced.get()), "");
+  EXPECT_EQ(error_of(removed.get()), "");
+  EXPECT_FALSE(store_.object("file"));
+  EXPECT_EQ(close(handle), "");
+  EXPECT_FALSE(store_.object("file"));
+}
+
+TEST_F(StagedWriting, ListsAFileThatIsNotStoredYetOnce) {
+  store_.put("d/a", "x");
+  store_.put("d/z", "x");
+  const Ino directory = bucket_.ino_of("d");
+  const auto created = bucket_.create(directory, "new");
+  ASSERT_TRUE(created);
+  write(created->file.handle, 0, "bytes");
+  const auto changed = bucket_.open_by_name(directory, "a", false, WritableBucket::kProcess);
+  write(changed.value(), 1, "yz");
+  const auto sizes = [&](std::size_t at_once) {
+    std::map<std::string, std::uint64_t> found;
+    const auto listed = bucket_.list(directory, at_once).value();
+    for (const DirectoryEntry& entry : listed) {
+      EXPECT_TRUE(found.emplace(entry.name, entry.attributes.size_bytes).second) << entry.name;
+    }
+    return found;
+  };
+  const std::map<std::string, std::uint64_t> all{{"a", 3}, {"new", 5}, {"z", 1}};
+  EXPECT_EQ(sizes(1), all);
+  EXPECT_EQ(sizes(100), all);
+  EXPECT_EQ(error_of(bucket_.rmdir(kRootIno, "d")), "NotEmpty");
+  EXPECT_EQ(close(created->file.handle), "");
+  EXPECT_EQ(sizes(1), all);
+  fs_.release(changed.value());
+}
+
+// Room
+
+class FullStagedWriting : public StagedWriting {
+ protected:
+  // With the 8 KiB that each of two files takes besides, kMore does not fit beside kMost.
+  FullStagedWriting() : StagedWriting(/*staging_bytes=*/64 * 1024) {}
+  const std::string kMost = std::string(44 * 1024, 'a');
+  const std::string kMore = std::string(16 * 1024, 'b');
+};
+
+TEST_F(FullStagedWriting, RefusesAWriteWithoutRoomAndLosesNothing) {
+  const auto handle = open("file");
+  write(handle, 0, kMost);
+  EXPECT_EQ(error_of(bucket_.write(handle, kMost.size(), kMore)), "NoSpace");
+  EXPECT_EQ(close(handle), "");
+  EXPECT_TRUE(store_.object("file") == kMost);
+}
+
+TEST_F(FullStagedWriting, TakesRoomThatStoredBytesNoLongerNeed) {
+  const auto handle = open("file");
+  write(handle, 0, kMost);
+  EXPECT_EQ(error_of(bucket_.sync(handle)), "");
+  write(handle, kMost.size(), kMore);
+  EXPECT_TRUE(read(handle) == kMost + kMore);
+  EXPECT_EQ(close(handle), "");
+  EXPECT_TRUE(store_.object("file") == kMost + kMore);
+}
+
+TEST_F(FullStagedWriting, LetsAWriteWaitForAStoreThatGivesRoom) {
+  const auto first = open("first");
+  write(first, 0, kMost);
+  const auto second = open("second");
+  store_.hold();
+  Later<void> synced;
+  fs_.sync(first, synced.done());
+  Later<void> written;
+  fs_.write(second, 0, std::as_bytes(std::span(kMore)), {}, written.done());
+  EXPECT_FALSE(written.has_come());
+  store_.release_all();
+  EXPECT_EQ(error_of(synced.get()), "");
+  EXPECT_EQ(error_of(written.get()), "");
+  EXPECT_EQ(close(first), "");
+  EXPECT_EQ(close(second), "");
+  EXPECT_TRUE(store_.object("second") == kMore);
+}
+
+// The end of the mount
+
+TEST_F(StagedWriting, StoresOpenFilesWhenTheMountEnds) {
+  const auto handle = open("file");
+  write(handle, 0, "bytes");
+  fs_.end_writes(bucket_.clock.now() + std::chrono::hours(1));
+  EXPECT_EQ(store_.object("file"), "bytes");
+  fs_.release(handle);
+}
+
+}  // namespace
+}  // namespace s3rdmafs::vfs
