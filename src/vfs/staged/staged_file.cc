@@ -39,16 +39,16 @@ std::string StagedFile::key() const {
 // Every ETag of a server has quotes; the invented ones have none.
 Node StagedFile::node() const {
   const MutexLock lock(mutex_);
-  Node node = Node::file({.key = key_, .etag = {}, .size_bytes = 0, .modified = modified_});
-  if (phase_ != Phase::kOpen) {
-    node.object.etag = "not stored " + std::to_string(number_);
-  } else if (has_base_inode_) {
-    node.object.etag = base_->object.etag;
-    node.generation = base_->generation;
-  } else {
-    node.object.etag = "staged " + std::to_string(number_);
+  if (phase_ == Phase::kOpen && has_base_inode_) {
+    Node version = Node::file(base_->object);
+    version.generation = base_->generation;
+    return version;
   }
-  return node;
+  const std::string state = phase_ == Phase::kOpen ? "staged " : "not stored ";
+  return Node::file({.key = key_,
+                     .etag = state + std::to_string(number_),
+                     .size_bytes = 0,
+                     .modified = modified_});
 }
 
 LiveFile StagedFile::live() const {

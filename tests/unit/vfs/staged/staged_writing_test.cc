@@ -104,9 +104,9 @@ TEST_F(StagedWriting, KeepsTheInodeNumberOverWritesAndStores) {
     EXPECT_EQ(bucket_.ino_of(name), ino);
     write(handle, 0, "two");
     EXPECT_EQ(close(handle), "");
-    EXPECT_EQ(bucket_.ino_of(name), ino);
-    EXPECT_EQ(fs_.attributes(ino)->size_bytes, 3U);
     EXPECT_TRUE(has_nothing_staged());
+    EXPECT_EQ(fs_.attributes(ino)->size_bytes, 3U) << "also before the next lookup";
+    EXPECT_EQ(bucket_.ino_of(name), ino);
     EXPECT_FALSE(fs_.attributes(ino)->is_being_written);
   }
   store_.put("old", "by another client");
