@@ -61,6 +61,7 @@ enum class OpenCheck {
 enum class WriteMode {
   kOff,         ///< nothing: a read-only mount
   kSequential,  ///< files from start to end, unlink, mkdir, rmdir
+  kStaged,      ///< files at any place, through a local staging file
 };
 
 /// How files are read that the kernel does not read for itself.

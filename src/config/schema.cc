@@ -35,7 +35,8 @@ constexpr Names<DcTokenForm> kTokenForms[] = {
 constexpr Names<CacheLock> kCacheLocks[] = {
     {"off", CacheLock::kOff}, {"try", CacheLock::kTry}, {"require", CacheLock::kRequire}};
 constexpr Names<WriteMode> kWriteModes[] = {{"off", WriteMode::kOff},
-                                            {"sequential", WriteMode::kSequential}};
+                                            {"sequential", WriteMode::kSequential},
+                                            {"staged", WriteMode::kStaged}};
 constexpr Names<OpenCheck> kOpenChecks[] = {{"always", OpenCheck::kAlways},
                                             {"ttl", OpenCheck::kTtl}};
 constexpr Names<ReadMode> kReadModes[] = {
@@ -249,7 +250,8 @@ constexpr Key kKeys[] = {
     // Training must not be able to damage its data set; a mount for checkpoints sets it.
     {"write", "mode",
      Choice<WriteMode>{[](MountConfig& c) -> auto& { return c.write.mode; }, kWriteModes},
-     Default{"off"}, "Changes that the mount may make: none, or files written from start to end."},
+     Default{"off"},
+     "Changes that the mount may make: none, files written from start to end, or at any place."},
     // 8 MiB: above S3's least part (5 MiB), and long enough that a request costs next to nothing.
     // 1 GiB parts hold the largest object there is, so more is a typing error. A multiple of a huge
     // page, so that no two parts share one.

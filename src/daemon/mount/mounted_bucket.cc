@@ -17,6 +17,7 @@
 #include "daemon/mount/choose_transport.h"
 #include "daemon/mount/fuse_options.h"
 #include "daemon/mount/store_options.h"
+#include "daemon/mount/write_folders.h"
 #include "daemon/mount/write_records.h"
 #include "daemon/resident/resident_service.h"
 #include "disk/disk_tier.h"
@@ -29,6 +30,8 @@
 #include "s3/http_object_store.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/metrics/registry.h"
+#include "upload/staged/last_mount.h"
+#include "upload/staged/staging_area.h"
 #include "upload/uploads.h"
 #include "vfs/file_system.h"
 
@@ -59,8 +62,9 @@ struct MountedBucket::Layers {
   std::unique_ptr<manifest::ManifestStore> names;  // null without metadata.manifest
   std::unique_ptr<disk::DiskTier> disk;            // null without disk.path
   Caches caches;
-  WriteRecords records;                      // empty in a read-only mount
-  std::unique_ptr<upload::Uploads> uploads;  // null in a read-only mount
+  std::unique_ptr<upload::StagingArea> staging;  // null unless files are staged
+  WriteRecords records;                          // empty in a read-only mount
+  std::unique_ptr<upload::Uploads> uploads;      // null in a read-only mount
   std::shared_ptr<vfs::FileSystem> file_system;
   std::unique_ptr<fuse::MountContext> context;
   std::unique_ptr<fuse::Session> session;
@@ -72,6 +76,7 @@ struct MountedBucket::Layers {
   Result<void> check_bucket_answers();
   Result<void> build_disk();
   Result<void> build_caches();
+  Result<void> build_staging();
   Result<void> build_uploads();
   Result<void> build_file_system();
   Result<void> mount_session();
@@ -142,6 +147,19 @@ Result<void> MountedBucket::Layers::build_caches() {
   return {};
 }
 
+// Before memory is taken: a folder that cannot be had is the user's to mend.
+Result<void> MountedBucket::Layers::build_staging() {
+  const config::MountConfig& config = plan.config;
+  if (config.write.mode != config::WriteMode::kStaged) return {};
+  const std::string folder = write_folders(config, plan.mount_point).staging;
+  auto taken = upload::StagingArea::take({.path = folder, .size_bytes = config.write.staging_bytes},
+                                         clock, metrics);
+  if (!taken) return std::unexpected(taken.error());
+  staging = std::move(*taken);
+  spdlog::info("staging: up to {} in {}", format_size(config.write.staging_bytes), folder);
+  return {};
+}
+
 Result<void> MountedBucket::Layers::build_uploads() {
   const config::MountConfig& config = plan.config;
   if (config.write.mode == config::WriteMode::kOff) return {};
@@ -157,7 +175,7 @@ Result<void> MountedBucket::Layers::build_uploads() {
                                        .journal = records.uploads.get()});
   if (!made) return std::unexpected(made.error());
   uploads = std::move(*made);
-  uploads->abort_left();
+  upload::settle_last_mount(*uploads, staging.get(), plan.source);
   return {};
 }
 
@@ -168,6 +186,7 @@ Result<void> MountedBucket::Layers::build_file_system() {
     finish_renames(records, *store, clock, config.retry.deadline);
     writing.emplace(vfs::FileSystem::Writing{.writer = *store,
                                              .uploads = *uploads,
+                                             .staging = staging.get(),
                                              .rename_log = records.renames.get(),
                                              .rename_keys_max = config.write.rename_keys_max});
   }
@@ -250,7 +269,7 @@ Result<std::unique_ptr<MountedBucket>> MountedBucket::create(const MountPlan& pl
   layers->over_ring = *over_ring;
   for (const auto step :
        {&Layers::build_store, &Layers::build_names, &Layers::check_bucket_answers,
-        &Layers::build_disk, &Layers::build_caches, &Layers::build_uploads,
+        &Layers::build_disk, &Layers::build_staging, &Layers::build_caches, &Layers::build_uploads,
         &Layers::build_file_system, &Layers::mount_session, &Layers::open_sockets}) {
     if (auto done = ((*layers).*step)(); !done) {
       if (layers->store) layers->fill_source().shut_down();
