@@ -293,9 +293,9 @@ TEST_F(StagedWriting, GivesTheNameAnotherInodeWhereTheKernelReadsTheFirstByItsel
   });
   EXPECT_EQ(error_of(refused), "Stale");
   const auto handle = open("file");
+  write(handle, 0, "a");
   const Ino written = bucket_.ino_of("file");
   EXPECT_NE(written, read_by_kernel);
-  write(handle, 0, "a");
   EXPECT_EQ(read(handle), "a123");
   EXPECT_EQ(close(handle), "");
   EXPECT_EQ(store_.object("file"), "a123");
