@@ -100,7 +100,7 @@ class StagedFiles final : public LiveFiles {
   const Clock& clock_;
   std::atomic<std::size_t> files_ = 0;  ///< attached to an inode
 
-  mutable Mutex mutex_;  // lock order 1: while held, only a StagedFile's
+  mutable Mutex mutex_;  // lock order 1b
   CondVar work_done_;
   std::size_t work_ GUARDED_BY(mutex_) = 0;
   std::map<std::string, Named> by_key_ GUARDED_BY(mutex_);

@@ -65,7 +65,7 @@ class StagedStore : public std::enable_shared_from_this<StagedStore> {
   const std::shared_ptr<Names> names_;
   const std::shared_ptr<StagedFiles> files_;
 
-  Mutex mutex_;  // lock order 1: while held, only that of the StagedFiles
+  Mutex mutex_;  // lock order 1a: while held, only that of the StagedFiles
   std::vector<Turns::Work> waiting_ GUARDED_BY(mutex_);
 };
 
