@@ -200,6 +200,34 @@ def test_a_file_without_a_name_works_and_does_not_return(folder):
     assert not (stored / "file").exists()
 
 
+def test_an_open_file_is_written_on_under_its_new_name(folder):
+    at, stored = folder
+    (at / "d").mkdir()
+    with open(at / "d" / "a", "wb", buffering=0) as file:
+        file.write(b"one")
+        os.rename(at / "d" / "a", at / "d" / "b")
+        assert (stored / "d" / "b").read_bytes() == b"one"
+        file.write(b"two")
+        assert (at / "d" / "b").read_bytes() == b"onetwo"
+        os.rename(at / "d", at / "e")
+        file.write(b"three")
+        assert (at / "e" / "b").stat().st_ino == os.fstat(file.fileno()).st_ino
+    assert (stored / "e" / "b").read_bytes() == b"onetwothree"
+    assert os.listdir(at) == ["e"]
+    assert not (stored / "d" / "a").exists() and not (stored / "d" / "b").exists()
+
+
+def test_an_open_file_whose_name_is_taken_by_a_rename_is_not_stored_over_it(folder):
+    at, stored = folder
+    (at / "a").write_bytes(b"renamed")
+    with open(at / "b", "wb", buffering=0) as file:
+        file.write(b"written")
+        os.rename(at / "a", at / "b")
+        file.write(b"!")
+    assert (at / "b").read_bytes() == (stored / "b").read_bytes() == b"renamed"
+    assert os.listdir(at) == ["b"]
+
+
 def fallocate(file, mode, offset, length):
     libc = ctypes.CDLL(None, use_errno=True)
     arguments = (file.fileno(), mode, ctypes.c_long(offset), ctypes.c_long(length))
