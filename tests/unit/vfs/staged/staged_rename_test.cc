@@ -53,7 +53,8 @@ TEST_F(StagedRename, StoresNothingBetweenTheCopyAndTheRemoval) {
   fs_.write(handle, 0, std::as_bytes(std::span("two", 3)), {}, written.done());
   Later<void> synced;
   fs_.sync(handle, synced.done());
-  while (!store_.held().empty() && store_.held().front().operation != StoreOperation::kRemove) {
+  const auto waits = [this] { return !store_.held().empty(); };
+  while (fakes::eventually(waits) && store_.held().front().operation != StoreOperation::kRemove) {
     ASSERT_TRUE(store_.release());
   }
   ASSERT_EQ(store_.held().size(), 1U) << "the removal waits, and no store is beside it";
