@@ -52,7 +52,7 @@ void Renames::move_directory(const CallPtr& call) {
       });
 }
 
-// What was held are files of the directories' own names: there are none. All turns of a rename are
+// The held files have the directories' own names: there are none. All turns of a rename are
 // taken at once, so that no two renames wait for each other.
 void Renames::store_pending_below(const CallPtr& call) {
   std::exchange(call->held, nullptr)->release();

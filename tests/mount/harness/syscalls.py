@@ -171,7 +171,7 @@ class Twins:
 
 
 def described(status):
-    """What a program may rely on, of those that the two have in common: a folder's size is its file system's."""
+    """The fields that both file systems set alike: a folder's size is its file system's."""
     kind = stat.S_IFMT(status.st_mode)
     return kind, stat.S_IMODE(status.st_mode) if kind == stat.S_IFREG else 0, 0 if kind == stat.S_IFDIR else status.st_size
 

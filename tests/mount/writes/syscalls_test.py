@@ -23,7 +23,7 @@ KEPT_SEEDS = ()
 
 
 def compare(folder, reference, seeds, calls=CALLS):
-    """What differed, for each seed; empty: nothing."""
+    """The differences, one for each seed that had any."""
     running = []
     for seed in seeds:
         places = [top / str(seed) for top in (folder, reference)]
