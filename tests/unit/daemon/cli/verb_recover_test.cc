@@ -99,6 +99,8 @@ TEST_F(RecoverTest, SendsEachFileSayingWhatItReplaces) {
               .headers = {{"ETag", "\"7\""}, {"Content-Range", "bytes 21-29/30"}},
               .body = " and base"};
     }
+    if (request.method == "HEAD" && request.url.contains("new")) return {.status = 404};
+    if (request.method == "HEAD") return {.status = 200, .headers = {{"ETag", "\"7\""}}};
     const MutexLock lock(mutex);
     puts[request.url] = request;
     return {.status = 200, .headers = {{"ETag", "\"8\""}}};
