@@ -115,6 +115,10 @@ void FileSystem::lookup(Ino parent, std::string_view name, Deadline deadline, Do
                   [self = shared_from_this(), key, deadline,
                    done = std::move(done)](Result<NameAnswer> answer) mutable {
                     if (!answer) return done(std::unexpected(std::move(answer.error())));
+                    // The answer may be a version that this mount is storing just now.
+                    if (self->file_writing_) {
+                      if (auto written = self->file_writing_->lookup(key)) return done(*written);
+                    }
                     if (!answer->node) {
                       return done(fail(ErrorCode::kNotFound, "no key '" + key + "'"));
                     }

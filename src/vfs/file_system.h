@@ -29,6 +29,7 @@ namespace s3rdmafs::vfs {
 
 class Directories;
 class FileWriting;
+class HeldFiles;
 class ListingCursor;
 class Names;
 class NamesBesides;
@@ -170,6 +171,10 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   /// Makes what was written visible. Errors: the first that any write of it met; kStale: another
   /// client changed what this handle found absent or empty, or what it stored before.
   void sync(std::uint64_t handle, Done<void> done);
+  /// The same of what any handle of the inode wrote. Errors: as sync().
+  void sync_inode(Ino ino, Done<void> done);
+  /// Whether a handle that was opened to read a version of the inode reads newer bytes.
+  [[nodiscard]] bool has_newer_bytes(Ino ino) const;
   /// The process that opened a handle for writing; nothing for other handles.
   [[nodiscard]] std::optional<ProcessId> opener(std::uint64_t handle) const;
   /// Staged files: to any size. Others: to nothing, or to the size that the store says it has.
@@ -241,6 +246,7 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   void store_empty(std::string key, s3::Precondition when, Deadline deadline, Done<void> done);
   void remove_key(const std::string& key, const std::string& name_key, Deadline deadline,
                   Done<void> done);
+  void remove_held(HeldFiles& files, const std::string& key, Deadline deadline, Done<void> done);
   void remove_if_empty(std::string prefix, ListingCursor cursor, Deadline deadline,
                        Done<void> done);
 

@@ -8,6 +8,7 @@
 #include "vfs/directories/listing_cursor.h"
 #include "vfs/file_system.h"
 #include "vfs/files/file_writing.h"
+#include "vfs/files/held_files.h"
 #include "vfs/names/key_path.h"
 #include "vfs/names/names.h"
 #include "vfs/refusals.h"
@@ -54,10 +55,35 @@ void FileSystem::unlink(Ino parent, std::string_view name, Deadline deadline, Do
   if (!writing_) return done(read_only());
   const Result<std::string> key = names_->child_key(parent, name);
   if (!key) return done(std::unexpected(key.error()));
-  file_writing_->discard(*key, [self = shared_from_this(), key = *key, deadline,
-                                done = std::move(done)](const Result<void>&) mutable {
-    self->remove_key(key, key, deadline, std::move(done));
-  });
+  file_writing_->work_begins();
+  file_writing_->hold(
+      {*key}, [self = shared_from_this(), key = *key, deadline,
+               done = std::move(done)](Result<std::shared_ptr<HeldFiles>> held) mutable {
+        auto& files = **held;
+        auto ended = [self, held = std::move(*held),
+                      done = std::move(done)](Result<void> outcome) mutable {
+          done(std::move(outcome));
+          held->release();
+          self->file_writing_->work_ends();
+        };
+        const SeenAt now = self->clock_.now();
+        files.keep_bytes(
+            key, now + (deadline - now) / 2,
+            [self, &files, key, deadline, ended = std::move(ended)](const Result<void>&) mutable {
+              self->remove_held(files, key, deadline, std::move(ended));
+            });
+      });
+}
+
+// Its files hold still: a PUT that ends after the DELETE would bring it back. What was written is
+// lost only when the name is gone.
+void FileSystem::remove_held(HeldFiles& files, const std::string& key, Deadline deadline,
+                             Done<void> done) {
+  remove_key(key, key, deadline,
+             [&files, key, done = std::move(done)](Result<void> removed) mutable {
+               if (!removed) return done(std::move(removed));
+               files.replaced(key, std::move(done));
+             });
 }
 
 void FileSystem::make_directory(Ino parent, std::string_view name, Deadline deadline,

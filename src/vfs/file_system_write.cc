@@ -36,6 +36,15 @@ void FileSystem::sync(std::uint64_t handle, Done<void> done) {
   file_writing_->sync(handle, std::move(done));
 }
 
+void FileSystem::sync_inode(Ino ino, Done<void> done) {
+  if (!file_writing_) return done({});
+  file_writing_->sync_inode(ino, std::move(done));
+}
+
+bool FileSystem::has_newer_bytes(Ino ino) const {
+  return file_writing_ && file_writing_->newer_reader(ino) != nullptr;
+}
+
 std::optional<ProcessId> FileSystem::opener(std::uint64_t handle) const {
   return file_writing_ ? file_writing_->opener(handle) : std::nullopt;
 }

@@ -19,18 +19,16 @@
 namespace s3rdmafs::fuse::ops {
 namespace {
 
-void sync(fuse_req_t request, fuse_ino_t ino, std::uint64_t handle, Reply reply) {
-  MountContext& mount = context_of(request);
-  mount.file_system.sync(
-      handle, [&mount, ino, reply = std::move(reply)](const Result<void>& synced) mutable {
-        if (synced) {
-          reply.errno_value(0);
-          return;
-        }
-        mount.errors.add();
-        spdlog::warn("fuse: inode {:x} not stored: {}", ino, synced.error().detail);
-        reply.error(synced.error());
-      });
+Done<void> answer_sync(MountContext& mount, fuse_ino_t ino, Reply reply) {
+  return [&mount, ino, reply = std::move(reply)](const Result<void>& synced) mutable {
+    if (synced) {
+      reply.errno_value(0);
+      return;
+    }
+    mount.errors.add();
+    spdlog::warn("fuse: inode {:x} not stored: {}", ino, synced.error().detail);
+    reply.error(synced.error());
+  };
 }
 
 bool closes_for_all(fuse_req_t request, fuse_ino_t ino, vfs::ProcessId opener) {
@@ -50,16 +48,18 @@ void flush(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
     reply.errno_value(0);
     return;
   }
-  sync(request, ino, file->fh, std::move(reply));
+  MountContext& mount = context_of(request);
+  mount.file_system.sync(file->fh, answer_sync(mount, ino, std::move(reply)));
 }
 
 void fsync(fuse_req_t request, fuse_ino_t ino, int, fuse_file_info* file) noexcept {
   Reply reply = Reply::uninterruptible(request);
-  if (!context_of(request).file_system.opener(file->fh)) {  // opened for reading: nothing to store
-    reply.errno_value(0);
-    return;
+  MountContext& mount = context_of(request);
+  if (mount.file_system.opener(file->fh)) {
+    return mount.file_system.sync(file->fh, answer_sync(mount, ino, std::move(reply)));
   }
-  sync(request, ino, file->fh, std::move(reply));
+  // A descriptor that only reads: fsync(2) concerns the file, whoever wrote it.
+  mount.file_system.sync_inode(ino, answer_sync(mount, ino, std::move(reply)));
 }
 
 }  // namespace s3rdmafs::fuse::ops

@@ -86,6 +86,9 @@ void fill_page_cache(MountContext& mount, fuse_ino_t ino, const cache::PinnedByt
 
 void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& file, Reply& reply,
                    vfs::OpenFile result) {
+  // Since the version was fetched, a writer may have opened the inode, stored it and closed it. One
+  // that opens it later waits for the answer of InodeIoModes.
+  const auto is_newer = [&] { return mount.file_system.has_newer_bytes(ino); };
   bool is_counted = false;
   const bool is_open = reply.open([&](fuse_req_t request) {
     is_counted = true;
@@ -95,8 +98,11 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
           return mount.io_policy.choose(ino, result.path, result.size_bytes,
                                         mount.direct_io_allows_mmap);
         },
-        std::move(result.whole), [request](int fd) { return fuse_passthrough_open(request, fd); },
-        [&] { fill_page_cache(mount, ino, result.content); });
+        is_newer() ? nullptr : std::move(result.whole),
+        [request](int fd) { return fuse_passthrough_open(request, fd); },
+        [&] {
+          if (!is_newer()) fill_page_cache(mount, ino, result.content);
+        });
     fuse_file_info opened = file;
     opened.fh = result.handle;
     // The pages that the page cache holds of this inode are of this very version. With passthrough

@@ -144,6 +144,22 @@ Result<void> StagingFile::write(std::uint64_t offset_bytes, std::span<const std:
   return done;
 }
 
+Result<void> StagingFile::keep_copy(std::uint64_t offset_bytes, std::span<const std::byte> bytes) {
+  const MutexLock lock(mutex_);
+  const std::uint64_t end = std::min(offset_bytes + bytes.size(), state_.size_bytes);
+  for (const ByteRange& range : written_.complement({.begin = offset_bytes, .end = end}).list()) {
+    const auto reserved = reserve(range);
+    if (!reserved) return std::unexpected(reserved.error());
+    const auto part = bytes.subspan(range.begin - offset_bytes, range.size());
+    if (auto ok = write_bytes(data_.get(), part, range.begin); !ok) {
+      take_back(range, *reserved);
+      return ok;
+    }
+    written_.add(range);
+  }
+  return {};
+}
+
 // Bytes beyond the size must be zeros: the file may grow over them.
 void StagingFile::take_back(ByteRange bytes, const ByteRanges& reserved) {
   for (const ByteRange& pages : reserved.list()) give_back(pages);

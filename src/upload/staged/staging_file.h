@@ -48,6 +48,10 @@ class StagingFile {
   [[nodiscard]] Result<void> write(std::uint64_t offset_bytes, std::span<const std::byte> bytes);
   /// Reads bytes of local runs; those at and beyond size_bytes() are zeros. Errors: kSystem.
   [[nodiscard]] Result<void> read(std::uint64_t offset_bytes, std::span<std::byte> out) const;
+  /// Keeps a copy of bytes of the base, where the file has none of its own: not a change.
+  /// Errors: kNoSpace, kSystem; then a part of them may be kept.
+  [[nodiscard]] Result<void> keep_copy(std::uint64_t offset_bytes,
+                                       std::span<const std::byte> bytes);
   /// Cuts the file, or extends it with zeros. Errors: as write().
   [[nodiscard]] Result<void> truncate(std::uint64_t size_bytes);
   /// Makes zeros of the bytes below size_bytes(), and gives their room back. Errors: kSystem.

@@ -37,16 +37,13 @@ class FileWriting {
   /// The files of a directory that the store does not list yet; null: none.
   [[nodiscard]] virtual std::shared_ptr<const NamesBesides> unstored_in(
       const std::string& prefix) const = 0;
-  /// The key is being removed: nothing more of its files becomes visible. `done` when none of their
-  /// requests is under way.
-  virtual void discard(const std::string& key, Done<void> done) = 0;
 
   /// Whether an open handle may yet change what the name stands for.
   [[nodiscard]] virtual bool has_any_of(const std::string& key) const = 0;
   /// The same for any name in a directory. Costs a look at each file that is open for writing.
   [[nodiscard]] virtual bool has_any_in(const std::string& prefix) const = 0;
 
-  // Renames: store what is pending, hold, move, tell the files that are held.
+  // Renames and removals: store what is pending, hold, move, tell the files that are held.
 
   /// Stores what is pending of the file that the name stands for, if any. Errors: as sync(); kBusy.
   virtual void store_pending(const std::string& key, Done<void> done) = 0;
@@ -70,6 +67,7 @@ class FileWriting {
   virtual void write(std::uint64_t handle, std::uint64_t offset_bytes,
                      std::span<const std::byte> bytes, Deadline deadline, Done<void> done) = 0;
   virtual void sync(std::uint64_t handle, Done<void> done) = 0;
+  virtual void sync_inode(Ino ino, Done<void> done) = 0;
   [[nodiscard]] virtual std::optional<ProcessId> opener(std::uint64_t handle) const = 0;
   virtual void truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode, Deadline deadline,
                         Done<void> done) = 0;

@@ -54,6 +54,8 @@ void HeldWrittenFiles::moved(const s3::ObjectInfo& source, const s3::ObjectInfo&
   }
 }
 
+void HeldWrittenFiles::keep_bytes(const std::string&, Deadline, Done<void> done) { done({}); }
+
 void HeldWrittenFiles::replaced(const std::string& key, Done<void> done) {
   std::vector<std::shared_ptr<WrittenFile>> replaced;
   std::ranges::copy_if(files_, std::back_inserter(replaced),

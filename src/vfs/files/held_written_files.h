@@ -29,6 +29,8 @@ class HeldWrittenFiles final : public HeldFiles,
   void take_turns(Done<std::shared_ptr<HeldFiles>> done);
 
   void moved(const s3::ObjectInfo& source, const s3::ObjectInfo& copy) override;
+  /// Nothing: readers of a version have what the cache has.
+  void keep_bytes(const std::string& key, Deadline deadline, Done<void> done) override;
   void replaced(const std::string& key, Done<void> done) override;
   void release() override;
 

@@ -61,17 +61,6 @@ bool SequentialWriting::any_below(const std::string& prefix) const {
   return written_->any_below(prefix);
 }
 
-// First no request of it may be under way: a PUT that ends after the DELETE would bring it back.
-// Nor may a later one follow, of a file that was synced and is still open.
-void SequentialWriting::discard(const std::string& key, Done<void> done) {
-  written_->work_begins();
-  committer_->discard(written_->all_of(key), [self = shared_from_this(), done = std::move(done)](
-                                                 Result<void> discarded) mutable {
-    done(std::move(discarded));
-    self->written_->work_ends();
-  });
-}
-
 void SequentialWriting::store_pending(const std::string& key, Done<void> done) {
   const std::shared_ptr<WrittenFile> file = written_->find(key);
   if (!file) return done({});

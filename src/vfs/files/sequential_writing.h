@@ -29,7 +29,6 @@ class SequentialWriting final : public FileWriting,
   std::shared_ptr<const NamesBesides> unstored_in(const std::string&) const override {
     return nullptr;
   }
-  void discard(const std::string& key, Done<void> done) override;
 
   void store_pending(const std::string& key, Done<void> done) override;
   void store_pending_below(const std::string& prefix, Done<void> done) override;
@@ -48,6 +47,8 @@ class SequentialWriting final : public FileWriting,
   void write(std::uint64_t handle, std::uint64_t offset_bytes, std::span<const std::byte> bytes,
              Deadline deadline, Done<void> done) override;
   void sync(std::uint64_t handle, Done<void> done) override;
+  /// Nothing: its inode is of no other handle.
+  void sync_inode(Ino, Done<void> done) override { done({}); }
   std::optional<ProcessId> opener(std::uint64_t handle) const override;
   void truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode, Deadline deadline,
                 Done<void> done) override;

@@ -105,9 +105,13 @@ void Renames::move_file(const CallPtr& call) {
   move.on_copied = [self = shared_from_this(), call](const std::string& etag) {
     self->tell_readers(call->source.object, call->request.to, etag);
   };
-  mover_.move(std::move(move), [self = shared_from_this(), call](Result<std::string> etag) {
-    self->on_file_moved(call, std::move(etag));
-  });
+  auto go = [self = shared_from_this(), call, move = std::move(move)](const Result<void>&) mutable {
+    self->mover_.move(std::move(move), [self, call](Result<std::string> etag) {
+      self->on_file_moved(call, std::move(etag));
+    });
+  };
+  if (!call->destination) return go({});
+  call->held->keep_bytes(call->request.to, parts_.request_deadline(), std::move(go));
 }
 
 void Renames::on_file_moved(const CallPtr& call, Result<std::string> etag) {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "vfs/files/held_files.h"
+#include "vfs/names/names.h"
+#include "vfs/staged/staged_file_maker.h"
 #include "vfs/staged/staged_files.h"
 #include "vfs/staged/staged_store.h"
 
@@ -16,13 +18,20 @@ namespace s3rdmafs::vfs {
 class HeldStagedFiles final : public HeldFiles,
                               public std::enable_shared_from_this<HeldStagedFiles> {
  public:
+  struct Parts {
+    std::shared_ptr<StagedFiles> files;
+    std::shared_ptr<StagedStore> store;
+    std::shared_ptr<Names> names;
+    std::shared_ptr<StagedFileMaker> maker;
+  };
+
   /// @param names  as FileWriting::hold
-  HeldStagedFiles(std::shared_ptr<StagedFiles> files, std::shared_ptr<StagedStore> store,
-                  const std::vector<std::string>& names);
+  HeldStagedFiles(Parts parts, const std::vector<std::string>& names);
   /// Takes the turns; `done` gets this.
   void take_turns(Done<std::shared_ptr<HeldFiles>> done);
 
   void moved(const s3::ObjectInfo& source, const s3::ObjectInfo& copy) override;
+  void keep_bytes(const std::string& key, Deadline deadline, Done<void> done) override;
   void replaced(const std::string& key, Done<void> done) override;
   void release() override;
 
@@ -33,9 +42,11 @@ class HeldStagedFiles final : public HeldFiles,
   };
 
   void add(const std::shared_ptr<StagedFile>& file);
+  /// Makes a file of a version that handles only read.
+  void stage_version(const std::string& key);
+  void keep_next(std::size_t next, const std::string& key, Deadline deadline, Done<void> done);
 
-  const std::shared_ptr<StagedFiles> files_;
-  const std::shared_ptr<StagedStore> store_;
+  const Parts parts_;
   std::vector<Held> held_;  ///< each once, in the order of their addresses
   std::size_t turns_ = 0;   ///< so many of them gave their turn
 };

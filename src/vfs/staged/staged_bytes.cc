@@ -249,7 +249,28 @@ void StagedFile::allocate(Allocation what, Done<void> done) {
       std::move(done));
 }
 
+// One piece after another: a removal can wait, and so the memory has a bound.
+void StagedFile::keep_base(Deadline deadline, Done<void> done) {
+  const auto runs = bytes_->runs(range_of(0, bytes_->size_bytes()));
+  const auto missing = std::ranges::find(runs, false, &upload::StagingFile::Run::is_local);
+  if (missing == runs.end()) return done({});
+  const std::uint64_t offset_bytes = missing->bytes.begin;
+  const std::size_t length = std::min<std::uint64_t>(missing->bytes.size(), kBaseReadMax);
+  auto bytes = std::make_unique_for_overwrite<std::byte[]>(length);
+  const std::span<std::byte> out(bytes.get(), length);
+  fill(offset_bytes, out, deadline,
+       [self = shared_from_this(), offset_bytes, out, deadline, bytes = std::move(bytes),
+        done = std::move(done)](Result<void> filled) mutable {
+         if (filled) filled = self->bytes_->keep_copy(offset_bytes, out);
+         if (filled) return self->keep_base(deadline, std::move(done));
+         spdlog::debug("'{}' is about to go, and its readers will miss bytes: {}", self->key(),
+                       filled.error().detail);
+         done({});
+       });
+}
+
 void StagedFile::drop_unchanged() {
+  if (is_unlinked()) return;  // no other place has its bytes
   views_.alone([self = shared_from_this()] {
     self->bytes_->drop_unchanged();
     self->views_.end();

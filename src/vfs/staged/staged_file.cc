@@ -114,13 +114,18 @@ upload::StagedObject StagedFile::begin_store() {
   return object;
 }
 
+// The base first: bytes that the staging file then gives up are looked for in it.
 void StagedFile::end_store(const std::string& etag, std::uint64_t generation) {
+  set_base(etag, generation);
   if (const auto noted = bytes_->stored(etag); !noted) {
     spdlog::warn(
         "'{}' was stored, and its staging file could not be told: {}; s3rdmafs recover "
         "may list it",
         key(), noted.error().detail);
   }
+}
+
+void StagedFile::set_base(const std::string& etag, std::uint64_t generation) {
   const std::uint64_t size_bytes = bytes_->size_bytes();
   std::shared_ptr<cache::ObjectReader> last;  // destroyed after the lock
   const MutexLock lock(mutex_);
@@ -163,8 +168,11 @@ void StagedFile::rename(s3::ObjectInfo copy, std::uint64_t generation) {
 }
 
 void StagedFile::unlink() {
-  const MutexLock lock(mutex_);
-  phase_ = Phase::kUnlinked;
+  {
+    const MutexLock lock(mutex_);
+    phase_ = Phase::kUnlinked;
+  }
+  bytes_->remove();  // open handles go on with it
 }
 
 bool StagedFile::is_unlinked() const {

@@ -83,6 +83,9 @@ class StagedFile final : public cache::ObjectReader,
   void resize(std::uint64_t size_bytes, Done<void> done);
   /// Takes no room for what is only reserved. Errors: as write().
   void allocate(Allocation what, Done<void> done);
+  /// Fetches the bytes of the base that it lacks, since the base is about to go. The caller has the
+  /// turn alone. `done` always succeeds: what cannot be fetched is left.
+  void keep_base(Deadline deadline, Done<void> done);
   /// Gives room of the staging area back that the file does not need.
   void drop_unchanged();
 
@@ -106,7 +109,7 @@ class StagedFile final : public cache::ObjectReader,
   [[nodiscard]] bool is_based_on(const s3::ObjectInfo& version) const;
   /// The file has the key of this copy of its base.
   void rename(s3::ObjectInfo copy, std::uint64_t generation);
-  /// Its name was removed: nothing of it is stored any more.
+  /// Its name was removed: nothing of it is stored any more, nor left to `recover`.
   void unlink();
   [[nodiscard]] bool is_unlinked() const;
   /// No handle is left. Removes the staged bytes, unless a store of them failed.
@@ -118,6 +121,7 @@ class StagedFile final : public cache::ObjectReader,
   struct View;
 
   [[nodiscard]] std::shared_ptr<cache::ObjectReader> base_reader(std::uint64_t& epoch);
+  void set_base(const std::string& etag, std::uint64_t generation);
   [[nodiscard]] bool was_rebased_since(std::uint64_t epoch) const;
   using Change = std::move_only_function<Result<void>(upload::StagingFile&)>;
   void change(Change how, Done<void> done);

@@ -147,6 +147,15 @@ Ino StagedFiles::ino_of(const StagedFile& file) const {
   return found == inos_.end() ? 0 : found->second;
 }
 
+std::vector<Ino> StagedFiles::open_versions() const {
+  std::vector<Ino> inos;
+  const MutexLock lock(mutex_);
+  for (const auto& [ino, open] : by_ino_) {
+    if (!open.file && open.handles > 0) inos.push_back(ino);
+  }
+  return inos;
+}
+
 void StagedFiles::opened(Ino ino, bool may_write) {
   const std::shared_ptr<StagedFile> file = of(ino);
   const std::string key = file ? file->key() : std::string();

@@ -67,6 +67,9 @@ class StagedFiles final : public LiveFiles {
   /// The inode of a file; 0: none yet.
   [[nodiscard]] Ino ino_of(const StagedFile& file) const;
 
+  /// The inodes that handles have open and that are no staged file.
+  [[nodiscard]] std::vector<Ino> open_versions() const;
+
   void opened(Ino ino, bool may_write);
   void closed(Ino ino, bool may_write);
   [[nodiscard]] bool has_writers(Ino ino) const;

@@ -87,6 +87,8 @@ void StagedStore::on_failed(const std::shared_ptr<StagedFile>& file, Error error
   file->fail_store(std::move(error));
   names_->on_changed(key);
   rebind(file);
+  // What rebind() took for an answer of the store is none.
+  if (const Ino ino = files_->ino_of(*file); ino != 0) names_->invalidate_version(ino, key);
 }
 
 void StagedStore::rebind(const std::shared_ptr<StagedFile>& file) {
@@ -107,14 +109,6 @@ void StagedStore::store_all(std::vector<std::shared_ptr<StagedFile>> files, Done
                done = std::move(done)](Result<void> stored) mutable {
     if (!stored) return done(std::move(stored));
     self->store_all(std::move(files), std::move(done));
-  });
-}
-
-void StagedStore::discard(const std::shared_ptr<StagedFile>& file, Done<void> done) {
-  take_turn(file, [self = shared_from_this(), file, done = std::move(done)]() mutable {
-    self->discard_in_turn(file);
-    done({});
-    self->end_turn(file);
   });
 }
 

@@ -31,8 +31,6 @@ class StagedStore : public std::enable_shared_from_this<StagedStore> {
   void store_closed(const std::shared_ptr<StagedFile>& file);
   /// Stores the files, one after the other; `done` gets the first error.
   void store_all(std::vector<std::shared_ptr<StagedFile>> files, Done<void> done);
-  /// Nothing of the file is stored from now on; `done` when no request of it is under way.
-  void discard(const std::shared_ptr<StagedFile>& file, Done<void> done);
 
   // For a rename, which has the turn of each file alone (StagedFile::turns).
 

@@ -40,10 +40,9 @@ StagedWriting::StagedWriting(const WritingContext& context, Needs needs)
       clock_(context.clock),
       handles_(context.handles),
       names_(context.names),
-      area_(needs.area),
-      cache_(needs.cache),
       files_(std::move(needs.files)),
-      store_(std::make_shared<StagedStore>(needs.uploads, names_, files_)) {}
+      store_(std::make_shared<StagedStore>(needs.uploads, names_, files_)),
+      maker_(std::make_shared<StagedFileMaker>(needs.area, needs.cache, clock_)) {}
 
 // Names
 
@@ -84,12 +83,6 @@ std::shared_ptr<const NamesBesides> StagedWriting::unstored_in(const std::string
   return std::make_shared<const NamesBesides>(std::move(names));
 }
 
-void StagedWriting::discard(const std::string& key, Done<void> done) {
-  const std::shared_ptr<StagedFile> file = files_->find(key);
-  if (!file) return done({});
-  store_->discard(file, std::move(done));
-}
-
 void StagedWriting::store_pending(const std::string& key, Done<void> done) {
   const std::shared_ptr<StagedFile> file = files_->find_newer(key);
   if (!file) return done({});
@@ -103,21 +96,17 @@ void StagedWriting::store_pending_below(const std::string& prefix, Done<void> do
 }
 
 void StagedWriting::hold(std::vector<std::string> names, Done<std::shared_ptr<HeldFiles>> done) {
-  std::make_shared<HeldStagedFiles>(files_, store_, names)->take_turns(std::move(done));
+  std::make_shared<HeldStagedFiles>(HeldStagedFiles::Parts{files_, store_, names_, maker_}, names)
+      ->take_turns(std::move(done));
 }
 
 // Opening
 
-Result<std::shared_ptr<StagedFile>> StagedWriting::begin(StagedFile::Start start) {
-  upload::StagedIdentity identity{.key = start.key, .base = {}, .metadata = start.metadata};
-  if (start.base) {
-    const s3::ObjectInfo& object = start.base->object;
-    identity.base = {.etag = object.etag, .size_bytes = object.size_bytes};
-  }
-  auto bytes = area_.create(std::move(identity));
-  if (!bytes) return std::unexpected(std::move(bytes.error()));
-  start.number = ++last_number_;
-  return std::make_shared<StagedFile>(cache_, clock_, std::move(*bytes), std::move(start));
+Result<std::shared_ptr<StagedFile>> StagedWriting::make(StagedFile::Start start) {
+  auto made = maker_->make(start);
+  if (made || made.error().code != ErrorCode::kNoSpace) return made;
+  for (const auto& file : files_->all()) file->drop_unchanged();
+  return maker_->make(std::move(start));
 }
 
 void StagedWriting::create(const std::string& key, Creation how, ProcessId process,
@@ -144,7 +133,7 @@ void StagedWriting::create_if_absent(const std::string& key, Creation how, Proce
     return done(how.is_exclusive ? fail(ErrorCode::kExists, "'" + key + "' exists already")
                                  : look_again(key));
   }
-  auto begun = begin({.key = key});
+  auto begun = make({.key = key});
   if (!begun) return done(std::unexpected(std::move(begun.error())));
   const std::shared_ptr<StagedFile>& file = *begun;
   if (!files_->name(file)) {
@@ -183,24 +172,27 @@ void StagedWriting::with_file(Ino ino, bool shares_inode, Deadline deadline, Fil
                  });
 }
 
-Result<std::shared_ptr<StagedFile>> StagedWriting::on_confirmed(Ino ino, const Node& node,
+Result<std::shared_ptr<StagedFile>> StagedWriting::on_confirmed(Ino ino, const Node& asked,
                                                                 bool shares_inode,
                                                                 Result<s3::ObjectInfo> there) {
-  const std::string& key = node.object.key;
+  const std::string& key = asked.object.key;
   // By now another open may have attached a file, and a write changed it.
   if (auto file = files_->of(ino); file && !file->is_version()) return file;
   const bool is_gone = !there && there.error().code == ErrorCode::kNotFound;
   if (!there && !is_gone) return std::unexpected(std::move(there.error()));
+  // A store that has ended meanwhile bound the inode to the new version.
+  const Result<Inode> inode = names_->find_file(ino);
+  const Node& node = inode ? inode->node : asked;
   if (is_gone || there->etag != node.object.etag || names_->is_outdated(node)) {
     names_->invalidate_version(ino, key);
     return look_again(key);
   }
   if (auto file = files_->of(ino)) return file;
   auto metadata = there->metadata ? *there->metadata : s3::UserMetadata();
-  auto begun = begin({.key = key,
-                      .base = StagedFile::Base{std::move(*there), node.generation},
-                      .metadata = std::move(metadata),
-                      .has_base_inode = shares_inode});
+  auto begun = make({.key = key,
+                     .base = StagedFile::Base{std::move(*there), node.generation},
+                     .metadata = std::move(metadata),
+                     .has_base_inode = shares_inode});
   if (!begun) return begun;
   auto named = shares_inode ? files_->name(*begun) : files_->reserve_name(*begun);
   const auto attached = named && shares_inode ? files_->attach(ino, *begun) : nullptr;
@@ -327,6 +319,12 @@ void StagedWriting::sync_if_asked(const StagedHandle& handle, Result<void> chang
                                   Done<void> done) {
   if (!changed || !handle.is_synchronous) return done(std::move(changed));
   store_->store(handle.file, std::move(done));
+}
+
+void StagedWriting::sync_inode(Ino ino, Done<void> done) {
+  const std::shared_ptr<StagedFile> file = files_->of(ino);
+  if (!file) return done({});
+  store_->store(file, std::move(done));
 }
 
 void StagedWriting::sync(std::uint64_t handle, Done<void> done) {

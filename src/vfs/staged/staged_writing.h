@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "upload/staged/staging_area.h"
 #include "vfs/files/file_writing.h"
 #include "vfs/files/writing_context.h"
+#include "vfs/staged/staged_file_maker.h"
 #include "vfs/staged/staged_files.h"
 #include "vfs/staged/staged_store.h"
 
@@ -35,7 +35,6 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   bool is_written(const std::string& key) override;
   bool any_below(const std::string& prefix) const override;
   std::shared_ptr<const NamesBesides> unstored_in(const std::string& prefix) const override;
-  void discard(const std::string& key, Done<void> done) override;
 
   void store_pending(const std::string& key, Done<void> done) override;
   void store_pending_below(const std::string& prefix, Done<void> done) override;
@@ -54,6 +53,7 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   void write(std::uint64_t handle, std::uint64_t offset_bytes, std::span<const std::byte> bytes,
              Deadline deadline, Done<void> done) override;
   void sync(std::uint64_t handle, Done<void> done) override;
+  void sync_inode(Ino ino, Done<void> done) override;
   std::optional<ProcessId> opener(std::uint64_t handle) const override;
   void truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode, Deadline deadline,
                 Done<void> done) override;
@@ -76,10 +76,11 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   /// store confirms the version. Errors: kStale (look the name up again), kIsDirectory, kNoSpace,
   /// kSystem.
   void with_file(Ino ino, bool shares_inode, Deadline deadline, FileDone done);
-  [[nodiscard]] Result<std::shared_ptr<StagedFile>> on_confirmed(Ino ino, const Node& node,
+  [[nodiscard]] Result<std::shared_ptr<StagedFile>> on_confirmed(Ino ino, const Node& asked,
                                                                  bool shares_inode,
                                                                  Result<s3::ObjectInfo> there);
-  Result<std::shared_ptr<StagedFile>> begin(StagedFile::Start start);
+  /// Makes room for it where there is none. Errors: as StagedFileMaker::make.
+  Result<std::shared_ptr<StagedFile>> make(StagedFile::Start start);
   /// Makes a handle of a file that with_file() gave.
   OpenFile add_handle(StagedHandle handle);
   void close(const std::shared_ptr<StagedFile>& file, Ino ino, bool may_write);
@@ -97,11 +98,9 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   const Clock& clock_;
   const std::shared_ptr<HandleTable> handles_;
   const std::shared_ptr<Names> names_;
-  upload::StagingArea& area_;
-  cache::ReadCache& cache_;
   const std::shared_ptr<StagedFiles> files_;
   const std::shared_ptr<StagedStore> store_;
-  std::atomic<std::uint64_t> last_number_ = 0;
+  const std::shared_ptr<StagedFileMaker> maker_;
 };
 
 }  // namespace s3rdmafs::vfs

@@ -2,7 +2,6 @@
 #include "vfs/staged/turns.h"
 
 #include <utility>
-#include <vector>
 
 namespace s3rdmafs::vfs {
 
@@ -35,7 +34,6 @@ bool Turns::try_share() {
 }
 
 void Turns::end() {
-  std::vector<Work> next;
   {
     const MutexLock lock(mutex_);
     if (is_alone_) {
@@ -43,13 +41,21 @@ void Turns::end() {
     } else {
       --shared_;
     }
-    while (!waiting_.empty() && may_run(waiting_.front())) {
-      begin(waiting_.front());
-      next.push_back(std::move(waiting_.front().work));
-      waiting_.pop_front();
-    }
+    if (std::exchange(is_beginning_, true)) return;  // that thread looks again
   }
-  for (Work& work : next) work();
+  while (auto work = take_next()) (*work)();
+}
+
+std::optional<Turns::Work> Turns::take_next() {
+  const MutexLock lock(mutex_);
+  if (waiting_.empty() || !may_run(waiting_.front())) {
+    is_beginning_ = false;
+    return std::nullopt;
+  }
+  begin(waiting_.front());
+  Work work = std::move(waiting_.front().work);
+  waiting_.pop_front();
+  return work;
 }
 
 bool Turns::is_held() const {

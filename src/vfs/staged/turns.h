@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <optional>
 
 #include "s3rdmafs/base/mutex.h"
 
@@ -35,12 +36,15 @@ class Turns {
   };
 
   void take(Turn turn);
+  /// The next work that waits and may run; nothing: the next end() looks again.
+  [[nodiscard]] std::optional<Work> take_next();
   [[nodiscard]] bool may_run(const Turn& turn) const REQUIRES(mutex_);
   void begin(const Turn& turn) REQUIRES(mutex_);
 
   mutable Mutex mutex_;  // leaf
   std::size_t shared_ GUARDED_BY(mutex_) = 0;
   bool is_alone_ GUARDED_BY(mutex_) = false;
+  bool is_beginning_ GUARDED_BY(mutex_) = false;  ///< a thread runs what waited
   std::deque<Turn> waiting_ GUARDED_BY(mutex_);
 };
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -229,6 +231,57 @@ TEST_F(StagedWriting, GoesOnWithAFileWhoseNameWasRemovedAndNeverStoresIt) {
   EXPECT_EQ(close(handle), "");
   EXPECT_FALSE(store_.object("file"));
   EXPECT_TRUE(has_nothing_staged());
+}
+
+TEST_F(StagedWriting, KeepsTheBytesOfARemovedVersionForItsOpenHandles) {
+  store_.put("read", "bytes of a version");
+  store_.put("changed", "bytes of a version");
+  const std::uint64_t reader = open_to_read("read");
+  const std::uint64_t writer = open("changed");
+  write(writer, 0, "BYTES");
+  for (const char* const name : {"read", "changed"}) {
+    EXPECT_EQ(error_of(bucket_.unlink(kRootIno, name)), "");
+    EXPECT_FALSE(store_.object(name));
+  }
+  EXPECT_EQ(read(reader), "bytes of a version");
+  EXPECT_EQ(read(writer), "BYTES of a version");
+  fs_.release(reader);
+  EXPECT_EQ(close(writer), "");
+  EXPECT_TRUE(has_nothing_staged());
+  EXPECT_FALSE(store_.object("changed"));
+}
+
+TEST_F(StagedWriting, KeepsTheBytesOfAVersionThatARenameReplaces) {
+  store_.put("file", "bytes of a version");
+  store_.put("other", "other");
+  const std::uint64_t reader = open_to_read("file");
+  EXPECT_EQ(error_of(bucket_.rename("other", "file")), "");
+  EXPECT_EQ(read(reader), "bytes of a version");
+  EXPECT_EQ(read(open_to_read("file")), "other");
+}
+
+TEST_F(StagedWriting, LosesNothingByARemovalThatFails) {
+  store_.put("file", "bytes of a version");
+  const std::uint64_t handle = open("file");
+  write(handle, 0, "BYTES");
+  store_.fail_next(StoreOperation::kRemove, 1, ErrorCode::kAccessDenied);
+  EXPECT_EQ(error_of(bucket_.unlink(kRootIno, "file")), "AccessDenied");
+  EXPECT_EQ(close(handle), "");
+  EXPECT_EQ(store_.object("file"), "BYTES of a version");
+}
+
+TEST_F(StagedWriting, LeavesNothingOfARemovedFileToRecover) {
+  const auto sidecars = [this] {
+    return std::ranges::count_if(
+        std::filesystem::directory_iterator(bucket_.staging->path()),
+        [](const auto& entry) { return entry.path().extension() == ".meta"; });
+  };
+  const std::uint64_t handle = open("file");
+  write(handle, 0, "bytes");
+  EXPECT_EQ(sidecars(), 1);
+  EXPECT_EQ(error_of(bucket_.unlink(kRootIno, "file")), "");
+  EXPECT_EQ(sidecars(), 0);
+  EXPECT_EQ(read(handle), "bytes");
 }
 
 TEST_F(StagedWriting, RefusesToCreateExclusivelyWhatIsThere) {

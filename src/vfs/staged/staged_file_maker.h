@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "cache/read_cache.h"
+#include "s3rdmafs/base/clock.h"
+#include "upload/staged/staging_area.h"
+#include "vfs/staged/staged_file.h"
+
+namespace s3rdmafs::vfs {
+
+/// Makes staged files, each with a staging file and a number of its own. Thread-safe.
+class StagedFileMaker {
+ public:
+  /// Borrows all.
+  StagedFileMaker(upload::StagingArea& area, cache::ReadCache& cache, const Clock& clock)
+      : area_(area), cache_(cache), clock_(clock) {}
+
+  /// @param start  its number is ignored
+  /// Errors: kNoSpace, kSystem.
+  [[nodiscard]] Result<std::shared_ptr<StagedFile>> make(StagedFile::Start start);
+
+ private:
+  upload::StagingArea& area_;
+  cache::ReadCache& cache_;
+  const Clock& clock_;
+  std::atomic<std::uint64_t> last_number_ = 0;
+};
+
+}  // namespace s3rdmafs::vfs
