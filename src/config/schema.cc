@@ -276,7 +276,8 @@ constexpr Key kKeys[] = {
     // "auto" is memory (a tmpfs): writes then go at its speed, and a killed daemon loses nothing.
     {"write", "staging_dir",
      Text{[](MountConfig& c) -> auto& { return c.write.staging_dir; }, check_folder},
-     Default{"auto"}, "Folder of staging files, of this mount's own; \"auto\": in /dev/shm."},
+     Default{"auto"},
+     "Folder of staging files, of this mount's own; \"auto\": in memory, or a user's home."},
     // A rank's checkpoint or a working tree of source code; taken only while files are changed.
     // Below 64 MiB one large write would wait for the next; 1 PiB is more than a machine has.
     {"write", "staging_size",

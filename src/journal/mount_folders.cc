@@ -43,8 +43,12 @@ std::string default_state_folder(uid_t user, const std::string& mount_name) {
   return fmt::format("/var/tmp/s3rdmafs-{}-{}", user, mount_name);
 }
 
-// Directly in /dev/shm: a folder between could belong to another user.
+// Directly in /dev/shm: a folder between could belong to another user. When a regular user logs out
+// for the last time, systemd-logind removes all that the user has there (RemoveIPC in
+// logind.conf(5)), also below a mount that goes on.
 std::string default_staging_folder(uid_t user, const std::string& mount_name) {
+  constexpr uid_t kSystemUserMax = 999;  // systemd's own bound, and Debian's
+  if (user > kSystemUserMax) return default_state_folder(user, mount_name + "-staged");
   return fmt::format("/dev/shm/s3rdmafs-{}-{}", user, mount_name);
 }
 

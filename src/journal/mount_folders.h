@@ -22,8 +22,9 @@ namespace s3rdmafs::journal {
 /// threads begin, or where nothing changes the environment.
 [[nodiscard]] std::string default_state_folder(uid_t user, const std::string& mount_name);
 
-/// The folder that write.staging_dir = "auto" stands for: below /dev/shm, one for each user and
-/// mount. It outlives the daemon, and not a reboot.
+/// The folder that write.staging_dir = "auto" stands for, one for each user and mount: below
+/// /dev/shm for root and system users, beside default_state_folder() for all others. It outlives
+/// the daemon, and in /dev/shm not a reboot.
 [[nodiscard]] std::string default_staging_folder(uid_t user, const std::string& mount_name);
 
 }  // namespace s3rdmafs::journal

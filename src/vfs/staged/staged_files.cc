@@ -6,6 +6,7 @@
 // same, or another client's.
 #include "vfs/staged/staged_files.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string_view>
 #include <utility>
@@ -35,14 +36,37 @@ Result<void> StagedFiles::name(const std::shared_ptr<StagedFile>& file, SeenAt r
   const std::string key = file->key();
   const std::shared_ptr<StagedFile> former = find(key);
   const std::shared_ptr<StagedFile> newer = find_newer(key);
+  const auto ended = take_ended_reservations();
+  for (const auto& unused : ended) unused->close();
   const MutexLock lock(mutex_);
   const auto found = by_key_.find(key);
   const auto present = found == by_key_.end() ? nullptr : found->second.file;
-  if (present != former || (newer && newer != file)) {
+  const bool is_ended = present == nullptr && std::ranges::find(ended, former) != ended.end();
+  if ((present != former && !is_ended) || (newer && newer != file)) {
     return fail(ErrorCode::kStale, "'" + key + "' has just been opened by another process");
   }
   by_key_.insert_or_assign(key, Named{.file = file, .reserved_until = reserved_until});
   return {};
+}
+
+std::vector<std::shared_ptr<StagedFile>> StagedFiles::take_ended_reservations() {
+  std::vector<std::shared_ptr<StagedFile>> ended;
+  const MutexLock lock(mutex_);
+  std::erase_if(by_key_, [&](const auto& entry) {
+    const Named& named = entry.second;
+    const bool was_reserved = named.reserved_until != SeenAt::min();
+    if (!was_reserved || is_reserved(named)) return false;
+    if (const auto at = inos_.find(named.file.get()); at != inos_.end()) {
+      const auto open = by_ino_.find(at->second);
+      if (open->second.handles > 0) return false;
+      by_ino_.erase(open);
+      inos_.erase(at);
+      --files_;
+    }
+    ended.push_back(named.file);
+    return true;
+  });
+  return ended;
 }
 
 std::shared_ptr<StagedFile> StagedFiles::find(const std::string& key) {

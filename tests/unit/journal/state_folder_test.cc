@@ -102,6 +102,12 @@ TEST(MountFolders, TellMountsApart) {
   EXPECT_NE(default_staging_folder(1, "x"), default_staging_folder(2, "x"));
 }
 
+TEST(MountFolders, KeepAUsersStagedBytesOutOfMemoryThatLogindEmpties) {
+  EXPECT_TRUE(default_staging_folder(0, "x").starts_with("/dev/shm/"));
+  EXPECT_TRUE(default_staging_folder(999, "x").starts_with("/dev/shm/"));
+  EXPECT_EQ(default_staging_folder(1000, "x"), default_state_folder(1000, "x-staged"));
+}
+
 TEST(MountFolders, TellMachinesApartByTheirIdOrElseTheirHostName) {
   const fakes::TemporaryFolder folder;
   const std::string file = folder.path().string() + "/machine-id";

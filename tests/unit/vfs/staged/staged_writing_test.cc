@@ -312,6 +312,22 @@ TEST_F(StagedWriting, GivesTheNameAnotherInodeWhereTheKernelReadsTheFirstByItsel
   EXPECT_EQ(bucket_.ino_of("file"), written);
 }
 
+TEST_F(StagedWriting, LetsGoOfAFileWhoseOpenNeverCameBack) {
+  store_.put("file", "0123");
+  const auto refused = answer_of<OpenFile>([&](auto done) {
+    fs_.open_to_write(bucket_.ino_of("file"), {.shares_inode = false}, WritableBucket::kProcess, {},
+                      std::move(done));
+  });
+  EXPECT_EQ(error_of(refused), "Stale");
+  EXPECT_NE(bucket_.ino_of("file"), 0U);  // the name's other inode
+  EXPECT_GT(staged_bytes(), 0U);
+  bucket_.clock.advance(std::chrono::seconds(6));
+  store_.put("other", "x");
+  EXPECT_EQ(close(open("other")), "");
+  EXPECT_TRUE(has_nothing_staged());
+  EXPECT_EQ(read(open_to_read("file")), "0123");
+}
+
 TEST_F(StagedWriting, RemovesAFileThatIsBeingStored) {
   const auto handle = open("file");
   write(handle, 0, "bytes");
