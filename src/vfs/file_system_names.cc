@@ -75,8 +75,8 @@ void FileSystem::unlink(Ino parent, std::string_view name, Deadline deadline, Do
       });
 }
 
-// Its files hold still: a PUT that ends after the DELETE would bring it back. What was written is
-// lost only when the name is gone.
+// Its files hold still: a PUT that ends after the DELETE would bring it back. Staged bytes are
+// given up only when the name is gone.
 void FileSystem::remove_held(HeldFiles& files, const std::string& key, Deadline deadline,
                              Done<void> done) {
   remove_key(key, key, deadline,

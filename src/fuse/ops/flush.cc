@@ -58,7 +58,7 @@ void fsync(fuse_req_t request, fuse_ino_t ino, int, fuse_file_info* file) noexce
   if (mount.file_system.opener(file->fh)) {
     return mount.file_system.sync(file->fh, answer_sync(mount, ino, std::move(reply)));
   }
-  // A descriptor that only reads: fsync(2) concerns the file, whoever wrote it.
+  // A descriptor that only reads: fsync(2) concerns all that was written to the file.
   mount.file_system.sync_inode(ino, answer_sync(mount, ino, std::move(reply)));
 }
 

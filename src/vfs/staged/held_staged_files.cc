@@ -67,7 +67,7 @@ void HeldStagedFiles::moved(const s3::ObjectInfo& source, const s3::ObjectInfo& 
   });
 }
 
-// A file of its own, which has the turn before anyone can find it, so this waits for nobody.
+// The new file has its turn before another thread can find it, so this never waits.
 void HeldStagedFiles::stage_version(const std::string& key) {
   if (parts_.files->find(key)) return;
   for (const Ino ino : parts_.files->open_versions()) {

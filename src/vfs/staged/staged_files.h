@@ -67,7 +67,7 @@ class StagedFiles final : public LiveFiles {
   /// The inode of a file; 0: none yet.
   [[nodiscard]] Ino ino_of(const StagedFile& file) const;
 
-  /// The inodes that handles have open and that are no staged file.
+  /// The inodes that handles have open, those of staged files left out.
   [[nodiscard]] std::vector<Ino> open_versions() const;
 
   void opened(Ino ino, bool may_write);

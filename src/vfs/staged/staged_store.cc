@@ -87,7 +87,7 @@ void StagedStore::on_failed(const std::shared_ptr<StagedFile>& file, Error error
   file->fail_store(std::move(error));
   names_->on_changed(key);
   rebind(file);
-  // What rebind() took for an answer of the store is none.
+  // rebind() counts as an answer of the store, and here the store has answered nothing of the kind.
   if (const Ino ino = files_->ino_of(*file); ino != 0) names_->invalidate_version(ino, key);
 }
 
