@@ -11,6 +11,7 @@
 #include "s3/exchanges/copy/part_copy_exchange.h"
 #include "s3/exchanges/create_upload_exchange.h"
 #include "s3/exchanges/get_exchange.h"
+#include "s3/exchanges/list_uploads_exchange.h"
 #include "s3/exchanges/query_exchange.h"
 #include "s3/exchanges/removal.h"
 #include "s3/wire/user_metadata.h"
@@ -226,6 +227,27 @@ void HttpObjectStore::abort_upload(std::string key, std::string upload_id, Deadl
                             .key = std::move(key),
                             .parameters = {{"uploadId", std::move(upload_id)}}},
                            std::move(done)),
+              deadline);
+}
+
+void HttpObjectStore::list_uploads(std::string key, Deadline deadline, Done<OpenUploads> done) {
+  metrics_.requests(StoreMetrics::Operation::kListUploads).add();
+  runner_.run(std::make_unique<ListUploadsExchange>(std::move(key), std::move(done)), deadline);
+}
+
+void HttpObjectStore::has_parts(std::string key, std::string upload_id, Deadline deadline,
+                                Done<bool> done) {
+  metrics_.requests(StoreMetrics::Operation::kListParts).add();
+  auto read = [](const HttpResponse& response) { return parse_has_parts(response.text); };
+  runner_.run(std::make_unique<QueryExchange<bool>>(
+                  QueryExchange<bool>::Query{
+                      .method = HttpMethod::kGet,
+                      .verb = "LIST PARTS",
+                      .key = key,
+                      .subject = key,
+                      .parameters = {{"max-parts", "1"}, {"uploadId", std::move(upload_id)}},
+                      .text_bytes_max = kErrorTextBytesMax},
+                  std::move(read), std::move(done)),
               deadline);
 }
 

@@ -56,6 +56,9 @@ class HttpObjectStore final : public ObjectStore, public ObjectWriter {
                        Precondition when, Deadline deadline, Done<std::string> done) override;
   void abort_upload(std::string key, std::string upload_id, Deadline deadline,
                     Done<void> done) override;
+  void list_uploads(std::string key, Deadline deadline, Done<OpenUploads> done) override;
+  void has_parts(std::string key, std::string upload_id, Deadline deadline,
+                 Done<bool> done) override;
   void remove(std::string key, Deadline deadline, Done<void> done) override;
   void remove_version(std::string key, std::string etag, Deadline deadline,
                       Done<void> done) override;

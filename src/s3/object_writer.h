@@ -76,6 +76,18 @@ struct UploadedPart {
   std::uint64_t size_bytes = 0;  ///< 0: not known
 };
 
+/// An upload that the server has begun and neither completed nor aborted.
+struct OpenUpload {
+  std::string id;
+  std::chrono::system_clock::time_point initiated;  ///< by the server's clock
+};
+
+struct OpenUploads {
+  std::vector<OpenUpload> uploads;  ///< in the server's order
+  /// When the server answered, by the same clock, to the second; nothing: it does not say.
+  std::optional<std::chrono::system_clock::time_point> server_time = {};
+};
+
 /// How long a server may need to assemble `parts`, beyond the time of any request: a second for
 /// each 32 MiB, the speed of a server that copies them on a slow disk. A request that is given up
 /// before that is repeated, and then finds neither the upload nor the object.
@@ -135,6 +147,14 @@ class ObjectWriter {
   /// AbortMultipartUpload. Also succeeds if the upload does not exist.
   virtual void abort_upload(std::string key, std::string upload_id, Deadline deadline,
                             Done<void> done) = 0;
+
+  /// ListMultipartUploads: those of exactly this key. Asks for pages until the key's uploads end,
+  /// and for at most ten of a thousand. Errors: kUnsupported
+  virtual void list_uploads(std::string key, Deadline deadline, Done<OpenUploads> done) = 0;
+
+  /// ListParts: whether the upload has a part. Errors: kNotFound (it was completed or aborted)
+  virtual void has_parts(std::string key, std::string upload_id, Deadline deadline,
+                         Done<bool> done) = 0;
 
   /// DeleteObject. Also succeeds if the object does not exist, as S3 defines it.
   virtual void remove(std::string key, Deadline deadline, Done<void> done) = 0;

@@ -23,7 +23,9 @@ constexpr std::string_view kOperationNames[] = {"head",
                                                 "abort_upload",
                                                 "delete",
                                                 "copy",
-                                                "upload_part_copy"};
+                                                "upload_part_copy",
+                                                "list_uploads",
+                                                "list_parts"};
 
 }  // namespace
 

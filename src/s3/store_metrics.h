@@ -28,6 +28,8 @@ class StoreMetrics {
     kRemove,
     kCopy,
     kPartCopy,
+    kListUploads,
+    kListParts,
   };
 
   explicit StoreMetrics(metrics::Registry& registry);

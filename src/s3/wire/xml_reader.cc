@@ -135,6 +135,41 @@ Result<std::string> parse_upload_id(std::string_view xml) {
   return parse_child(xml, "InitiateMultipartUploadResult", "UploadId");
 }
 
+Result<UploadsPage> parse_uploads_page(std::string_view xml) {
+  pugi::xml_document document;
+  const bool is_xml =
+      document.load_buffer(xml.data(), xml.size(), pugi::parse_default, pugi::encoding_utf8);
+  const pugi::xml_node root = document.child("ListMultipartUploadsResult");
+  if (!is_xml || !root) {
+    return fail(ErrorCode::kProtocol, "the answer is not a ListMultipartUploadsResult");
+  }
+  const bool is_encoded = std::string_view(root.child_value("EncodingType")) == "url";
+  UploadsPage page;
+  for (const pugi::xml_node node : root.children("Upload")) {
+    UploadsPage::Upload upload{.key = {}, .id = node.child_value("UploadId"), .initiated = {}};
+    Result<std::string> key = decode_name(node.child_value("Key"), is_encoded);
+    if (!key || key->empty() || upload.id.empty() ||
+        !parse_iso8601(node.child_value("Initiated"), upload.initiated)) {
+      continue;
+    }
+    upload.key = std::move(*key);
+    page.uploads.push_back(std::move(upload));
+  }
+  if (std::string_view(root.child_value("IsTruncated")) != "true") return page;
+  Result<std::string> next_key = decode_name(root.child_value("NextKeyMarker"), is_encoded);
+  if (next_key) page.next_key = std::move(*next_key);
+  page.next_id = root.child_value("NextUploadIdMarker");
+  return page;
+}
+
+Result<bool> parse_has_parts(std::string_view xml) {
+  pugi::xml_document document;
+  const bool is_xml{document.load_buffer(xml.data(), xml.size())};
+  const pugi::xml_node root = document.child("ListPartsResult");
+  if (!is_xml || !root) return fail(ErrorCode::kProtocol, "the answer is not a ListPartsResult");
+  return static_cast<bool>(root.child("Part"));
+}
+
 Result<std::string> parse_completed_etag(std::string_view xml) {
   return usable_etag(parse_child(xml, "CompleteMultipartUploadResult", "ETag"));
 }

@@ -2,8 +2,10 @@
 // S3's answers in XML, read by pugixml, which expands no DTD or entity. The caller bounds the text.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "s3/object_store.h"
 #include "s3/wire/s3_error.h"
@@ -27,6 +29,24 @@ inline constexpr std::size_t kErrorTextBytesMax = 64UL * 1024;
 
 /// The id out of an InitiateMultipartUploadResult. Errors: kProtocol.
 [[nodiscard]] Result<std::string> parse_upload_id(std::string_view xml);
+
+/// A page of ListMultipartUploads.
+struct UploadsPage {
+  struct Upload {
+    std::string key;
+    std::string id;
+    std::chrono::system_clock::time_point initiated;
+  };
+  std::vector<Upload> uploads;
+  std::string next_key, next_id;  ///< where the next page begins; empty: this was the last
+};
+
+/// Reads a ListMultipartUploadsResult; keys as parse_list_page. An upload without a key, an id or a
+/// readable time is left out: nothing could be done about it. Errors: kProtocol.
+[[nodiscard]] Result<UploadsPage> parse_uploads_page(std::string_view xml);
+
+/// Whether a ListPartsResult has a part. Errors: kProtocol.
+[[nodiscard]] Result<bool> parse_has_parts(std::string_view xml);
 
 /// The ETag out of a CompleteMultipartUploadResult. Errors: kProtocol.
 [[nodiscard]] Result<std::string> parse_completed_etag(std::string_view xml);

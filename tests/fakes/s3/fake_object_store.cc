@@ -64,6 +64,11 @@ std::size_t FakeObjectStore::open_uploads() const {
   return uploads_.size();
 }
 
+void FakeObjectStore::set_clock_ahead(std::chrono::seconds ahead) {
+  const MutexLock lock(mutex_);
+  ahead_ = ahead;
+}
+
 void FakeObjectStore::remove(const std::string& key) {
   const MutexLock lock(mutex_);
   objects_.erase(key);

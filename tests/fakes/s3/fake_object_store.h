@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -58,6 +59,8 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   [[nodiscard]] s3::UserMetadata metadata(const std::string& key) const;
   /// Uploads begun and neither completed nor aborted.
   [[nodiscard]] std::size_t open_uploads() const;
+  /// The server's clock is so far ahead of the test's.
+  void set_clock_ahead(std::chrono::seconds ahead);
 
   // How the server behaves.
 
@@ -117,6 +120,9 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
                        s3::Precondition when, Deadline deadline, Done<std::string> done) override;
   void abort_upload(std::string key, std::string upload_id, Deadline deadline,
                     Done<void> done) override;
+  void list_uploads(std::string key, Deadline deadline, Done<s3::OpenUploads> done) override;
+  void has_parts(std::string key, std::string upload_id, Deadline deadline,
+                 Done<bool> done) override;
   void remove(std::string key, Deadline deadline, Done<void> done) override;
   void remove_version(std::string key, std::string etag, Deadline deadline,
                       Done<void> done) override;
@@ -125,6 +131,7 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   struct Upload {
     std::string key;
     s3::UserMetadata metadata;
+    std::chrono::system_clock::time_point initiated;
     std::map<unsigned, std::pair<std::string, std::string>> parts;  // number -> bytes, ETag
   };
   struct Object {
@@ -147,6 +154,8 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   Result<s3::ObjectInfo> answer_head(const std::string& key) const;
   Result<s3::ListPage> answer_list(const s3::ListRequest& request) const;
   std::expected<s3::Path, s3::GetFailure> answer_get(const s3::GetRequest& request) const;
+  [[nodiscard]] std::chrono::system_clock::time_point server_time() const REQUIRES(mutex_);
+  s3::OpenUploads answer_list_uploads(const std::string& key) const;
   Result<std::string> answer_put(const std::string& key, const s3::PutBody& body,
                                  s3::PutOptions options);
   Result<std::string> answer_copy(const s3::CopySource& source, const std::string& key,
@@ -169,6 +178,7 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   std::map<std::string, Object> objects_ GUARDED_BY(mutex_);
   std::map<std::string, Upload> uploads_ GUARDED_BY(mutex_);  // by id
   std::uint64_t versions_ GUARDED_BY(mutex_) = 0;
+  std::chrono::seconds ahead_ GUARDED_BY(mutex_){};
   bool repeats_etags_ GUARDED_BY(mutex_) = false;
   bool keeps_etags_ GUARDED_BY(mutex_) = false;  ///< of what is copied
   std::uint32_t page_keys_max_ GUARDED_BY(mutex_) = 1000;

@@ -51,6 +51,7 @@ void FakeObjectStore::create_upload(std::string key, s3::UserMetadata metadata, 
       id = "upload-" + std::to_string(++versions_);
       uploads_[id].key = std::move(key);
       uploads_[id].metadata = std::move(metadata);
+      uploads_[id].initiated = server_time();
     }
     done(std::move(id));
   });
@@ -107,6 +108,49 @@ void FakeObjectStore::abort_upload(std::string key, std::string upload_id, Deadl
              uploads_.erase(upload_id);
            }
            done({});
+         });
+}
+
+// A server shows no fractions of a second.
+std::chrono::system_clock::time_point FakeObjectStore::server_time() const {
+  return std::chrono::floor<std::chrono::seconds>(clock_.wall_now() + ahead_);
+}
+
+void FakeObjectStore::list_uploads(std::string key, Deadline, Done<s3::OpenUploads> done) {
+  Call call{.operation = Operation::kListUploads, .key = key, .token = {}, .window = {}};
+  arrive(std::move(call),
+         [this, key = std::move(key), done = std::move(done)](Failure failure) mutable {
+           if (failure) return done(std::unexpected(std::move(failure->error)));
+           done(answer_list_uploads(key));
+         });
+}
+
+s3::OpenUploads FakeObjectStore::answer_list_uploads(const std::string& key) const {
+  const MutexLock lock(mutex_);
+  s3::OpenUploads found{.uploads = {}, .server_time = server_time()};
+  for (const auto& [id, upload] : uploads_) {
+    if (upload.key == key) found.uploads.push_back({.id = id, .initiated = upload.initiated});
+  }
+  return found;
+}
+
+void FakeObjectStore::has_parts(std::string key, std::string upload_id, Deadline, Done<bool> done) {
+  Call call{.operation = Operation::kListParts,
+            .key = std::move(key),
+            .token = {},
+            .window = {},
+            .upload_id = upload_id};
+  arrive(std::move(call),
+         [this, upload_id = std::move(upload_id), done = std::move(done)](Failure failure) mutable {
+           if (failure) return done(std::unexpected(std::move(failure->error)));
+           std::optional<bool> has_parts;
+           {
+             const MutexLock lock(mutex_);
+             const auto found = uploads_.find(upload_id);
+             if (found != uploads_.end()) has_parts = !found->second.parts.empty();
+           }
+           if (!has_parts) return done(no_such_upload(upload_id));
+           done(*has_parts);
          });
 }
 

@@ -124,6 +124,55 @@ TEST(ParseCompletedEtag, RefusesAnEtagThatWouldBeginAnotherHeader) {
   EXPECT_EQ(completed("&quot;abc-2&quot;").value(), "\"abc-2\"");
 }
 
+std::string uploads_page(const std::string& inside) {
+  return "<ListMultipartUploadsResult>" + inside + "</ListMultipartUploadsResult>";
+}
+
+std::string open_upload(const std::string& key, const std::string& id,
+                        const std::string& initiated = "2009-10-12T17:50:30.000Z") {
+  return "<Upload><Key>" + key + "</Key><UploadId>" + id + "</UploadId><Initiated>" + initiated +
+         "</Initiated></Upload>";
+}
+
+TEST(ParseUploadsPage, ReadsUploadsAndTheWayOn) {
+  const Result<UploadsPage> page = parse_uploads_page(uploads_page(
+      "<EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
+      "<NextKeyMarker>b%20c</NextKeyMarker><NextUploadIdMarker>2+</NextUploadIdMarker>" +
+      open_upload("a%2B", "1") + open_upload("b+c", "2+")));
+  ASSERT_TRUE(page) << page.error().detail;
+  ASSERT_EQ(page->uploads.size(), 2U);
+  EXPECT_EQ(page->uploads[0].key, "a+");
+  EXPECT_EQ(page->uploads[1].key, "b c");
+  EXPECT_EQ(page->uploads[1].id, "2+") << "ids are opaque";
+  EXPECT_EQ(std::chrono::system_clock::to_time_t(page->uploads[0].initiated), 1255369830);
+  EXPECT_EQ(page->next_key, "b c");
+  EXPECT_EQ(page->next_id, "2+");
+}
+
+TEST(ParseUploadsPage, LeavesOutUploadsThatItCannotRead) {
+  const Result<UploadsPage> page =
+      parse_uploads_page(uploads_page(open_upload("", "1") + open_upload("a", "") +
+                                      open_upload("a", "2", "today") + open_upload("a", "3")));
+  ASSERT_TRUE(page);
+  ASSERT_EQ(page->uploads.size(), 1U);
+  EXPECT_EQ(page->uploads[0].id, "3");
+  EXPECT_TRUE(parse_uploads_page(uploads_page(""))->uploads.empty());
+}
+
+TEST(ParseUploadsPage, RefusesWhatIsNotAListOfUploads) {
+  for (const std::string text : {"", "text", "<html/>", "<ListMultipartUploadsResult>"}) {
+    EXPECT_EQ(parse_uploads_page(text).error().code, ErrorCode::kProtocol) << text;
+    EXPECT_EQ(parse_has_parts(text).error().code, ErrorCode::kProtocol) << text;
+  }
+}
+
+TEST(ParseHasParts, TellsAPartFromNone) {
+  EXPECT_EQ(parse_has_parts("<ListPartsResult><Part><PartNumber>1</PartNumber></Part>"
+                            "</ListPartsResult>"),
+            true);
+  EXPECT_EQ(parse_has_parts("<ListPartsResult><MaxParts>1</MaxParts></ListPartsResult>"), false);
+}
+
 TEST(ParseError, ReadsCodeAndMessageAndBearsAnythingElse) {
   const S3Error error =
       parse_error("<Error><Code>NoSuchKey</Code><Message>gone &amp; lost</Message></Error>");
