@@ -19,8 +19,20 @@ AbandonedUploads::AbandonedUploads(s3::ObjectWriter& writer, const Clock& clock,
       left_(metrics.gauge("upload_abandoned",
                           "Abandoned uploads whose parts the server still holds.")) {}
 
-void AbandonedUploads::begun(const std::string& key, const std::string& upload_id) {
-  if (journal_ != nullptr) journal_->begun(key, upload_id);
+void AbandonedUploads::create(std::string key, s3::UserMetadata metadata, Deadline deadline,
+                              Done<std::string> done) {
+  const std::uint64_t number = journal_ == nullptr ? 0 : journal_->asked(key);
+  auto created = [self = shared_from_this(), key, number,
+                  done = std::move(done)](Result<std::string> id) mutable {
+    if (self->journal_ != nullptr) {
+      if (id) self->journal_->begun(key, *id);
+      // A mount that ends does not wait for the answer.
+      const bool is_answered = id || id.error().code != ErrorCode::kCancelled;
+      if (is_answered) self->journal_->answered(number);
+    }
+    done(std::move(id));
+  };
+  writer_.create_upload(std::move(key), std::move(metadata), deadline, std::move(created));
 }
 
 void AbandonedUploads::completed(const std::string& upload_id) {

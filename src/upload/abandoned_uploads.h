@@ -30,11 +30,12 @@ class AbandonedUploads : public std::enable_shared_from_this<AbandonedUploads> {
                    std::chrono::milliseconds attempt_timeout,
                    journal::UploadJournal* journal = nullptr);
 
-  /// The upload exists from now on; to be called before its first part is sent.
-  void begun(const std::string& key, const std::string& upload_id);
+  /// ObjectWriter::create_upload, remembered from before it is sent.
+  void create(std::string key, s3::UserMetadata metadata, Deadline deadline,
+              Done<std::string> done);
   /// The upload has become an object.
   void completed(const std::string& upload_id);
-  /// Aborts what an earlier mount left, as the journal says.
+  /// Aborts what an earlier mount began and did not end, as the journal says.
   void add_left();
 
   /// Aborts the upload, now or later. None of its parts is still being sent.

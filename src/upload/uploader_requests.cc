@@ -36,14 +36,13 @@ void Uploader::on_buffer(Result<PartBuffer> buffer) {
 }
 
 void Uploader::send_create() {
-  context_.writer.create_upload(key_, /*metadata=*/{}, request_deadline(),
-                                [self = shared_from_this()](Result<std::string> upload_id) {
-                                  self->on_created(std::move(upload_id));
-                                });
+  context_.abandoned.create(key_, /*metadata=*/{}, request_deadline(),
+                            [self = shared_from_this()](Result<std::string> upload_id) {
+                              self->on_created(std::move(upload_id));
+                            });
 }
 
 void Uploader::on_created(Result<std::string> upload_id) {
-  if (upload_id) context_.abandoned.begun(key_, *upload_id);
   {
     const MutexLock lock(mutex_);
     creating_ = false;

@@ -16,6 +16,14 @@ metrics::Counter& bytes_by(metrics::Registry& metrics, std::string_view labels) 
                          labels);
 }
 
+std::shared_ptr<UnansweredUploads> unanswered_in(
+    s3::ObjectWriter& writer, const Clock& clock, const Uploads::Options& options,
+    const std::shared_ptr<AbandonedUploads>& abandoned) {
+  if (options.journal == nullptr) return nullptr;
+  return std::make_shared<UnansweredUploads>(writer, clock, options.request_timeout,
+                                             *options.journal, abandoned);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Uploads>> Uploads::create(s3::ObjectWriter& writer, rdma::Fabric& fabric,
@@ -38,10 +46,11 @@ Result<std::unique_ptr<Uploads>> Uploads::create(s3::ObjectWriter& writer, rdma:
 Uploads::Uploads(std::unique_ptr<memory::Arena> arena, s3::ObjectWriter& writer, const Clock& clock,
                  metrics::Registry& metrics, const Options& options)
     : arena_(std::move(arena)),
+      journal_(options.journal),
       abandoned_(std::make_shared<AbandonedUploads>(writer, clock, metrics, options.request_timeout,
                                                     options.journal)),
-      buffers_(*arena_, options.part_bytes, clock, metrics,
-               [abandoned = abandoned_] { abandoned->on_tick(); }),
+      unanswered_(unanswered_in(writer, clock, options, abandoned_)),
+      buffers_(*arena_, options.part_bytes, clock, metrics, [this] { on_tick(); }),
       context_{.writer = writer,
                .buffers = buffers_,
                .abandoned = *abandoned_,
@@ -66,7 +75,16 @@ StagedUploads& Uploads::staged(s3::ObjectStore& store) {
   return *staged_;
 }
 
-void Uploads::abort_left() { abandoned_->add_left(); }
+void Uploads::abort_left() {
+  abandoned_->add_left();
+  if (unanswered_) unanswered_->look_for_left();
+}
+
+void Uploads::on_tick() {
+  abandoned_->on_tick();
+  if (journal_ != nullptr) journal_->on_tick();
+  if (unanswered_) unanswered_->on_tick();
+}
 
 Deadline Uploads::request_deadline() const {
   return context_.clock.now() + context_.request_timeout;
@@ -76,7 +94,9 @@ void Uploads::shut_down(Deadline deadline) {
   buffers_.shut_down();
   // An abort takes moments where the server answers; a dead one would use up all of the deadline.
   constexpr std::chrono::seconds kAbortTime{5};
-  abandoned_->end(std::min(deadline, context_.clock.now() + kAbortTime));
+  const Deadline until = std::min(deadline, context_.clock.now() + kAbortTime);
+  if (unanswered_) unanswered_->end(until);
+  abandoned_->end(until);
 }
 
 }  // namespace s3rdmafs::upload

@@ -14,6 +14,7 @@
 #include "s3rdmafs/metrics/registry.h"
 #include "upload/abandoned_uploads.h"
 #include "upload/buffer_pool.h"
+#include "upload/unanswered_uploads.h"
 #include "upload/uploader.h"
 
 namespace s3rdmafs::upload {
@@ -64,10 +65,13 @@ class Uploads {
  private:
   Uploads(std::unique_ptr<memory::Arena> arena, s3::ObjectWriter& writer, const Clock& clock,
           metrics::Registry& metrics, const Options& options);
+  void on_tick();
 
   // In order of dependency.
   const std::unique_ptr<memory::Arena> arena_;
+  journal::UploadJournal* const journal_;
   const std::shared_ptr<AbandonedUploads> abandoned_;
+  const std::shared_ptr<UnansweredUploads> unanswered_;  ///< null: there is no journal
   BufferPool buffers_;
   const Uploader::Context context_;
   std::unique_ptr<StagedUploads> staged_;

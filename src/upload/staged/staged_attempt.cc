@@ -135,22 +135,19 @@ void StagedAttempt::succeed(std::string etag) {
 // Requests and their ends
 
 void StagedAttempt::send_create() {
-  context_.uploads.writer.create_upload(object_->key, object_->metadata, request_deadline(),
-                                        [self = shared_from_this()](Result<std::string> id) {
-                                          if (id)
-                                            self->context_.uploads.abandoned.begun(
-                                                self->object_->key, *id);
-                                          {
-                                            const MutexLock lock(self->mutex_);
-                                            self->creating_ = false;
-                                            if (id) {
-                                              self->upload_id_ = std::move(*id);
-                                            } else {
-                                              self->fail_with(std::move(id.error()));
-                                            }
-                                          }
-                                          self->advance();
-                                        });
+  context_.uploads.abandoned.create(object_->key, object_->metadata, request_deadline(),
+                                    [self = shared_from_this()](Result<std::string> id) {
+                                      {
+                                        const MutexLock lock(self->mutex_);
+                                        self->creating_ = false;
+                                        if (id) {
+                                          self->upload_id_ = std::move(*id);
+                                        } else {
+                                          self->fail_with(std::move(id.error()));
+                                        }
+                                      }
+                                      self->advance();
+                                    });
 }
 
 void StagedAttempt::copy_part(ByteRange bytes, unsigned number, const std::string& upload_id) {
