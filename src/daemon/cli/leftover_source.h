@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "rdma/fabric.h"
 #include "s3/object_store.h"
+#include "s3rdmafs/base/clock.h"
 #include "upload/staged/staged_uploads.h"
 #include "upload/staged/staging_file.h"
 
@@ -25,12 +27,18 @@ class LeftoverSource final : public upload::StagedSource {
             Done<void> done) override;
 
  private:
-  [[nodiscard]] Result<void> read_base(std::uint64_t offset_bytes, std::span<std::byte> out,
-                                       Deadline deadline);
-
   upload::StagingFile& file_;
   s3::ObjectStore& store_;
   rdma::Fabric& fabric_;
 };
+
+/// Whether the key holds what was staged for it: an object of the file's size that has each byte
+/// which the mount wrote, and the metadata. So it is where the daemon ended after the server had
+/// stored the file, and before it heard of that. Whoever stored it, nothing of the file is lost
+/// then. Blocks. Errors: those of the store and of the file; kStale if the object changes
+/// meanwhile.
+[[nodiscard]] Result<bool> is_stored_already(upload::StagingFile& file, s3::ObjectStore& store,
+                                             rdma::Fabric& fabric, const Clock& clock,
+                                             std::chrono::milliseconds request_time);
 
 }  // namespace s3rdmafs::daemon

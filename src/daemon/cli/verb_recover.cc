@@ -49,7 +49,7 @@ class Sender {
                                                 const s3::Credentials& credentials,
                                                 const journal::StateFolder* state,
                                                 const Clock& clock, metrics::Registry& metrics) {
-    std::unique_ptr<Sender> made(new Sender(credentials));
+    std::unique_ptr<Sender> made(new Sender(credentials, clock, config.retry.deadline));
     auto fabric = choose_fabric(config, clock, metrics);
     if (!fabric) return std::unexpected(fabric.error());
     made->fabric_ = std::move(*fabric);
@@ -95,16 +95,23 @@ class Sender {
     const auto etag = await<Result<std::string>>([&](auto done) {
       uploads_->staged(*store_).store(std::move(object), source, std::move(done));
     });
-    if (!etag) {
-      file.not_stored();
-      return std::unexpected(etag.error());
+    if (etag) return file.stored(*etag);
+    file.not_stored();
+    const ErrorCode code = etag.error().code;
+    if (code == ErrorCode::kStale || code == ErrorCode::kExists) {
+      const auto is_stored = is_stored_already(file, *store_, *fabric_, clock_, request_time_);
+      if (is_stored && *is_stored) return {};
     }
-    return file.stored(*etag);
+    return std::unexpected(etag.error());
   }
 
  private:
-  explicit Sender(const s3::Credentials& credentials) : credentials_(credentials) {}
+  Sender(const s3::Credentials& credentials, const Clock& clock,
+         std::chrono::milliseconds request_time)
+      : clock_(clock), request_time_(request_time), credentials_(credentials) {}
 
+  const Clock& clock_;
+  const std::chrono::milliseconds request_time_;
   s3::StaticCredentials credentials_;
   std::unique_ptr<rdma::Fabric> fabric_;
   std::unique_ptr<s3::HttpObjectStore> store_;

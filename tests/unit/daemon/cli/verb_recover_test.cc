@@ -129,6 +129,44 @@ TEST_F(RecoverTest, KeepsAFileThatAnotherClientChangedAndSaysSo) {
   EXPECT_THAT(listed.out, HasSubstr("2 files"));
 }
 
+/// A server that has this object under every key, and refuses all that would replace it.
+fakes::ScriptedAnswer as_object(const fakes::SeenRequest& request, const std::string& bytes) {
+  if (request.method == "PUT" || request.method == "POST") {
+    return fakes::error_answer(412, "PreconditionFailed");
+  }
+  fakes::ScriptedAnswer answer{.headers = {{"ETag", "\"9\""}}, .body = bytes};
+  if (request.method == "GET") {
+    const std::string last = std::to_string(bytes.size() - 1);
+    answer.status = 206;
+    answer.headers.emplace_back("Content-Range",
+                                "bytes 0-" + last + "/" + std::to_string(bytes.size()));
+  }
+  return answer;
+}
+
+// The daemon ended after the server had stored the file, and before it knew.
+TEST_F(RecoverTest, TakesAFileForSentWhoseBytesTheServerHas) {
+  {
+    const auto taken = area();
+    upload::StagedIdentity identity{.key = "a", .base = std::nullopt, .metadata = {}};
+    const auto file = taken->create(std::move(identity)).value();
+    ASSERT_TRUE(file->write(0, std::as_bytes(std::span(std::string_view("staged bytes")))));
+  }
+  for (const std::string other : {"other  bytes", "staged bytes and more"}) {
+    fakes::ScriptedHttpServer server;
+    server.answer_by([&](const auto& request) { return as_object(request, other); });
+    const Outcome kept = run_verb({"recover", file_for(server.url()), "--send"});
+    EXPECT_EQ(kept.status, kExitFailure) << other;
+    EXPECT_THAT(kept.out, HasSubstr("kept: a"));
+  }
+  fakes::ScriptedHttpServer server;
+  server.answer_by([](const auto& request) { return as_object(request, "staged bytes"); });
+  const Outcome sent = run_verb({"recover", file_for(server.url()), "--send"});
+  EXPECT_EQ(sent.status, kExitSuccess) << sent.out << sent.err;
+  EXPECT_THAT(sent.out, HasSubstr("sent: a"));
+  EXPECT_EQ(files_left(), 0U);
+}
+
 TEST_F(RecoverTest, KeepsFilesWhereTheServerIsDead) {
   leave_files();
   const Outcome refused = run_verb({"recover", file_for(""), "--send"});
