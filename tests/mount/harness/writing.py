@@ -45,23 +45,6 @@ def uploads_of(client):
     return [key for key in out.split() if key != "None"]
 
 
-def uploads_with_parts_of(client):
-    """The keys of uploads that were begun and not ended, and have a part."""
-    out = client.run("s3api", "list-multipart-uploads", "--bucket", client.bucket, "--query", "Uploads[].[UploadId,Key]",
-                     "--output", "text").decode()
-    begun = [line.split() for line in out.splitlines() if line != "None"]
-
-    def has_part(upload, key):
-        try:
-            parts = client.run("s3api", "list-parts", "--bucket", client.bucket, "--key", key, "--upload-id", upload,
-                               "--query", "Parts[0].PartNumber", "--output", "text")
-        except AssertionError as failure:
-            assert "NoSuchUpload" in str(failure)  # it has ended meanwhile
-            return False
-        return parts.decode().strip() != "None"
-    return [key for upload, key in begun if has_part(upload, key)]
-
-
 def assert_copied(folder, count, size_of):
     """The folder's file000, file001, ... are what the tests write: each has its number's content and size."""
     for number in range(count):

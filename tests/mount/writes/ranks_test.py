@@ -67,7 +67,7 @@ class Reader(threading.Thread):
             self.wrong.append(f"{step}/shard{number} has {len(data)} wrong bytes")
 
 
-@pytest.mark.parametrize("mode", ["sequential"])
+@pytest.mark.parametrize("mode", ["sequential", "staged"])
 def test_a_checkpoint_that_shows_is_whole_on_the_other_node(site, mode):
     server = site.target()
     (server.root / BUCKET).mkdir()
