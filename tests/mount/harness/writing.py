@@ -38,11 +38,11 @@ def client_of(target, bucket):
     return Awscli(target, bucket, target.root.parent / f"aws{len(os.listdir(target.root.parent))}")
 
 
-def uploads_of(client):
-    """The keys of uploads that were begun and not ended."""
-    out = client.run("s3api", "list-multipart-uploads", "--bucket", client.bucket, "--query", "Uploads[].Key",
-                     "--output", "text").decode()
-    return [key for key in out.split() if key != "None"]
+def uploads_of(client, prefix="", what="Key"):
+    """The keys, or ids, of uploads that were begun and not ended."""
+    out = client.run("s3api", "list-multipart-uploads", "--bucket", client.bucket, *(["--prefix", prefix] if prefix else []),
+                     "--query", f"Uploads[].{what}", "--output", "text").decode()
+    return [found for found in out.split() if found != "None"]
 
 
 def assert_copied(folder, count, size_of):

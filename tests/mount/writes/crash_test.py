@@ -156,6 +156,37 @@ def test_acknowledged_files_are_whole_after_the_daemon_is_killed(site, tmp_path,
     assert mode != "staged" or listed, "some files were being written"
 
 
+def test_an_upload_that_the_killed_daemon_never_heard_of_is_aborted(site, tmp_path):
+    """The server answers so late that the daemon is killed between its question and the upload's beginning."""
+    server = site.target("--delay", "200ms", "--behave-as", "aistor")
+    (server.root / BUCKET).mkdir()
+    point, state = tmp_path / "mnt", tmp_path / "state"
+    file = site.mount_file(server, BUCKET, write={"mode": "sequential", "buffer_size": "64MiB", "state_dir": str(state)})
+    mounted = Mount(site.s3rdmafs, file, point)
+    with subprocess.Popen(["dd", "if=/dev/zero", f"of={point / 'file'}", "bs=1M", "count=20"], stderr=subprocess.DEVNULL):
+        eventually(lambda: b"upload-asked" in (state / "uploads").read_bytes(), 60, "the daemon asks for an upload")
+        os.kill(mounted.pid, signal.SIGKILL)
+        eventually(lambda: not is_alive(mounted.pid), 20, "the daemon is dead")
+        unmount_lazily(str(point))
+    client = client_of(server, BUCKET)
+    eventually(lambda: uploads_of(client, "file"), 20, "the server begins the upload all the same")
+    theirs = begin_upload(client, "file", tmp_path)
+    mounted = Mount(site.s3rdmafs, file, point)
+    try:
+        eventually(lambda: uploads_of(client, "file", "UploadId") == [theirs], 60, "the other client's upload alone is left")
+    finally:
+        mounted.destroy()
+
+
+def begin_upload(client, key, folder):
+    """Another client's upload of the key, with a part; its id."""
+    upload = json.loads(client.run("s3api", "create-multipart-upload", "--bucket", client.bucket, "--key", key))["UploadId"]
+    (folder / "part").write_bytes(b"part")
+    client.run("s3api", "upload-part", "--bucket", client.bucket, "--key", key, "--upload-id", upload, "--part-number", "1",
+               "--body", str(folder / "part"))
+    return upload
+
+
 def test_the_check_finds_a_lost_and_a_doubled_file(tmp_path):
     notes = tmp_path / "notes"
     notes.write_text("begun a 1\nclosed a 1\nrenaming a b\nrenamed a b\n")
