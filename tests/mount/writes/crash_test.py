@@ -137,7 +137,8 @@ def test_acknowledged_files_are_whole_after_the_daemon_is_killed(site, tmp_path,
     server = site.target()
     (server.root / BUCKET).mkdir()
     point, staging = tmp_path / "mnt", tmp_path / "staging"
-    writes = {"mode": mode, "buffer_size": "128MiB", "staging_dir": str(staging)}
+    # A sequential writer holds a part buffer; those of some must not wait for all others.
+    writes = {"mode": mode, "buffer_size": f"{max(128, 12 * WRITERS)}MiB", "staging_dir": str(staging)}
     file = site.mount_file(server, BUCKET, write=writes)
     listed = 0
     for round_number in range(CRASHES):
