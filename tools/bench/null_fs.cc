@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ceiling of a mount on this machine: a FUSE file system whose every read is answered at once,
-// out of resident huge pages, with no lookup, no lock and no accounting in between.
+// out of resident huge pages, with no lookup, no lock and no accounting in between. With --sink it
+// takes writes as fast, and throws their bytes away.
 //
-//   null_fs --like FOLDER [--direct] [--buffer-mib N] [-o OPTION,...] MOUNT_POINT
+//   null_fs --like FOLDER [--direct] [--sink] [--buffer-mib N] [-o OPTION,...] MOUNT_POINT
 //
 // It shows the names and sizes of FOLDER as they were at start. The bytes of files are meaningless:
 // all files are windows onto one buffer, which is as large as the cache of the mount it is compared
@@ -51,6 +52,7 @@ struct NullFs {
   std::vector<Node> nodes{2};  // by inode number; 0 is none, 1 the root
   std::span<const std::byte> buffer;
   bool direct = false;
+  bool is_sink = false;
 
   fuse_ino_t add(fuse_ino_t parent, const std::string& name, mode_t mode, off_t size) {
     const fuse_ino_t ino = name.empty() ? FUSE_ROOT_ID : nodes.size();
@@ -73,7 +75,7 @@ struct NullFs {
       if (entry.is_directory()) {
         copy_names(entry.path(), add(parent, name, S_IFDIR | 0555, 0));
       } else {
-        add(parent, name, S_IFREG | 0444, static_cast<off_t>(entry.file_size()));
+        add(parent, name, S_IFREG | (is_sink ? 0644 : 0444), static_cast<off_t>(entry.file_size()));
       }
     }
   }
@@ -131,7 +133,7 @@ void getattr(fuse_req_t request, fuse_ino_t ino, fuse_file_info*) noexcept {
 }
 
 void open(fuse_req_t request, fuse_ino_t, fuse_file_info* file) noexcept {
-  if ((file->flags & O_ACCMODE) != O_RDONLY) {
+  if ((file->flags & O_ACCMODE) != O_RDONLY && !fs_of(request).is_sink) {
     fuse_reply_err(request, EROFS);
     return;
   }
@@ -166,6 +168,16 @@ void read(fuse_req_t request, fuse_ino_t ino, std::size_t size, off_t offset,
   fuse_reply_iov(request, parts.data(), first < length ? 2 : 1);
 }
 
+// The size stays what it was: a file that is read afterwards would show nothing that was written.
+void write(fuse_req_t request, fuse_ino_t, const char*, std::size_t size, off_t,
+           fuse_file_info*) noexcept {
+  fuse_reply_write(request, size);
+}
+
+void setattr(fuse_req_t request, fuse_ino_t ino, struct stat*, int, fuse_file_info*) noexcept {
+  fuse_reply_attr(request, &fs_of(request).nodes[ino].status, kValidSeconds);
+}
+
 // The offset of an entry is its place among the children, counted from 1.
 void readdir(fuse_req_t request, fuse_ino_t ino, std::size_t size, off_t offset,
              fuse_file_info*) noexcept {
@@ -185,7 +197,7 @@ void readdir(fuse_req_t request, fuse_ino_t ino, std::size_t size, off_t offset,
   fuse_reply_buf(request, listing.data(), used);
 }
 
-fuse_lowlevel_ops operations() {
+fuse_lowlevel_ops operations(bool is_sink) {
   fuse_lowlevel_ops table{};
   table.init = init;
   table.lookup = lookup;
@@ -194,17 +206,22 @@ fuse_lowlevel_ops operations() {
   table.open = open;
   table.read = read;
   table.readdir = readdir;
+  if (is_sink) {
+    table.write = write;
+    table.setattr = setattr;
+  }
   return table;
 }
 
 int serve(NullFs& fs, const std::string& mount_options, const std::string& mount_point) {
-  std::vector<std::string> words = {"null_fs", "-o", "ro,default_permissions,fsname=null_fs"};
+  std::vector<std::string> words = {"null_fs", "-o", "default_permissions,fsname=null_fs"};
+  words.back() += fs.is_sink ? ",rw" : ",ro";
   if (!mount_options.empty()) words.back() += "," + mount_options;
   std::vector<char*> pointers;
   pointers.reserve(words.size());
   for (std::string& word : words) pointers.push_back(word.data());
   fuse_args args = FUSE_ARGS_INIT(static_cast<int>(pointers.size()), pointers.data());
-  const fuse_lowlevel_ops table = operations();
+  const fuse_lowlevel_ops table = operations(fs.is_sink);
   const std::unique_ptr<fuse_session, void (*)(fuse_session*)> session(
       fuse_session_new(&args, &table, sizeof(table), &fs), fuse_session_destroy);
   fuse_opt_free_args(&args);
@@ -238,6 +255,7 @@ int main(int argc, char** argv) {
   bench::NullFs fs;
   app.add_option("--like", like, "Folder whose names and sizes to show")->required();
   app.add_flag("--direct", fs.direct, "Past the page cache (FOPEN_DIRECT_IO)");
+  app.add_flag("--sink", fs.is_sink, "Take writes, and throw their bytes away");
   app.add_option("--buffer-mib", buffer_mib, "Memory all files are windows onto; a multiple of 8")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

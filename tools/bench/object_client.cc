@@ -45,8 +45,8 @@ ObjectClient::ObjectClient(const Options& options)
 
 Result<std::unique_ptr<ObjectClient>> ObjectClient::create(const Options& options) {
   auto client = std::unique_ptr<ObjectClient>(new ObjectClient(options));
-  auto arena =
-      memory::Arena::create(options.memory_bytes, memory::Arena::Lock::kTry, *client->fabric_);
+  auto arena = memory::Arena::create(options.memory_bytes, memory::Arena::Lock::kTry,
+                                     *client->fabric_, {.access = options.access});
   if (!arena) return std::unexpected(arena.error());
   client->arena_ = std::move(*arena);
   return client;

@@ -24,11 +24,13 @@ class ObjectClient {
     unsigned event_threads = 1;
     unsigned connections_max = 1;
     std::uint64_t memory_bytes = memory::Arena::kSlabBytes;  ///< a multiple of a slab
+    rdma::Access access = rdma::Access::kRemoteWrite;        ///< the server's, to the memory
   };
 
   [[nodiscard]] static Result<std::unique_ptr<ObjectClient>> create(const Options& options);
 
   [[nodiscard]] s3::ObjectStore& store() noexcept { return store_; }
+  [[nodiscard]] s3::ObjectWriter& writer() noexcept { return store_; }
   [[nodiscard]] memory::Arena& arena() noexcept { return *arena_; }
   /// Of an operation that begins now: generous, as nothing here may fail.
   [[nodiscard]] Deadline deadline() const;

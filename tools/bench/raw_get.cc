@@ -6,6 +6,8 @@
 //   raw_get sequential --url URL --bucket BUCKET [--part BYTES] [--parallel N] KEY
 //   raw_get random     ... --reads N [--part BYTES] KEY
 //   raw_get objects    ... PREFIX                 every object below it, each whole
+//   raw_get list       ... PREFIX                 no bytes: the pages of its listing, one after
+//   another
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -118,6 +120,14 @@ double cpu_seconds_so_far() {
          static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
+void print(std::uint64_t bytes, std::size_t count, std::chrono::duration<double> seconds,
+           double cpu_seconds) {
+  std::printf(
+      "{\"bytes\": %llu, \"ops\": %zu, \"seconds\": %.6f, \"cpu_seconds\": %.6f, "
+      "\"p50_us\": 0, \"p99_us\": 0}\n",
+      static_cast<unsigned long long>(bytes), count, seconds.count(), cpu_seconds);
+}
+
 Result<void> get_and_print(ObjectClient& client, std::vector<Piece> pieces, const Wish& wish) {
   std::uint64_t bytes = 0;
   std::uint64_t largest = 1;
@@ -136,15 +146,22 @@ Result<void> get_and_print(ObjectClient& client, std::vector<Piece> pieces, cons
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   client.store().shut_down();  // the last answer's thread may still be inside `run`
   if (!got) return got;
-  std::printf(
-      "{\"bytes\": %llu, \"ops\": %zu, \"seconds\": %.6f, \"cpu_seconds\": %.6f, "
-      "\"p50_us\": 0, \"p99_us\": 0}\n",
-      static_cast<unsigned long long>(bytes), count, seconds.count(),
-      cpu_seconds_so_far() - cpu_before);
+  print(bytes, count, seconds, cpu_seconds_so_far() - cpu_before);
   return {};
 }
 
-enum class Mode { kSequential, kRandom, kObjects };
+enum class Mode { kSequential, kRandom, kObjects, kList };
+
+Result<void> list_and_print(ObjectClient& client, const std::string& prefix) {
+  const double cpu_before = cpu_seconds_so_far();
+  const auto began = std::chrono::steady_clock::now();
+  const auto objects = client.list(prefix);
+  if (!objects) return std::unexpected(objects.error());
+  if (objects->empty()) return fail(ErrorCode::kNotFound, "nothing to list");
+  print(0, objects->size(), std::chrono::steady_clock::now() - began,
+        cpu_seconds_so_far() - cpu_before);
+  return {};
+}
 
 Result<void> serve(Mode mode, Wish wish) {
   const std::size_t windows_a_slab = memory::Arena::kSlabBytes / wish.part_bytes;
@@ -152,6 +169,7 @@ Result<void> serve(Mode mode, Wish wish) {
       (wish.parallel + windows_a_slab - 1) / windows_a_slab * memory::Arena::kSlabBytes;
   auto client = ObjectClient::create(wish.client);
   if (!client) return std::unexpected(client.error());
+  if (mode == Mode::kList) return list_and_print(**client, wish.name + "/");
   if (mode == Mode::kObjects) {
     const auto objects = (*client)->list(wish.name + "/");
     if (!objects) return std::unexpected(objects.error());
@@ -195,11 +213,13 @@ int main(int argc, char** argv) {
   auto* random = subcommand("random", "Random parts of one object");
   random->add_option("--reads", wish.reads, "How many")->required();
   auto* objects = subcommand("objects", "Every object below a prefix, each whole");
+  auto* list = subcommand("list", "The pages of a prefix, one after another");
   CLI11_PARSE(app, argc, argv);
   if (auto set = set_up_log("warn", LogSink::kStandardError); !set) return 1;
   wish.client.over_shm = fabric == "shm";
   const auto mode = random->parsed()    ? bench::Mode::kRandom
                     : objects->parsed() ? bench::Mode::kObjects
+                    : list->parsed()    ? bench::Mode::kList
                                         : bench::Mode::kSequential;
   if (auto done = bench::serve(mode, wish); !done) {
     std::fprintf(stderr, "raw_get: %s\n", done.error().detail.c_str());
