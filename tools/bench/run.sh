@@ -18,7 +18,7 @@ for ((i = 1; i <= $#; i++)); do
 done
 [ -f "$build/build.ninja" ] || meson setup "$build" "$top" > /dev/null
 ninja --quiet -C "$build" src/daemon/s3rdmafs tools/target/s3rdma-target tools/bench/null_fs \
-  tools/bench/raw_get tools/bench/read_load > /dev/null
+  tools/bench/raw_get tools/bench/raw_put tools/bench/read_load > /dev/null
 
 # exec: signals for this script are then the driver's, which ends everything it has started.
 export PYTHONPATH=$top/tools/bench PYTHONDONTWRITEBYTECODE=1

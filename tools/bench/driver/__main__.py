@@ -14,9 +14,10 @@ from pathlib import Path
 
 from . import io_uring, machine, memory, report, rows
 from .contestants import Field, Place
-from .data import Data
+from .data import Data, Files
 from .measure import Measured, do, judge, make_data, say
 from .processes import Failure, raise_on_signals, run, unmount
+from .work import Claim, Work
 
 ROOT = Path(__file__).resolve().parents[3]
 RESIDENT = "resident set / (cache + 128 MiB)"
@@ -37,8 +38,8 @@ def arguments():
 
 def programs(build):
     found = {"s3rdmafs": build / "src/daemon/s3rdmafs", "s3rdma-target": build / "tools/target/s3rdma-target",
-             "train": ROOT / "tools/bench/train.py",
-             **{name: build / "tools/bench" / name for name in ("read_load", "null_fs", "raw_get")}}
+             "train": ROOT / "tools/bench/train.py", "tree": ROOT / "tools/bench/tree_load.py",
+             **{name: build / "tools/bench" / name for name in ("read_load", "null_fs", "raw_get", "raw_put")}}
     for path in found.values():
         if not path.exists():
             raise Failure(f"{path} is not built")
@@ -62,12 +63,12 @@ def resident_set(field):
     measured = {}
     for name, one in field.of_ours().items():
         try:
-            measured[name] = Measured(runs=[{RESIDENT: one.resident_over_budget()}])
+            measured[name] = Measured(runs=[{RESIDENT: field.resident_over_budget(name, one)}])
         except Failure as failure:
             measured[name] = Measured(failure=str(failure))
-    work = rows.Work("resident-set", "peak resident set over the whole run", "", rows.Files(0, 0, False), {},
-                     tuple(rows.Claim(RESIDENT, None, at_most=1.0, ours=name) for name in measured),
-                     metrics=(RESIDENT,))
+    work = Work("resident-set", "peak resident set over the whole run", "", Files(0, 0, False), {},
+                tuple(Claim(RESIDENT, None, at_most=1.0, ours=name) for name in measured),
+                metrics=(RESIDENT,))
     return work, measured, judge(work, measured)
 
 

@@ -5,6 +5,7 @@ A contestant is started when the first work needs it, on names as they are then,
 cannot be started raises Failure; works that need it say so in the report.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -13,14 +14,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .data import BUCKET
-from .processes import (Failure, cpu_seconds, resident_bytes_max, run, start, start_mount,
-                        wait_until)
+from .processes import (Failure, cpu_seconds, resident_bytes, resident_bytes_max, run, start,
+                        start_mount, wait_until)
 
 ACCESS_KEY, SECRET_KEY = "bench", "bench-secret"
 MIB = 1 << 20
 
 # How much above its cache our daemon may ever have resident (issue: "budget + 128 MiB").
 SPARE_BYTES = 128 * MIB
+
+
+# Of a mount of ours that writes; the default.
+WRITE_BUFFERS = 256 * MIB
+
+# The cache of mounts that only look at names, or write.
+SMALL_CACHE = {"size": 256 * MIB}
 
 
 # The read-ahead that a mount of ours asks for (src/fuse/session.cc), where none is there to be looked at.
@@ -61,17 +69,17 @@ class Contestant:
     def let_go(self, folder):
         """After such a work: what it made resident makes room for the next."""
 
-    def fetched_bytes(self):
-        """Bytes it has got from the server so far; None where it does not tell."""
-        return None
+    def counters(self):
+        """What it counts, now: processor seconds, and whatever else it tells."""
+        return {"cpu": self.cpu_seconds()}
 
 
 class Target(Contestant):
-    def __init__(self, stack, place, dma):
-        log, port_file = place.work / f"target-{dma}.log", place.work / f"target-{dma}.port"
+    def __init__(self, stack, place, name, dma, *options):
+        log, port_file = place.work / f"target-{name}.log", place.work / f"target-{name}.port"
         process = start(stack, [place.programs["s3rdma-target"], "--root", place.data.root, "--listen",
                                 "127.0.0.1:0", "--port-file", port_file, "--rc", "off", "--dma", dma,
-                                "--log-level", "warn", "--key", f"{ACCESS_KEY}:{SECRET_KEY}"], log)
+                                "--log-level", "warn", "--key", f"{ACCESS_KEY}:{SECRET_KEY}", *options], log)
         wait_until(port_file.exists, process, "s3rdma-target does not start", log)
         self.process, self.endpoint = process, f"http://127.0.0.1:{int(port_file.read_text())}"
 
@@ -94,13 +102,17 @@ class Ours(Contestant):
             **({"mount": {"transport": place.transport}} if place.transport != "auto" else {}),
             **sections,
         }
+        if "write" in tables:  # nothing of a run is left on the machine
+            tables["write"] = {"state_dir": str(place.work / f"{name}-state"),
+                               "staging_dir": str(place.work / f"{name}-staging"),
+                               "buffer_size": WRITE_BUFFERS, **tables["write"]}
         # TOML's basic strings and integers are written as JSON writes them.
         file.write_text("\n".join(f"[{section}]\n" + "".join(f"{key} = {json.dumps(value)}\n"
                                                             for key, value in keys.items())
                                   for section, keys in tables.items()))
         file.chmod(0o600)
         self.program = place.programs["s3rdmafs"]
-        self.budget_bytes = place.cache_bytes
+        self.budget_bytes = tables["cache"]["size"] + (WRITE_BUFFERS if "write" in tables else 0)
         self.process = start_mount(stack, [self.program, "mount", "--foreground", file, self.point],
                                    self.point, log)
 
@@ -111,10 +123,14 @@ class Ours(Contestant):
     def let_go(self, folder):
         run(self.program, "warm", "--release", self.point, self.point / folder)
 
-    def fetched_bytes(self):
+    def counters(self):
         text = run(self.program, "stats", self.point)
-        return sum(float(value) for value in
-                   re.findall(r"^s3rdmafs_get_bytes_total(?:\{[^}]*\})? (\S+)$", text, re.MULTILINE))
+
+        def total(name):
+            return sum(float(value) for value in
+                       re.findall(rf"^s3rdmafs_{name}(?:\{{[^}}]*\}})? (\S+)$", text, re.MULTILINE))
+        return {"cpu": self.cpu_seconds(), "fetched": total("get_bytes_total"), "sent": total("put_bytes_total"),
+                "inodes": total("vfs_inodes"), "resident": resident_bytes(self.process.pid)}
 
     def resident_over_budget(self):
         """Peak resident set as a share of what it may be; above 1 is too much."""
@@ -144,22 +160,24 @@ class Tmpfs(Contestant):
 
 
 class S3fs(Contestant):
-    def __init__(self, stack, place, target):
-        self.point, password = place.work / "s3fs", place.work / "s3fs.passwd"
+    def __init__(self, stack, place, name, target, *options):
+        self.point, password = place.work / name, place.work / f"{name}.passwd"
         password.write_text(f"{ACCESS_KEY}:{SECRET_KEY}\n")
         password.chmod(0o600)
-        files = place.work / "s3fs-files"  # it reads through local files: given the fastest there are
-        files.mkdir()
+        files = place.work / f"{name}-files"  # it reads through local files: given the fastest there are
+        files.mkdir(exist_ok=True)
         self.process = start_mount(
             stack, ["s3fs", BUCKET, self.point, "-f", "-o", f"url={target.endpoint},use_path_request_style"
                     f",passwd_file={password},endpoint=us-east-1,tmpdir={files},enable_noobj_cache"
-                    ",multipart_size=16,parallel_count=8,multireq_max=20,ro"],
-            self.point, place.work / "s3fs.log")
+                    ",multipart_size=16,parallel_count=8,multireq_max=20", *options],
+            self.point, place.work / f"{name}.log")
 
 
 class Rclone(Contestant):
-    def __init__(self, stack, place, target):
-        self.point = place.work / "rclone"
+    """Without a cache of its own, so that what is closed is at the server, as with the others."""
+
+    def __init__(self, stack, place, name, target, *options):
+        self.point = place.work / name
         environment = {
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(place.work),
             "RCLONE_CONFIG": str(place.work / "none.conf"), "RCLONE_CONFIG_R_TYPE": "s3",
@@ -169,10 +187,10 @@ class Rclone(Contestant):
         if not shutil.which("rclone"):
             raise Failure("rclone is not installed")
         self.process = start_mount(
-            stack, ["rclone", "mount", f"r:{BUCKET}", self.point, "--read-only", "--vfs-cache-mode", "off",
+            stack, ["rclone", "mount", f"r:{BUCKET}", self.point, *options, "--vfs-cache-mode", "off",
                     "--dir-cache-time", "1h", "--no-checksum", "--no-modtime", "--buffer-size", "64M",
                     "--max-read-ahead", "1M", "--vfs-read-chunk-size", "128M"],
-            self.point, place.work / "rclone.log", environment)
+            self.point, place.work / f"{name}.log", environment)
 
 
 class Raw(Contestant):
@@ -187,25 +205,53 @@ class Field:
 
     def __init__(self, stack, place):
         self._stack, self._place = stack, place
-        self._started = {}
+        self._started, self._stacks = {}, {}
+        self._resident = {}  # of ours that were renewed: name -> the most so far, as a share of what it may be
 
     def _makers(self):
-        stack, place = self._stack, self._place
+        return {**self._servers(), **self._ours(), **self._rivals(), **self._ceilings()}
+
+    def _servers(self):
+        place = self._place
         return {
-            "target-none": lambda: Target(stack, place, "none"),
-            "target-copy": lambda: Target(stack, place, "copy"),
-            "ours": lambda: Ours(stack, place, "ours", self["target-none"], "require"),
-            "ours-buffered": lambda: Ours(stack, place, "ours-buffered", self["target-none"], "require",
-                                          read={"mode": "buffered"}),
-            "ours-copy": lambda: Ours(stack, place, "ours-copy", self["target-copy"], "require"),
-            "ours-http": lambda: Ours(stack, place, "ours-http", self["target-copy"], "off"),
-            "null-direct": lambda: Null(stack, place, "null-direct", self._any_of_ours(), "--direct"),
-            "null-buffered": lambda: Null(stack, place, "null-buffered", self._any_of_ours()),
-            "tmpfs": lambda: Tmpfs(place),
-            "s3fs": lambda: S3fs(stack, place, self["target-copy"]),
-            "rclone": lambda: Rclone(stack, place, self["target-copy"]),
-            "raw-shm": lambda: Raw(self["target-copy"], "shm"),
-            "raw-http": lambda: Raw(self["target-copy"], "none"),
+            "target-none": lambda stack: Target(stack, place, "none", "none"),
+            "target-copy": lambda stack: Target(stack, place, "copy", "copy"),
+            "target-late": lambda stack: Target(stack, place, "late", "copy", "--delay", "20ms"),
+        }
+
+    def _ours(self):
+        def ours(name, target, mode="require", **sections):
+            return name, lambda stack: Ours(stack, self._place, name, self[target], mode, **sections)
+        return dict([
+            ours("ours", "target-none"),
+            ours("ours-buffered", "target-none", read={"mode": "buffered"}),
+            ours("ours-copy", "target-copy"),
+            ours("ours-http", "target-copy", "off"),
+            ours("ours-names", "target-copy", cache=SMALL_CACHE),
+            ours("ours-late", "target-late", cache=SMALL_CACHE),
+            ours("ours-staged", "target-copy", cache=SMALL_CACHE, write={"mode": "staged"}),
+            ours("ours-sequential", "target-copy", cache=SMALL_CACHE, write={"mode": "sequential"}),
+        ])
+
+    def _rivals(self):
+        place = self._place
+        return {
+            "s3fs": lambda stack: S3fs(stack, place, "s3fs", self["target-copy"], "-o", "ro"),
+            "s3fs-writing": lambda stack: S3fs(stack, place, "s3fs-writing", self["target-copy"]),
+            "rclone": lambda stack: Rclone(stack, place, "rclone", self["target-copy"], "--read-only"),
+            "rclone-writing": lambda stack: Rclone(stack, place, "rclone-writing", self["target-copy"]),
+        }
+
+    def _ceilings(self):
+        place = self._place
+        return {
+            "null-direct": lambda stack: Null(stack, place, "null-direct", self._any_of_ours(), "--direct"),
+            "null-buffered": lambda stack: Null(stack, place, "null-buffered", self._any_of_ours()),
+            "null-sink": lambda stack: Null(stack, place, "null-sink", self._any_of_ours(), "--direct", "--sink"),
+            "tmpfs": lambda _: Tmpfs(place),
+            "raw-shm": lambda _: Raw(self["target-copy"], "shm"),
+            "raw-late": lambda _: Raw(self["target-late"], "shm"),
+            "raw-http": lambda _: Raw(self["target-copy"], "none"),
         }
 
     def names(self):
@@ -215,12 +261,26 @@ class Field:
         """The contestant; Failure, each time, where it cannot be started."""
         if name not in self._started:
             try:
-                self._started[name] = self._makers()[name]()
+                with contextlib.ExitStack() as stack:  # those that it starts first enter first, and end last
+                    self._started[name] = self._makers()[name](stack)
+                    self._stacks[name] = self._stack.enter_context(stack.pop_all())
             except Failure as failure:
                 self._started[name] = failure
         if isinstance(self._started[name], Failure):
             raise self._started[name]
         return self._started[name]
+
+    def renew(self, name):
+        """Ends the contestant; the next that asks for it starts it."""
+        one = self._started.pop(name, None)
+        if one is None or isinstance(one, Failure):
+            return
+        if isinstance(one, Ours):
+            self._resident[name] = self.resident_over_budget(name, one)
+        self._stacks.pop(name).close()
+
+    def resident_over_budget(self, name, one):
+        return max(self._resident.get(name, 0), one.resident_over_budget())
 
     def _any_of_ours(self):
         return next(iter(self.of_ours().values()), None)

@@ -25,6 +25,18 @@ class Files:
     real: bool
 
 
+@dataclass(frozen=True)
+class Tree:
+    """A folder of folders with so many files each, all of them holes."""
+    folders: int
+    files: int
+    size: int
+
+    @property
+    def count(self):
+        return self.folders * self.files
+
+
 # Files of one size are links to at most so many different ones, lest the server read all of them from the
 # processor's cache; no more, as each takes a huge page at least.
 DIFFERENT_FILES = 128
@@ -46,6 +58,8 @@ class Data:
         where.mkdir(parents=True)
         if isinstance(files, samples.TrainingSet):
             self._link_samples(where, files)
+        elif isinstance(files, Tree):
+            self._link_tree(where, files)
         elif files.real:
             self._link(where, files)
         else:
@@ -63,6 +77,28 @@ class Data:
                 shutil.copyfile(bases[0], base)
         for number in range(files.count):
             os.link(bases[number % different], where / f"f{number:05}")
+
+    def _link_tree(self, where, tree):
+        base = self._base / f"hole.{tree.size}"
+        with open(base, "wb") as file:
+            os.truncate(file.fileno(), tree.size)
+        for folder in range(tree.folders):
+            within = f"{where}/d{folder:05}"
+            os.mkdir(within)
+            for number in range(tree.files):
+                os.link(base, f"{within}/f{number:05}")
+
+    def source(self, files):
+        """A folder of such files outside of the bucket, the same for each who asks."""
+        where = self._base / f"source.{files.count}.{files.size}"
+        if not where.exists():
+            where.mkdir()
+            self._link(where, files)
+        return where
+
+    def remove(self, folder):
+        """A bucket folder and all that was stored in it, behind the backs of the mounts."""
+        shutil.rmtree(self.bucket / folder, ignore_errors=True)
 
     def _link_samples(self, where, training_set):
         for number in range(training_set.files):

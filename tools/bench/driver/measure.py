@@ -6,9 +6,10 @@ import statistics
 import sys
 from dataclasses import dataclass, field
 
+from .data import Files
 from .foreign_load import ForeignLoad
 from .processes import Failure, run
-from .rows import DAEMON_CPU, EPOCHS, FETCHED, LATENCY, OPS, RATE
+from .work import DAEMON_CPU, EPOCHS, FETCHED, LATENCY, OPS, PER_INODE, RATE, SECONDS, SENT
 
 FOREIGN = "cores used by others"
 
@@ -43,11 +44,13 @@ def say(text):
 
 def folder_of(work, label, number):
     """Sides of a cold work share no names: two of them may be the same mount."""
-    return f"{work.name}/{label.replace(' ', '-')}/{number}" if work.cold else work.name
+    return f"{work.name}/{label.replace(' ', '-')}/{number}" if not work.shares_names else work.name
 
 
 def make_data(data, work, rounds):
-    if not work.cold:
+    if work.source:
+        data.source(work.source)
+    if work.shares_names:
         data.make(work.name, work.files)
         return
     for label, side in work.sides.items():
@@ -55,51 +58,63 @@ def make_data(data, work, rounds):
             data.make(folder_of(work, label, number), side.files or work.files)
 
 
-def _words(side, contestant, folder, files):
+def _words(place, work, side, contestant, folder):
+    files = side.files or work.files
     if side.on.startswith("raw"):  # keys instead of paths
         base = folder
     else:
         base = contestant.point / folder
-    names = [f"{base}/f{number:05}" for number in range(files.count)]
+    names = [f"{base}/f{number:05}" for number in range(files.count)] if isinstance(files, Files) else []
+    known = {"folder": base, "first": names[0] if names else "",
+             "source": place.data.source(work.source) if work.source else ""}
     words = []
     for word in side.load.split():
-        if word == "{files}":
-            words += names
-        else:
-            words.append(word.replace("{first}", names[0]).replace("{folder}", str(base)))
+        words += names if word == "{files}" else [word.format(**known)]
     return words
 
 
-def _once(place, side, contestant, folder, files):
-    words = _words(side, contestant, folder, files)
-    fetched, cpu = contestant.fetched_bytes(), contestant.cpu_seconds()
-    foreign = ForeignLoad()
+def _command(place, side, contestant, words):
+    first, *rest = words
     if side.on.startswith("raw"):
-        mode, *rest = words
-        command = [place.programs["raw_get"], mode, *contestant.arguments, *rest]
-    elif words[0] == "train":
-        command = [sys.executable, place.programs["train"], *words[1:]]
-    else:
-        command = [place.programs["read_load"], *words]
+        program = "raw_put" if first == "put" else "raw_get"
+        return [place.programs[program], *([] if first == "put" else [first]), *contestant.arguments, *rest]
+    if first in ("train", "tree"):
+        return [sys.executable, place.programs[first], *rest]
+    return [place.programs["read_load"], *words]
+
+
+def _per(amount, of):
+    return amount / of if amount is not None and of else None
+
+
+def _grown(after, before, name):
+    return after[name] - before[name] if name in after else None
+
+
+def _once(place, work, side, contestant, folder):
+    command = _command(place, side, contestant, _words(place, work, side, contestant, folder))
+    before = contestant.counters()
+    foreign = ForeignLoad()
     try:
         text = run(*command, seconds=RUN_SECONDS)
     except Failure:
         contestant.cpu_seconds()  # says so where its daemon is gone, which explains the rest
         raise
-    cpu = contestant.cpu_seconds() - cpu
     others = foreign.cores_used()
+    after = contestant.counters()
     try:
         done = json.loads(text)
     except json.JSONDecodeError:
         raise Failure(f"no result but {text[:200]!r}") from None
     gigabytes = done["bytes"] / 1e9
-    result = {RATE: gigabytes / done["seconds"], OPS: done["ops"] / done["seconds"],
+    result = {RATE: gigabytes / done["seconds"], OPS: done["ops"] / done["seconds"], SECONDS: done["seconds"],
               LATENCY: done["p50_us"] or None,
-              DAEMON_CPU: cpu / gigabytes if contestant.process else None,
-              "reader CPU s/GB": done["cpu_seconds"] / gigabytes, FOREIGN: others}
+              DAEMON_CPU: _per(_grown(after, before, "cpu"), gigabytes) if contestant.process else None,
+              "reader CPU s/GB": _per(done["cpu_seconds"], gigabytes), FOREIGN: others,
+              FETCHED: _per(_grown(after, before, "fetched"), done["bytes"]),
+              SENT: _per(_grown(after, before, "sent"), done["bytes"]),
+              PER_INODE: _per(_grown(after, before, "resident"), _grown(after, before, "inodes"))}
     result |= zip(EPOCHS, done.get("samples_per_s", ()))
-    if fetched is not None:
-        result[FETCHED] = (contestant.fetched_bytes() - fetched) / done["bytes"]
     return result
 
 
@@ -123,7 +138,8 @@ def _let_go(contestants, work):
 def do(place, contestants, work, rounds):
     """{label: Measured}. The first round warms up and does not count."""
     measured = {label: Measured() for label in work.sides}
-    if not work.cold:
+    is_warm = not work.cold and not work.fresh
+    if is_warm:
         _make_resident(contestants, work)
     for number in range(rounds):
         for label, side in work.sides.items():
@@ -132,9 +148,13 @@ def do(place, contestants, work, rounds):
                 continue
             folder = folder_of(work, label, number)
             try:
+                if work.fresh:
+                    contestants.renew(side.on)
                 contestant = contestants[side.on]
-                result = _once(place, side, contestant, folder, side.files or work.files)
-                if contestant.point and work.cold and side.on != "tmpfs":
+                result = _once(place, work, side, contestant, folder)
+                if work.writes:
+                    place.data.remove(folder)
+                elif contestant.point and work.cold and not work.fresh and side.on != "tmpfs":
                     run(place.programs["read_load"], "drop", contestant.point / folder, seconds=RUN_SECONDS)
             except Failure as failure:
                 one.failure, one.runs = str(failure), []
@@ -142,7 +162,7 @@ def do(place, contestants, work, rounds):
                 continue
             if number > 0:
                 one.runs.append(result)
-    if not work.cold:
+    if is_warm:
         _let_go(contestants, work)
     for label, one in measured.items():
         if one.runs:

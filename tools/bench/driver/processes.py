@@ -108,9 +108,17 @@ def cpu_seconds(pid):
     return total / 1e9
 
 
+def resident_bytes(pid):
+    return _status_bytes(pid, "VmRSS")
+
+
 def resident_bytes_max(pid):
     """The most memory a process ever had resident, as the kernel keeps it (VmHWM): no sample can miss it."""
+    return _status_bytes(pid, "VmHWM")
+
+
+def _status_bytes(pid, name):
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
+        if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024
-    raise Failure("the kernel does not tell VmHWM")
+    raise Failure(f"the kernel does not tell {name}")

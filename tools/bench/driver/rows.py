@@ -5,51 +5,9 @@ from dataclasses import dataclass
 
 from samples import TrainingSet
 
+from . import rows_names, rows_writes
 from .data import Files
-
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
-
-# The figures that are compared, by their written names. Of the first two, more is better.
-RATE, OPS = "GB/s", "ops/s"
-DAEMON_CPU, LATENCY, FETCHED = "daemon CPU s/GB", "p50 us", "bytes fetched per byte read"
-EPOCHS = ("samples/s, epoch 1", "samples/s, epoch 2")
-
-
-@dataclass(frozen=True)
-class Side:
-    """One contestant and what it is to do: words for read_load, for raw_get where it is a "raw", or "train" and words
-    for train.py.
-
-    {files} stands for the paths of the run's files, {first} for the first of them, {folder} for their folder.
-    """
-    on: str
-    load: str
-    files: Files | TrainingSet | None = None  # of its own where the work's would take it too long
-
-
-@dataclass(frozen=True)
-class Claim:
-    """`ours` against `against` (None: a figure by itself), by `metric`; with no bound it only has to be measured."""
-    metric: str
-    against: str | None
-    at_least: float | None = None
-    at_most: float | None = None
-    ours: str = "s3rdmafs"
-
-    def holds(self, ratio):
-        return (self.at_least is None or ratio >= self.at_least) and (self.at_most is None or ratio <= self.at_most)
-
-
-@dataclass(frozen=True)
-class Work:
-    name: str
-    title: str
-    dma: str      # "none", "copy" or "" where no server takes part
-    files: Files | TrainingSet
-    sides: dict   # label -> Side
-    claims: tuple
-    cold: bool = True  # each run has new names; otherwise the first run is what makes it warm
-    metrics: tuple = (RATE, DAEMON_CPU)
+from .work import (DAEMON_CPU, EPOCHS, FETCHED, GIB, KIB, LATENCY, MIB, OPS, RATE, Claim, Side, Work)
 
 
 @dataclass(frozen=True)
@@ -67,12 +25,16 @@ class Scale:
     resident: int
     rival_training: int
     held: int  # memory kept from the host's reach (memory.py)
+    names: rows_names.Scale
+    writes: rows_writes.Scale
 
 
 FULL = Scale(runs=5, cache=GIB, sequential=4 * GIB, rivals=GIB, small_files=20_000, rival_files=1000,
-             whole_files=200, random_object=4 * GIB, random_reads=40_000, resident=512 * MIB, rival_training=GIB // 4, held=6 * GIB)
+             whole_files=200, random_object=4 * GIB, random_reads=40_000, resident=512 * MIB, rival_training=GIB // 4, held=6 * GIB,
+             names=rows_names.FULL, writes=rows_writes.FULL)
 QUICK = Scale(runs=3, cache=512 * MIB, sequential=GIB, rivals=256 * MIB, small_files=2000, rival_files=200,
-              whole_files=24, random_object=GIB, random_reads=8000, resident=256 * MIB, rival_training=GIB // 4, held=2 * GIB)
+              whole_files=24, random_object=GIB, random_reads=8000, resident=256 * MIB, rival_training=GIB // 4, held=2 * GIB,
+              names=rows_names.QUICK, writes=rows_writes.QUICK)
 
 
 def works(scale):
@@ -152,6 +114,8 @@ def works(scale):
               for name, on in (("s3rdmafs", "ours-copy"), ("null", "null-direct"))},
              (Claim(LATENCY, "null", at_most=1.15),), cold=False, metrics=(LATENCY,)),
         *training(scale),
+        *rows_names.works(scale.names),
+        *rows_writes.works(scale.writes),
     ]
 
 
