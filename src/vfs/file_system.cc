@@ -69,12 +69,14 @@ FileSystem::FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
       clock_(clock),
       staged_files_(writing && writing->staging ? std::make_shared<StagedFiles>(clock) : nullptr),
       directories_(make_directories(store, clock, metrics, options_)),
-      names_(std::make_shared<Names>(store, clock, metrics, directories_,
-                                     Names::Options{.root_prefix = options_.prefix,
-                                                    .is_writable = writing.has_value(),
-                                                    .confirms_opens = options_.confirms_opens,
-                                                    .on_etag_repeated = options_.on_etag_repeated,
-                                                    .live = staged_files_})),
+      names_(std::make_shared<Names>(
+          store, clock, metrics, directories_,
+          Names::Options{.root_prefix = options_.prefix,
+                         .is_writable = writing.has_value(),
+                         .confirms_opens = options_.confirms_opens,
+                         .keeps_absences = options_.negative_ttl.count() > 0,
+                         .on_etag_repeated = options_.on_etag_repeated,
+                         .live = staged_files_})),
       open_files_(std::make_unique<OpenFiles>(cache, *handles_, metrics)),
       whole_(whole),
       writing_(writing),
@@ -119,6 +121,7 @@ void FileSystem::lookup(Ino parent, std::string_view name, Deadline deadline, Do
                     if (self->file_writing_) {
                       if (auto written = self->file_writing_->lookup(key)) return done(*written);
                     }
+                    self->names_->told(key, *answer);
                     if (!answer->node) {
                       return done(fail(ErrorCode::kNotFound, "no key '" + key + "'"));
                     }

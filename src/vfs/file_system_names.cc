@@ -96,23 +96,24 @@ void FileSystem::make_directory(Ino parent, std::string_view name, Deadline dead
   }
   if (file_writing_->is_written(*key))
     return done(fail(ErrorCode::kExists, "'" + *key + "' is a file"));
-  names_->resolve(*key, deadline,
-                  [self = shared_from_this(), key = *key, deadline,
-                   done = std::move(done)](Result<NameAnswer> answer) mutable {
-                    if (!answer) return done(std::unexpected(std::move(answer.error())));
-                    if (answer->node) {
-                      return done(fail(ErrorCode::kExists, "'" + key + "' exists already"));
-                    }
-                    // Of two mounts that make it at once, one must hear that it exists.
-                    self->store_empty(
-                        directory_prefix(key), s3::Precondition::absent(), deadline,
-                        [self, key, done = std::move(done)](Result<void> stored) mutable {
-                          self->names_->on_changed(key);  // it may exist also after an error
-                          if (!stored) return done(std::unexpected(cannot_make(stored.error())));
-                          done(self->names_->add_lookup(Node::directory(directory_prefix(key)),
-                                                        self->clock_.now()));
-                        });
-                  });
+  names_->resolve_new(*key, /*asks=*/false, deadline,
+                      [self = shared_from_this(), key = *key, deadline,
+                       done = std::move(done)](Result<NameAnswer> answer) mutable {
+                        if (!answer) return done(std::unexpected(std::move(answer.error())));
+                        if (answer->node) {
+                          return done(fail(ErrorCode::kExists, "'" + key + "' exists already"));
+                        }
+                        // Of two mounts that make it at once, one must hear that it exists.
+                        self->store_empty(
+                            directory_prefix(key), s3::Precondition::absent(), deadline,
+                            [self, key, done = std::move(done)](Result<void> stored) mutable {
+                              self->names_->on_changed(key);  // it may exist also after an error
+                              if (!stored)
+                                return done(std::unexpected(cannot_make(stored.error())));
+                              done(self->names_->add_lookup(Node::directory(directory_prefix(key)),
+                                                            self->clock_.now()));
+                            });
+                      });
 }
 
 void FileSystem::remove_directory(Ino parent, std::string_view name, Deadline deadline,

@@ -134,12 +134,12 @@ void SequentialWriting::create(const std::string& key, Creation how, ProcessId p
   // Of two calls that reach this point for one name, begin() has stopped one, unless the other has
   // waited for longer than a reservation lasts.
   if (!file->claim(process)) return done(fail(ErrorCode::kBusy, "'" + key + "' is being created"));
-  if (!how.truncates) names_->on_changed(key);  // so that the store is asked, not the cache
-  names_->resolve(key, deadline,
-                  [self = shared_from_this(), file, how, process,
-                   done = std::move(done)](Result<NameAnswer> answer) mutable {
-                    self->create_if_absent(file, how, process, std::move(answer), std::move(done));
-                  });
+  names_->resolve_new(key, /*asks=*/!how.truncates, deadline,
+                      [self = shared_from_this(), file, how, process,
+                       done = std::move(done)](Result<NameAnswer> answer) mutable {
+                        self->create_if_absent(file, how, process, std::move(answer),
+                                               std::move(done));
+                      });
 }
 
 void SequentialWriting::create_if_absent(const std::shared_ptr<WrittenFile>& file, Creation how,

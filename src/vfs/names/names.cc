@@ -16,6 +16,10 @@
 // asked for again, since an open that is repeated after ESTALE looks up every component of its
 // path.
 //
+// Creation. The kernel looks a name up before it creates it, in the same system call. The creation
+// believes that answer (AbsentNames), and the request that stores the file says that there was
+// none.
+//
 // The kernel's names. It keeps the name of a version or a directory for the ttl, and stat(2)
 // does not come here meanwhile. A change by this mount must not leave an older answer there, and
 // nothing can take one back: a notification needs locks that the changing process may hold. So:
@@ -66,6 +70,7 @@ Names::Names(s3::ObjectStore& store, const Clock& clock, metrics::Registry& metr
       inodes_(options_.root_prefix,
               metrics.gauge("vfs_inodes", "Inodes the kernel refers to, the root included.")),
       directory_times_(clock.wall_now()),
+      absent_(clock),
       cache_(directories->names()),
       resolver_(std::make_shared<NameResolver>(store, clock, *cache_, metrics)),
       directories_(std::move(directories)) {}
@@ -151,6 +156,17 @@ void Names::look_up(const std::string& key, Deadline deadline, Done<NameAnswer> 
   resolver_->resolve(key, deadline, std::move(done));
 }
 
+void Names::told(const std::string& key, const NameAnswer& answer) {
+  if (options_.is_writable && !options_.keeps_absences) absent_.told(key, answer);
+}
+
+void Names::resolve_new(const std::string& key, bool asks, Deadline deadline,
+                        Done<NameAnswer> done) {
+  if (auto absent = absent_.take(key)) return done(*std::move(absent));
+  if (asks) on_changed(key);
+  resolver_->resolve(key, deadline, std::move(done));
+}
+
 bool Names::kernel_has(Node node) const {
   node.generation = generation_of(node);
   return inodes_.has(node);
@@ -170,6 +186,7 @@ void Names::invalidate_version(Ino ino, const std::string& key) {
 void Names::on_changed(const std::string& key) {
   cache_->invalidate(key, clock_.now());
   resolver_->invalidate(key);
+  absent_.forget(key);
   directories_->forget(prefix_of(key));
   directory_times_.on_changed(prefix_of(key), clock_.wall_now());
 }

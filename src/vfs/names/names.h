@@ -15,6 +15,7 @@
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "vfs/directories/directories.h"
+#include "vfs/names/absent_names.h"
 #include "vfs/names/directory_times.h"
 #include "vfs/names/generations.h"
 #include "vfs/names/inode_table.h"
@@ -35,6 +36,7 @@ class Names {
     std::string root_prefix;      ///< empty or ending in "/"
     bool is_writable = false;     ///< the names of files may change through this mount
     bool confirms_opens = false;  ///< see FileSystem::Options
+    bool keeps_absences = false;  ///< the kernel does; so it may create a name without a lookup
     /// See FileSystem::Options. May be empty.
     std::function<void(std::string_view key, std::string_view etag)> on_etag_repeated = {};
     std::shared_ptr<const LiveFiles> live = {};  ///< null: no inode is newer than its node
@@ -73,6 +75,12 @@ class Names {
   }
   /// The same for the kernel, which may ask because it doubts what it knows.
   void look_up(const std::string& key, Deadline deadline, Done<NameAnswer> done);
+  /// The kernel gets this answer about the key, which it looked up.
+  void told(const std::string& key, const NameAnswer& answer);
+  /// As resolve(), for a name that is to be made: believes what the kernel was told in the same
+  /// system call (see AbsentNames). Where that is not known, `asks` decides whether the store is
+  /// asked whatever the cache knows.
+  void resolve_new(const std::string& key, bool asks, Deadline deadline, Done<NameAnswer> done);
   /// Whether an open may believe that the name still stands for this inode. Where opens are
   /// confirmed, one open alone may believe the answer of a lookup.
   [[nodiscard]] bool may_open(Ino ino, const Inode& inode);
@@ -116,6 +124,7 @@ class Names {
   Generations generations_;
   InodeTable inodes_;
   DirectoryTimes directory_times_;
+  AbsentNames absent_;
   const std::shared_ptr<NameCache> cache_;
   const std::shared_ptr<NameResolver> resolver_;
   const std::shared_ptr<Directories> directories_;

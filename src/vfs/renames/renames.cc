@@ -66,19 +66,19 @@ void Renames::find_source(const CallPtr& call) {
 
 void Renames::find_destination(const CallPtr& call) {
   if (call->request.to == call->request.from) return end(call, {});
-  parts_.names->resolve(call->request.to, parts_.request_deadline(),
-                        [self = shared_from_this(), call](Result<NameAnswer> answer) {
-                          if (!answer)
-                            return self->end(call, std::unexpected(std::move(answer.error())));
-                          call->destination = std::move(answer->node);
-                          call->is_destination_written =
-                              self->parts_.files->is_written(call->request.to);
-                          if (auto fits = self->check_destination(*call); !fits) {
-                            return self->end(call, std::move(fits));
-                          }
-                          if (call->source.is_directory) return self->move_directory(call);
-                          self->move_file(call);
-                        });
+  parts_.names->resolve_new(call->request.to, /*asks=*/false, parts_.request_deadline(),
+                            [self = shared_from_this(), call](Result<NameAnswer> answer) {
+                              if (!answer)
+                                return self->end(call, std::unexpected(std::move(answer.error())));
+                              call->destination = std::move(answer->node);
+                              call->is_destination_written =
+                                  self->parts_.files->is_written(call->request.to);
+                              if (auto fits = self->check_destination(*call); !fits) {
+                                return self->end(call, std::move(fits));
+                              }
+                              if (call->source.is_directory) return self->move_directory(call);
+                              self->move_file(call);
+                            });
 }
 
 Result<void> Renames::check_destination(const Call& call) const {

@@ -115,12 +115,12 @@ void StagedWriting::create(const std::string& key, Creation how, ProcessId proce
     return done(how.is_exclusive ? fail(ErrorCode::kExists, "'" + key + "' exists already")
                                  : look_again(key));
   }
-  if (how.is_exclusive || !how.truncates) names_->on_changed(key);  // so that the store is asked
-  names_->resolve(key, deadline,
-                  [self = shared_from_this(), key, how, process,
-                   done = std::move(done)](Result<NameAnswer> answer) mutable {
-                    self->create_if_absent(key, how, process, std::move(answer), std::move(done));
-                  });
+  names_->resolve_new(key, /*asks=*/how.is_exclusive || !how.truncates, deadline,
+                      [self = shared_from_this(), key, how, process,
+                       done = std::move(done)](Result<NameAnswer> answer) mutable {
+                        self->create_if_absent(key, how, process, std::move(answer),
+                                               std::move(done));
+                      });
 }
 
 void StagedWriting::create_if_absent(const std::string& key, Creation how, ProcessId process,

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a changed file costs in requests: those that close-to-open and conditions need, and no more. Counts, not times."""
+
+import os
+
+import pytest
+from harness.mount import total
+from harness.writing import folder_for
+
+pytestmark = pytest.mark.needs_fuse
+
+BUCKET = "counted"
+FILES = 50
+SLACK = 0.2  # of a request for each file: a machine so busy that a lookup was long before its creation, a page ahead
+
+
+@pytest.fixture(scope="module")
+def server(shared_site):
+    return shared_site.target(bucket=BUCKET)
+
+
+@pytest.fixture(scope="module", params=["sequential", "staged"])
+def mounted(request, shared_site, server):
+    staging = {"staging_dir": str(shared_site.folder / "counted-staging")} if request.param == "staged" else {}
+    return shared_site.mount(server, BUCKET, write={"mode": request.param, "buffer_size": "64MiB", **staging})
+
+
+@pytest.fixture
+def folder(mounted, request, server):
+    return folder_for(request, mounted, server.root / BUCKET)[0]
+
+
+@pytest.fixture
+def cost(mounted):
+    """{operation: requests} for each of FILES calls of a function with the file's number."""
+    def counted():
+        stats = mounted.stats()
+        return {name: total(stats, "s3_requests_total", f'operation="{name}"')
+                for name in ("head", "list", "put", "copy", "delete")}
+
+    def measure(work):
+        before = counted()
+        for number in range(FILES):
+            work(number)
+        return {name: (after - before[name]) / FILES for name, after in counted().items() if after != before[name]}
+    return measure
+
+
+def at_most(cost, **asked):
+    return set(cost) <= set(asked) and all(cost.get(name, 0) <= count + SLACK for name, count in asked.items())
+
+
+def created_by(flags):
+    def create(path):
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | flags)
+        os.write(opened, b"x" * 4096)
+        os.close(opened)
+    return create
+
+
+CREATIONS = {"O_EXCL": created_by(os.O_EXCL), "O_TRUNC": created_by(os.O_TRUNC), "O_CREAT": created_by(0)}
+
+
+@pytest.mark.parametrize("how", CREATIONS)
+def test_a_new_file_costs_one_lookup_and_one_put(folder, cost, how):
+    spent = cost(lambda number: CREATIONS[how](folder / f"f{number}"))
+    assert at_most(spent, head=1, list=1, put=1), spent
+    assert spent["put"] >= 1, "the control: each was stored"
+    assert len(os.listdir(folder)) == FILES
+
+
+def test_a_new_directory_costs_one_lookup_and_one_put(folder, cost):
+    spent = cost(lambda number: (folder / f"d{number}").mkdir())
+    assert at_most(spent, head=1, list=1, put=1), spent
+
+
+def test_a_rename_costs_a_lookup_of_each_name_a_copy_and_a_removal(folder, cost):
+    for number in range(FILES):
+        (folder / f"f{number}").write_bytes(b"x")
+    spent = cost(lambda number: os.rename(folder / f"f{number}", folder / f"r{number}"))
+    assert at_most(spent, head=2, list=2, copy=1, delete=1), spent
+    assert {name.name for name in folder.iterdir()} == {f"r{number}" for number in range(FILES)}
+
+
+def test_a_removal_costs_a_lookup_and_a_request(folder, cost):
+    for number in range(FILES):
+        (folder / f"f{number}").write_bytes(b"x")
+    spent = cost(lambda number: (folder / f"f{number}").unlink())
+    assert at_most(spent, head=1, list=1, delete=1), spent
+    assert not os.listdir(folder)
