@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 #include "vfs/staged/staged_file.h"
 
