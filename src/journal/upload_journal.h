@@ -45,7 +45,7 @@ class UploadJournal {
 
   /// The uploads of earlier mounts that never ended. Each stays in the journal until ended().
   [[nodiscard]] const std::vector<Upload>& left() const noexcept { return left_; }
-  /// What earlier mounts asked for and heard no answer to. Each stays until answered().
+  /// The uploads that earlier mounts asked for, without an answer. Each stays until answered().
   [[nodiscard]] const std::vector<Asked>& left_unanswered() const noexcept {
     return left_unanswered_;
   }

@@ -197,13 +197,14 @@ void HttpObjectStore::copy(CopySource source, std::string key, CopyOptions optio
                        deadline);
   }
   deadline += copy_time(source.size_bytes);  // of the assembly
-  LargeCopyContext context{
-      .objects = *this,
-      .writer = *this,
-      .clock = shared_.clock,
-      .create_upload = [this](NewUpload upload, Deadline until, Done<std::string> created) {
-        create(std::move(upload), until, std::move(created));
-      }};
+  LargeCopyContext context{.objects = *this,
+                           .writer = *this,
+                           .clock = shared_.clock,
+                           .create_upload =
+                               [this](NewUpload upload, Deadline until, Done<std::string> created) {
+                                 create(std::move(upload), until, std::move(created));
+                               },
+                           .upload_log = shared_.upload_log};
   std::make_shared<LargeCopy>(std::move(context),
                               LargeCopy::What{.source = std::move(source),
                                               .key = std::move(key),

@@ -36,6 +36,10 @@ class HttpObjectStore final : public ObjectStore, public ObjectWriter {
   /// Shuts down.
   ~HttpObjectStore() override;
 
+  /// Notes uploads of its own from now on. To be called before the first operation that writes;
+  /// borrowed until shut_down().
+  void set_upload_log(UploadLog& log) { shared_.upload_log = &log; }
+
   void head(std::string key, Deadline deadline, Done<ObjectInfo> done) override;
   void list(ListRequest request, Deadline deadline, Done<ListPage> done) override;
   void get(GetRequest request, Deadline deadline, GetDone done) override;

@@ -29,7 +29,7 @@ class UnansweredUploads : public std::enable_shared_from_this<UnansweredUploads>
   void look_for_left();
   /// Looks again for one that could not be looked for; to be called about once a second.
   void on_tick();
-  /// The mount ends: waits until `deadline` for requests under way. What is left stays in the
+  /// The mount ends: waits until `deadline` for requests under way. The rest stays in the
   /// journal. Blocks.
   void end(Deadline deadline);
 

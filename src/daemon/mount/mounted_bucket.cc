@@ -166,6 +166,7 @@ Result<void> MountedBucket::Layers::build_uploads() {
   auto taken = take_write_records(config, plan.mount_point, clock);
   if (!taken) return std::unexpected(taken.error());
   records = std::move(*taken);
+  if (records.store_uploads) store->set_upload_log(*records.store_uploads);
   auto made = upload::Uploads::create(*store, *fabric, clock, metrics,
                                       {.part_bytes = config.write.part_bytes,
                                        .buffer_bytes = config.write.buffer_bytes,

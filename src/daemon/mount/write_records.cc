@@ -13,6 +13,19 @@ namespace {
 
 constexpr std::string_view kAuto = "auto";
 
+/// Two layers that do not know each other.
+class StoreUploads final : public s3::UploadLog {
+ public:
+  explicit StoreUploads(journal::UploadJournal& journal) : journal_(journal) {}
+  void begun(const std::string& key, const std::string& upload_id) override {
+    journal_.begun(key, upload_id);
+  }
+  void ended(const std::string& upload_id) override { journal_.ended(upload_id); }
+
+ private:
+  journal::UploadJournal& journal_;
+};
+
 Result<WriteRecords> open_records(const std::string& path, const Clock& clock) {
   auto folder = journal::StateFolder::take(path, "write.state_dir", clock);
   if (!folder) return std::unexpected(std::move(folder.error()));
@@ -21,6 +34,7 @@ Result<WriteRecords> open_records(const std::string& path, const Clock& clock) {
   auto uploads = journal::UploadJournal::open(*records.folder, clock);
   if (!uploads) return std::unexpected(std::move(uploads.error()));
   records.uploads = std::move(*uploads);
+  records.store_uploads = std::make_unique<StoreUploads>(*records.uploads);
   auto renames = vfs::RenameJournal::open(*records.folder, clock);
   if (!renames) return std::unexpected(std::move(renames.error()));
   records.renames = std::move(*renames);

@@ -10,6 +10,7 @@
 #include "journal/state_folder.h"
 #include "journal/upload_journal.h"
 #include "s3/http_object_store.h"
+#include "s3/upload_log.h"
 #include "s3rdmafs/base/clock.h"
 #include "vfs/renames/rename_journal.h"
 
@@ -20,6 +21,7 @@ namespace s3rdmafs::daemon {
 struct WriteRecords {
   std::optional<journal::StateFolder> folder;
   std::unique_ptr<journal::UploadJournal> uploads;
+  std::unique_ptr<s3::UploadLog> store_uploads;  ///< notes those of the store's own in `uploads`
   std::unique_ptr<vfs::RenameJournal> renames;
 };
 

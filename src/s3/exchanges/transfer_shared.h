@@ -6,6 +6,7 @@
 #include "s3/endpoints/verify_sampler.h"
 #include "s3/store_metrics.h"
 #include "s3/store_options.h"
+#include "s3/upload_log.h"
 #include "s3rdmafs/base/clock.h"
 
 namespace s3rdmafs::s3 {
@@ -20,6 +21,7 @@ struct TransferShared {
   bool may_hedge = false;  ///< there are several endpoints, and the options allow it
   const Clock& clock;
   RdmaOptions rdma;
+  UploadLog* upload_log = nullptr;  ///< null: uploads of the store's own are not noted
 };
 
 }  // namespace s3rdmafs::s3

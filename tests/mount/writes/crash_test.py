@@ -111,7 +111,7 @@ def crash(site, file, point, folder, tmp_path, mode):
 
 
 def recover(site, file, point, *options):
-    """What `s3rdmafs recover` says of each file."""
+    """The report of `s3rdmafs recover` on each file."""
     told = subprocess.run([site.s3rdmafs, "recover", file, point, "--json", *options], check=False, timeout=120,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert told.returncode == 0, told.stdout + told.stderr

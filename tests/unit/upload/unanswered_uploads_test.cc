@@ -33,7 +33,7 @@ class UnansweredUploadsTest : public testing::Test {
     abandoned_ = std::make_shared<AbandonedUploads>(store_, clock_, metrics_, 10s, journal_.get());
     unanswered_ = std::make_shared<UnansweredUploads>(store_, clock_, 10s, *journal_, abandoned_);
   }
-  /// The mount is killed when the server has begun the upload, and nobody hears of it.
+  /// The mount is killed when the server has begun the upload, and before the answer.
   void ask_and_be_killed(const std::string& key) {
     static_cast<void>(journal_->asked(key));
     begin_as_another_client(key);

@@ -55,6 +55,9 @@ void LargeCopy::create(UserMetadata metadata) {
                              return self->done_(std::unexpected(std::move(upload_id.error())));
                            }
                            self->upload_id_ = std::move(*upload_id);
+                           if (UploadLog* const log = self->context_.upload_log) {
+                             log->begun(self->what_.key, self->upload_id_);
+                           }
                            self->send_parts();
                          });
 }
@@ -109,6 +112,7 @@ void LargeCopy::complete() {
                                   what_.deadline,
                                   [self = shared_from_this()](Result<std::string> etag) {
                                     if (!etag) return self->give_up(std::move(etag.error()));
+                                    self->note_end();
                                     self->done_(std::move(etag));
                                   });
 }
@@ -117,7 +121,9 @@ void LargeCopy::give_up(Error error) {
   context_.writer.abort_upload(
       what_.key, upload_id_, context_.clock.now() + kAbortTime,
       [self = shared_from_this(), error = std::move(error)](const Result<void>& aborted) mutable {
-        if (!aborted) {
+        if (aborted) {
+          self->note_end();
+        } else {
           spdlog::warn(
               "upload {} of '{}' could not be aborted: {}; its parts take space until a "
               "life-cycle rule removes them",
@@ -125,6 +131,10 @@ void LargeCopy::give_up(Error error) {
         }
         self->done_(std::unexpected(std::move(error)));
       });
+}
+
+void LargeCopy::note_end() {
+  if (context_.upload_log != nullptr) context_.upload_log->ended(upload_id_);
 }
 
 std::uint64_t LargeCopy::offset_of(unsigned number) const { return (number - 1) * part_bytes_; }

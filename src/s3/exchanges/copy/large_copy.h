@@ -10,6 +10,7 @@
 
 #include "s3/exchanges/create_upload_exchange.h"
 #include "s3/object_writer.h"
+#include "s3/upload_log.h"
 #include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs::s3 {
@@ -20,6 +21,7 @@ struct LargeCopyContext {
   ObjectWriter& writer;
   const Clock& clock;
   std::function<void(NewUpload, Deadline, Done<std::string>)> create_upload;
+  UploadLog* upload_log = nullptr;  ///< null: the upload is not noted
 };
 
 /// A copy of more bytes than one CopyObject may copy: an upload whose parts the server copies, some
@@ -49,6 +51,7 @@ class LargeCopy : public std::enable_shared_from_this<LargeCopy> {
   void on_part(unsigned number, Result<std::string> etag);
   void complete();
   void give_up(Error error);
+  void note_end();
   [[nodiscard]] std::uint64_t offset_of(unsigned number) const;
   [[nodiscard]] std::uint64_t length_of(unsigned number) const;
 

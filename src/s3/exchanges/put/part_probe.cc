@@ -19,7 +19,10 @@ void PartProbe::run(ProbeRequest request, ProbedDone done) {
   Endpoint* const endpoint = request.endpoint;
   auto on_created = [this, probe = Probe{std::move(request), std::move(done)}](
                         Result<std::string> upload_id) mutable {
-    if (upload_id) return send_part(std::move(probe), std::move(*upload_id));
+    if (upload_id) {
+      if (shared_.upload_log != nullptr) shared_.upload_log->begun(probe.request.key, *upload_id);
+      return send_part(std::move(probe), std::move(*upload_id));
+    }
     // The key may lack the right to create uploads: not every PUT should ask again.
     probe.request.endpoint->capabilities.of(TransferKind::kUploadPart).on_declined();
     probe.done({.result = std::unexpected(std::move(upload_id.error()))});
@@ -49,12 +52,15 @@ void PartProbe::abort_upload(Probe probe, std::string upload_id, PutExchange::En
   Probed probed{
       .result = {}, .was_sent = true, .late_read_possible = part.outcome.late_read_possible};
   if (!part.outcome.etag) probed.result = std::unexpected(std::move(part.outcome.etag.error()));
-  Removal removal{.verb = "ABORT UPLOAD",
-                  .key = probe.request.key,
-                  .parameters = {{"uploadId", std::move(upload_id)}}};
+  Removal removal{
+      .verb = "ABORT UPLOAD", .key = probe.request.key, .parameters = {{"uploadId", upload_id}}};
   const Deadline deadline = probe.request.deadline;
-  auto on_aborted = [done = std::move(probe.done),
-                     probed = std::move(probed)](Result<void>) mutable { done(std::move(probed)); };
+  auto on_aborted = [log = shared_.upload_log, done = std::move(probe.done),
+                     probed = std::move(probed),
+                     upload_id = std::move(upload_id)](const Result<void>& aborted) mutable {
+    if (aborted && log != nullptr) log->ended(upload_id);
+    done(std::move(probed));
+  };
   runner_.run(make_removal(std::move(removal), std::move(on_aborted)), deadline);
 }
 

@@ -276,6 +276,16 @@ TEST_F(LargeCopyTest, AbortsItsUploadIfAPartFails) {
   EXPECT_EQ(count("POST"), 1U) << "it was not completed";
 }
 
+TEST_F(LargeCopyTest, NotesItsUploadUntilItHasEnded) {
+  for (const std::string fails_at : {"none", "3"}) {
+    NotedUploads noted;
+    store().set_upload_log(noted);
+    serve("\"src\"", fails_at);
+    static_cast<void>(copy({}, source(kLargeBytes)));
+    EXPECT_THAT(noted.notes(), ElementsAre(HasSubstr(" up/1"), "-up/1")) << fails_at;
+  }
+}
+
 TEST_F(LargeCopyTest, UpTo5GiBIsOneRequest) {
   server_.then(copied());
   EXPECT_TRUE(copy({}, source(5 * kGiB)));

@@ -154,6 +154,26 @@ TEST_F(ObjectWriterTest, ProbesWithAPartBeforeTheFirstPutByToken) {
   EXPECT_EQ(counted("put_bytes_total", R"(path="rdma")"), 2 * kWindowBytes) << "not the probe's";
 }
 
+TEST_F(ObjectWriterTest, NotesTheUploadOfItsProbeUntilItIsAborted) {
+  NotedUploads noted;
+  store().set_upload_log(noted);
+  answer_part_probe(rdma_ok());
+  server_.then(rdma_ok());
+  EXPECT_TRUE(put().etag);
+  EXPECT_THAT(noted.notes(), ElementsAre("+k up/1", "-up/1"));
+}
+
+TEST_F(ObjectWriterTest, NotesAProbeThatIsNotAbortedForGood) {
+  NotedUploads noted;
+  store().set_upload_log(noted);
+  server_.then(upload_created());
+  server_.then(rdma_ok());
+  server_.then(error_answer(403, "AccessDenied"));
+  server_.then(rdma_ok());
+  EXPECT_TRUE(put().etag);
+  EXPECT_THAT(noted.notes(), ElementsAre("+k up/1"));
+}
+
 TEST_F(ObjectWriterTest, NeverSendsAWholeObjectByTokenToAServerThatIgnoresThem) {
   answer_part_probe(ok());
   server_.then(ok());

@@ -11,7 +11,9 @@
 
 #include "../store_fixture.h"
 #include "fakes/rdma/fake_region.h"
+#include "s3/upload_log.h"
 #include "s3rdmafs/base/checksum.h"
+#include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs::s3 {
 
@@ -59,6 +61,27 @@ inline std::string summary(const fakes::SeenRequest& request) {
   if (!request.body.empty()) text += " body";
   return text;
 }
+
+/// The uploads that were noted: "+key id" and "-id".
+class NotedUploads final : public UploadLog {
+ public:
+  void begun(const std::string& key, const std::string& upload_id) override {
+    add("+" + key + " " + upload_id);
+  }
+  void ended(const std::string& upload_id) override { add("-" + upload_id); }
+  [[nodiscard]] std::vector<std::string> notes() const {
+    const MutexLock lock(mutex_);
+    return notes_;
+  }
+
+ private:
+  void add(std::string note) {
+    const MutexLock lock(mutex_);
+    notes_.push_back(std::move(note));
+  }
+  mutable Mutex mutex_;
+  std::vector<std::string> notes_ GUARDED_BY(mutex_);
+};
 
 /// Requests are made one after the other, and each waits for its end.
 class ObjectWriterTest : public OneServerTest {
