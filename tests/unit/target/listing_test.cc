@@ -71,7 +71,9 @@ TEST_F(ListingTest, IsInByteOrderAlthoughFoldersSortDifferentlyFromTheirNames) {
 TEST_F(ListingTest, EqualsTheRuleForEveryPrefixDelimiterMarkerAndPageSize) {
   add({"a", "a-b", "b/1", "b/2", "b/c/1", "b/c/2", "b/c/d/e", "b0", "b-", "c/x", "cc/x", "d--x/y",
        "d--y", "z"});
-  const std::vector<std::string> texts{"", "a", "b", "b/", "b/c", "b/c/", "b/c/1", "c", "x", "zz"};
+  // Some are paths of the file system, but of no key.
+  const std::vector<std::string> texts{"",  "a", "b",  "b/",   "b/c",     "b/c/", "b/c/1", "c",
+                                       "x", "/", "./", "b//c", "b/../a/", "b/./", "zz"};
   for (const std::string& prefix : texts) {
     for (const std::string delimiter : {"", "/", "-", "--", "c/", "x"}) {
       for (const std::string& after : texts) {
@@ -120,6 +122,10 @@ TEST_F(ListingTest, HidesNamesThatXmlCannotCarryUnlessTheyAreEncoded) {
   add({"good", "bad\xFF"});
   EXPECT_EQ(list_all({}), (std::vector<std::string>{"good"}));
   EXPECT_EQ(list_all({.include_non_utf8 = true}), (std::vector<std::string>{"bad\xFF", "good"}));
+  ASSERT_EQ(send({.method = "PUT", .target = "/bucket/worse%FF/"}).status, 200);
+  EXPECT_EQ(list_all({.prefix = "worse\xFF/"}), std::vector<std::string>{});
+  EXPECT_EQ(list_all({.prefix = "worse\xFF/", .include_non_utf8 = true}),
+            std::vector<std::string>{"worse\xFF/"});
 }
 
 TEST_F(ListingTest, VersionTwoPagesWithItsToken) {

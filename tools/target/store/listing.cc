@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A depth-first walk whose order is the order of keys, because a folder sorts as "name/" (see
-// FolderSnapshot). Each folder is entered at the first entry that can matter, found by binary
-// search for the larger of prefix and marker; a folder that is wholly rolled up into a common
-// prefix is only asked whether it holds any key. So the cost of a page is in proportion to its
-// entries.
+// FolderSnapshot). It begins at the last folder of the prefix. Each folder is entered at the first
+// entry that can matter, found by binary search for the larger of prefix and marker; a folder that
+// is wholly rolled up into a common prefix is only asked whether it holds any key. So the cost of a
+// page is in proportion to its entries.
 #include "target/store/listing.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ class Lister {
 
   S3Result<ListPage> run() {
     if (query_.max_keys == 0) return page_;
-    if (auto entered = enter(""); !entered) return std::unexpected(std::move(entered.error()));
+    if (auto begun = begin(); !begun) return std::unexpected(std::move(begun.error()));
     while (!stack_.empty() && !done_) {
       Level& level = stack_.back();
       if (level.next == level.names->size()) {
@@ -52,6 +52,15 @@ class Lister {
     std::shared_ptr<const FolderSnapshot> names;
     std::size_t next;
   };
+
+  // All keys with the prefix lie below its last folder: those above it, which may be large and
+  // change, are not read.
+  S3Result<void> begin() {
+    const std::string folder = query_.prefix.substr(0, query_.prefix.rfind('/') + 1);
+    if (folder.empty() || !is_storable_key(folder)) return enter("");
+    if (!query_.include_non_utf8 && !is_utf8(folder)) return {};
+    return folder == query_.prefix ? visit_folder(folder) : enter(folder);
+  }
 
   S3Result<void> enter(const std::string& path) {
     UniqueFd folder = open_beneath(bucket_.folder(), path, O_RDONLY | O_DIRECTORY);
@@ -101,6 +110,10 @@ class Lister {
       if (key > query_.after) list_file(level, name, key);
       return {};
     }
+    return visit_folder(key);
+  }
+
+  S3Result<void> visit_folder(const std::string& key) {
     if (key > query_.after) {
       list_marked_folder(key);
     } else if (!query_.after.starts_with(key)) {
