@@ -93,6 +93,7 @@ def measure_all(options, scale, chosen):
         held = memory.hold(min(scale.held, memory.available_bytes() // 2))
         for work in chosen:
             say(f"{work.name}: {work.title}")
+            run("mount", "-o", f"remount,huge={'never' if work.small else 'always'}", folder)
             began = time.monotonic()
             measured = do(place, field, work, rounds)
             say(f"  {time.monotonic() - began:.0f} s")

@@ -28,8 +28,8 @@ QUICK = Scale(small_files=1000, stream=GIB, staged=256 * MIB, rewritten=512 * MI
 
 
 def works(scale):
-    def row(name, title, sides, claims, files=NOTHING, source=None, metrics=(RATE,)):
-        return Work(name, title, "copy", files, sides, claims, writes=True, source=source, metrics=metrics)
+    def row(name, title, sides, claims, files=NOTHING, metrics=(RATE,), **more):
+        return Work(name, title, "copy", files, sides, claims, writes=True, metrics=metrics, **more)
     create = f"tree create --files {scale.small_files} --size 4096 --writers 8 {{folder}}"
     write = f"tree write --size {scale.stream} {{first}}"
     staged = f"tree write --size {scale.staged} --before-close {{folder}}/new"
@@ -42,7 +42,7 @@ def works(scale):
             {"s3rdmafs": ours, "sequential": Side("ours-sequential", create),
              "raw client": Side("raw-shm", f"put --files {scale.small_files} --size 4096 --parallel 8 {{folder}}"),
              "s3fs": Side("s3fs-writing", create), "rclone": Side("rclone-writing", create)},
-            (*bounds(OPS, "s3rdmafs"), *bounds(OPS, "sequential")), metrics=(OPS,)),
+            (*bounds(OPS, "s3rdmafs"), *bounds(OPS, "sequential")), metrics=(OPS,), small=True),
         row("write-stream", f"sequential write of {scale.stream // MIB} MiB, 1 writer",
             {"s3rdmafs": Side("ours-sequential", write), "null": Side("null-sink", write)},
             (Claim(RATE, "null", at_least=0.85),), files=Files(1, 0, real=False), metrics=(RATE, DAEMON_CPU)),
@@ -58,7 +58,7 @@ def works(scale):
              "raw client": Side("raw-shm", f"put --files {scale.copied_files} --size 1000000 --parallel 1 {{folder}}"),
              "s3fs": Side("s3fs-writing", copy)},
             (Claim(OPS, "raw client", at_least=0.5), Claim(OPS, "s3fs", at_least=3)), source=megabytes,
-            metrics=(OPS,)),
+            metrics=(OPS,), small=True),
         row("rename", f"write, close and rename of {scale.renamed // MIB} MiB",
             {"s3rdmafs": Side("ours-staged", rename), "s3fs": Side("s3fs-writing", rename),
              "rclone": Side("rclone-writing", rename)},

@@ -54,6 +54,7 @@ class Work:
     cold: bool = True    # each run has new names; otherwise the first run is what makes it warm
     fresh: bool = False  # all runs share the names, and each has a mount of its own, which knows none of them
     writes: bool = False  # what a run has stored is removed at the server after it
+    small: bool = False  # its objects are smaller than a huge page, which each would take and clear
     source: Files | None = None  # outside of the bucket, for works that copy into it
     metrics: tuple = (RATE, DAEMON_CPU)
 
