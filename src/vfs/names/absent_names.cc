@@ -9,7 +9,7 @@ namespace {
 // The creation follows within microseconds, on a busy machine within this time.
 constexpr std::chrono::milliseconds kLookupToCreation{250};
 
-// More than there are system calls under way. Those that nobody created are among them.
+// More than there are system calls under way. Names that were only looked up are among them.
 constexpr std::size_t kNamesMax = 1024;
 
 }  // namespace

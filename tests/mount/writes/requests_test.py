@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a changed file costs in requests: those that close-to-open and conditions need, and no more. Counts, not times."""
+"""A changed file costs the requests that close-to-open and conditions need, and no more. Counts, not times."""
 
 import os
 

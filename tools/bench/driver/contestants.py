@@ -70,7 +70,7 @@ class Contestant:
         """After such a work: what it made resident makes room for the next."""
 
     def counters(self):
-        """What it counts, now: processor seconds, and whatever else it tells."""
+        """Its counts so far: processor seconds, and others where it has them."""
         return {"cpu": self.cpu_seconds()}
 
 

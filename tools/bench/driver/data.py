@@ -97,7 +97,7 @@ class Data:
         return where
 
     def remove(self, folder):
-        """A bucket folder and all that was stored in it, behind the backs of the mounts."""
+        """A bucket folder and all that was stored in it. The mounts are not told."""
         shutil.rmtree(self.bucket / folder, ignore_errors=True)
 
     def _link_samples(self, where, training_set):

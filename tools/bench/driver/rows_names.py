@@ -32,7 +32,7 @@ def works(scale):
         return Files(count, KIB, real=False)
 
     def everyone(load):
-        return {name: Side(on, load) for name, on in (("s3rdmafs", "ours-names"), ("s3fs", "s3fs"), ("rclone", "rclone"))}
+        return {"s3rdmafs": Side("ours-names", load), "s3fs": Side("s3fs", load), "rclone": Side("rclone", load)}
 
     def listed(count):
         return f"tree ls --expect {count} {{folder}}"

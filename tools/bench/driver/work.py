@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a row of the table is made of: who does what, on which files, and what is asked of the result."""
+"""The parts of a row of the table: contestants, their loads and files, and the ratios asked of the result."""
 
 from dataclasses import dataclass
 

@@ -52,7 +52,7 @@ TEST_F(AbsentNamesOfABucket, OneCreationAloneBelievesTheLookup) {
   EXPECT_EQ(error_of(bucket_.mkdir(kRootIno, "dir")), "Exists");
 }
 
-TEST_F(AbsentNamesOfABucket, WhatThisMountMadeMeanwhileIsFound) {
+TEST_F(AbsentNamesOfABucket, ANameThatThisMountMadeMeanwhileIsFound) {
   store_.put("from", "x");
   ASSERT_EQ(error_of(bucket_.lookup(kRootIno, "to")), "NotFound");
   ASSERT_TRUE(bucket_.rename("from", "to"));
