@@ -70,8 +70,8 @@ std::shared_ptr<Uploader> Uploads::begin(std::string key, Uploader::Start start)
   return std::make_shared<Uploader>(context_, std::move(key), start);
 }
 
-StagedUploads& Uploads::staged(s3::ObjectStore& store) {
-  if (!staged_) staged_ = std::make_unique<StagedUploads>(context_, store);
+StagedUploads& Uploads::staged() {
+  if (!staged_) staged_ = std::make_unique<StagedUploads>(context_);
   return *staged_;
 }
 

@@ -49,8 +49,7 @@ class Uploads {
 
   /// Stores objects from staging files, out of the same buffers; made by the first call, which is
   /// the mount's main thread's. Lives as long as this.
-  /// @param store  says what a key holds where the server refuses conditions; borrowed
-  [[nodiscard]] StagedUploads& staged(s3::ObjectStore& store);
+  [[nodiscard]] StagedUploads& staged();
 
   /// Aborts the uploads that the journal says an earlier mount left, now or later.
   void abort_left();

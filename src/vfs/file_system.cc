@@ -93,11 +93,11 @@ std::shared_ptr<FileWriting> FileSystem::make_file_writing(cache::ReadCache& cac
   if (!writing_->staging) {
     return std::make_shared<SequentialWriting>(context, writing_->uploads);
   }
-  return std::make_shared<StagedWriting>(
-      context, StagedWriting::Needs{.area = *writing_->staging,
-                                    .uploads = writing_->uploads.staged(store_),
-                                    .cache = cache,
-                                    .files = staged_files_});
+  return std::make_shared<StagedWriting>(context,
+                                         StagedWriting::Needs{.area = *writing_->staging,
+                                                              .uploads = writing_->uploads.staged(),
+                                                              .cache = cache,
+                                                              .files = staged_files_});
 }
 
 FileSystem::~FileSystem() = default;

@@ -93,7 +93,7 @@ class Sender {
     }
     auto source = std::make_shared<LeftoverSource>(file, *store_, *fabric_);
     const auto etag = await<Result<std::string>>([&](auto done) {
-      uploads_->staged(*store_).store(std::move(object), source, std::move(done));
+      uploads_->staged().store(std::move(object), source, std::move(done));
     });
     if (etag) return file.stored(*etag);
     file.not_stored();

@@ -50,9 +50,8 @@ struct StagedObject {
 /// Uploads. Thread-safe.
 class StagedUploads {
  public:
-  /// Borrows what the context borrows, and the store: it says what a key holds where the server
-  /// refuses conditions.
-  StagedUploads(const Uploader::Context& context, s3::ObjectStore& store);
+  /// Borrows what the context borrows.
+  explicit StagedUploads(const Uploader::Context& context);
   /// No store is under way.
   ~StagedUploads();
 
@@ -67,13 +66,9 @@ class StagedUploads {
  private:
   void attempt(std::shared_ptr<const StagedObject> object, std::shared_ptr<StagedSource> source,
                Done<std::string> done);
-  void on_failed(std::shared_ptr<const StagedObject> object, std::shared_ptr<StagedSource> source,
-                 Error error, Done<std::string> done);
-  void store_after_head(std::shared_ptr<const StagedObject> object,
-                        std::shared_ptr<StagedSource> source, Done<std::string> done);
+  [[nodiscard]] static std::unexpected<Error> failed(const StagedObject& object, Error error);
 
   const Uploader::Context context_;
-  s3::ObjectStore& store_;
   std::atomic<bool> lacks_copies_{false};  ///< the server has no UploadPartCopy
   std::atomic<std::size_t> next_thread_{0};
   // Two keep one store busy: one copies out of the page cache while the other computes a checksum.

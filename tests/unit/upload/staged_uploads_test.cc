@@ -91,7 +91,7 @@ class StagedUploadsTest : public testing::Test {
   using Outcome = std::shared_ptr<std::optional<Result<std::string>>>;
   Outcome begin(StagedObject object, std::shared_ptr<StagedSource> source) {
     auto outcome = std::make_shared<std::optional<Result<std::string>>>();
-    uploads_->staged(store_).store(std::move(object), std::move(source),
+    uploads_->staged().store(std::move(object), std::move(source),
                                    [this, outcome](Result<std::string> etag) {
                                      const MutexLock lock(mutex_);
                                      *outcome = std::move(etag);
@@ -197,15 +197,14 @@ TEST_F(StagedUploadsTest, SendsAllWhereTheServerCannotCopyAndSaysSoOnce) {
   EXPECT_EQ(store_.open_uploads(), 0U);
 }
 
-TEST_F(StagedUploadsTest, AsksForTheVersionWhereTheServerRefusesConditions) {
+TEST_F(StagedUploadsTest, StoresNothingWithoutItsConditionAfterARefusal) {
   const std::string etag = store_.put("key", "base");
-  store_.fail_next(Operation::kPut, 1, ErrorCode::kUnsupported);
-  EXPECT_EQ(store(over("base", etag, 4, {{.begin = 0, .end = 4}}), "next"), "");
-  EXPECT_EQ(store_.object("key"), "next");
-  EXPECT_EQ(store_.count(Operation::kHead), 1U);
-  store_.fail_next(Operation::kPut, 1, ErrorCode::kUnsupported);
-  EXPECT_EQ(store(over("base", etag, 4, {{.begin = 0, .end = 4}}), "last"), "Stale");
-  EXPECT_EQ(store_.object("key"), "next");
+  for (const ErrorCode refusal : {ErrorCode::kUnsupported, ErrorCode::kInvalidArgument}) {
+    store_.fail_next(Operation::kPut, 1, refusal);
+    EXPECT_NE(store(over("base", etag, 4, {{.begin = 0, .end = 4}}), "next"), "");
+    EXPECT_EQ(store_.object("key"), "base");
+  }
+  EXPECT_EQ(store_.count(Operation::kPut), 2U);
 }
 
 TEST_F(StagedUploadsTest, AbortsTheUploadAfterAnErrorOfAnyRequest) {
