@@ -9,6 +9,7 @@
 
 #include <pugixml.hpp>
 
+#include "s3/wire/response_headers.h"
 #include "s3/wire/server_text.h"
 #include "s3rdmafs/s3/uri.h"
 
@@ -57,6 +58,7 @@ Result<ObjectInfo> parse_object(const pugi::xml_node& node, bool is_encoded) {
     return fail(ErrorCode::kProtocol,
                 "the listing has an unusable ETag for key '" + info.key + "'");
   }
+  if (!info.etag.empty()) info.etag = quoted_etag(info.etag);
   return info;
 }
 
@@ -88,6 +90,8 @@ Result<std::string> usable_etag(Result<std::string> etag) {
   if (etag && !is_header_value(*etag)) {
     return fail(ErrorCode::kProtocol, "the answer has an unusable ETag");
   }
+  // Some servers leave the quotes out here, and not in headers; ETags are compared as text.
+  if (etag) etag = quoted_etag(*etag);
   return etag;
 }
 

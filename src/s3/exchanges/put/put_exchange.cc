@@ -138,7 +138,12 @@ void PutExchange::keep_in_doubt() {
 
 Exchange::Next PutExchange::on_answer(const HttpResponse& response) {
   const S3Error error = response.is_success() ? S3Error{} : parse_error(response.text);
-  if (may_take_effect_later(response.status, error)) keep_in_doubt();
+  if (may_take_effect_later(response.status, error)) {
+    keep_in_doubt();
+    // A gateway's answer: the server may be reading yet.
+    const bool is_of_gateway = response.status == 502 || response.status == 504;
+    if (has_token_ && is_of_gateway) ended_.outcome.late_read_possible = true;
+  }
   if (has_checksum_ && endpoint_->checksums.is_refusal(response.status, error)) {
     policy_.on_answer({rdma::Verdict::kS3Error, "s3_error"});  // it says nothing about RDMA
     return send_again();
