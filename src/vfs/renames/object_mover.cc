@@ -20,10 +20,14 @@ void ObjectMover::move(ObjectMove move, Done<std::string> done) {
                     .to = move.to,
                     .etag = move.from.etag,
                     .size_bytes = move.from.size_bytes,
-                    .replaced_etag = move.replaced_etag};
+                    .replaced_etag = move.replaced_etag,
+                    .newest = move.from.modified};
   log_.begun(begun,
              [this, id, move = std::move(move), done = std::move(done)](Result<void> kept) mutable {
-               if (!kept) return done(std::unexpected(std::move(kept.error())));
+               if (!kept) {
+                 log_.ended(id);  // the record may be there, and only its sync have failed
+                 return done(std::unexpected(std::move(kept.error())));
+               }
                copy(id, std::move(move), std::move(done));
              });
 }

@@ -35,11 +35,18 @@ void add_names_of(std::string_view key, std::string_view prefix, std::set<std::s
 
 void Renames::move_directory(const CallPtr& call) {
   if (!call->destination) return store_pending_below(call);
+  check_empty(call, {});
+}
+
+// A page may be short, or empty, and more follow.
+void Renames::check_empty(const CallPtr& call, ListingCursor cursor) {
   const std::string to = directory_prefix(call->request.to);
+  s3::ListRequest request{
+      .prefix = to, .delimiter = "", .continuation_token = cursor.token(), .keys_max = 2};
   parts_.store.list(
-      {.prefix = to, .delimiter = "", .continuation_token = {}, .keys_max = 2},
-      parts_.request_deadline(),
-      [self = shared_from_this(), call, to](const Result<s3::ListPage>& page) {
+      std::move(request), parts_.request_deadline(),
+      [self = shared_from_this(), call, to,
+       cursor = std::move(cursor)](const Result<s3::ListPage>& page) mutable {
         if (!page) return self->end(call, std::unexpected(page.error()));
         bool is_empty = page->common_prefixes.empty() && !self->parts_.files->any_below(to);
         for (const s3::ObjectInfo& object : page->objects) {
@@ -48,6 +55,8 @@ void Renames::move_directory(const CallPtr& call) {
         if (!is_empty) {
           return self->end(call, fail(ErrorCode::kNotEmpty, "'" + to + "' is not empty"));
         }
+        if (auto passed = cursor.pass(*page); !passed) return self->end(call, std::move(passed));
+        if (!cursor.is_at_end()) return self->check_empty(call, std::move(cursor));
         self->store_pending_below(call);
       });
 }

@@ -19,7 +19,8 @@ struct BegunRename {
   std::uint64_t size_bytes = 0;    ///< of that version
   std::string replaced_etag = {};  ///< of a file: the version that `to` had; empty: none
   std::string copied_etag = {};    ///< of a file: the version that `to` has got; empty: unknown
-  /// Of a directory: the newest key that moves. All that is newer below it is another client's.
+  /// The modification time of the version that moves, of a directory of the newest. A newer one is
+  /// another file.
   std::chrono::system_clock::time_point newest = {};
   bool is_copied = false;  ///< `to` has everything; what is left is to remove `from`
 

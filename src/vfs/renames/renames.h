@@ -11,6 +11,7 @@
 #include "s3/object_writer.h"
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
+#include "vfs/directories/listing_cursor.h"
 #include "vfs/files/file_writing.h"
 #include "vfs/files/open_files.h"
 #include "vfs/names/names.h"
@@ -64,6 +65,7 @@ class Renames : public std::enable_shared_from_this<Renames> {
 
   // Directories (rename_directory.cc).
   void move_directory(const CallPtr& call);
+  void check_empty(const CallPtr& call, ListingCursor cursor);
   void store_pending_below(const CallPtr& call);
   void move_tree(const CallPtr& call);
   void tell_of_tree(const Call& call, const TreeMover::Moved& moved);

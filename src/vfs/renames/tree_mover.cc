@@ -52,7 +52,10 @@ void TreeMover::list(ListingCursor cursor, Done<void> done) {
         self->parts_.log.begun(
             {.id = self->id_, .from = self->from_, .to = self->to_, .newest = self->newest_},
             [self, done = std::move(done)](Result<void> kept) mutable {
-              if (!kept) return done(std::unexpected(std::move(kept.error())));
+              if (!kept) {
+                self->parts_.log.ended(self->id_);  // as for a file
+                return done(std::unexpected(std::move(kept.error())));
+              }
               self->copy_all(std::move(done));
             });
       });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Renames that a crash cut short. The server says how far each came:
 //
-//   file       the source is gone or another version     ended, or another client's: nothing to do
+//   file       the source is gone, newer, or another     ended, or made since: nothing to do
 //              the new name has the copied version       finish: remove the source
 //              the new name has what it had before       undone: nothing to do
 //              else, and the copy is not in the log      the server cannot tell: both stay
@@ -20,7 +20,6 @@
 // repeated, so that a crash here is one more unfinished rename.
 #include "vfs/renames/unfinished_renames.h"
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -81,7 +80,8 @@ class RenameFinisher : public std::enable_shared_from_this<RenameFinisher> {
          ended = std::move(ended)](Result<s3::ObjectInfo> source) mutable {
           source = absent_is_empty(std::move(source));
           if (!source) return ended(std::unexpected(std::move(source.error())));
-          if (source->etag != rename.etag) return ended({});
+          // A newer one with the same bytes was made since.
+          if (source->etag != rename.etag || source->modified > rename.newest) return ended({});
           self->with_.store.head(
               rename.to, self->with_.request_deadline(),
               [self, &rename, ended = std::move(ended)](Result<s3::ObjectInfo> copy) mutable {
@@ -149,13 +149,14 @@ class RenameFinisher : public std::enable_shared_from_this<RenameFinisher> {
   }
 
   void finish_key(const BegunRename& rename, const s3::ObjectInfo& from, Done<void> moved) {
+    if (!from.key.starts_with(rename.from)) return moved({});  // the server ignores the prefix
     if (from.modified > rename.newest) return leave(from, "it is newer than the rename", moved);
     std::string to = rename.to + from.key.substr(rename.from.size());
-    if (rename.is_copied) return remove_if_copied(rename, from, std::move(to), std::move(moved));
+    if (rename.is_copied) return remove_if_copied(from, std::move(to), std::move(moved));
     with_.writer.copy({from.key, from.etag, from.size_bytes}, to,
                       {.when = s3::Precondition::absent()},
                       with_.request_deadline() + copy_time(from.size_bytes),
-                      [self = shared_from_this(), &rename, from, to,
+                      [self = shared_from_this(), from, to,
                        moved = std::move(moved)](const Result<std::string>& etag) mutable {
                         if (etag) return self->remove_version(from, std::move(moved));
                         const ErrorCode why = etag.error().code;
@@ -163,18 +164,17 @@ class RenameFinisher : public std::enable_shared_from_this<RenameFinisher> {
                         if (why != ErrorCode::kExists) {
                           return moved(std::unexpected(etag.error()));
                         }
-                        self->remove_if_copied(rename, from, std::move(to), std::move(moved));
+                        self->remove_if_copied(from, std::move(to), std::move(moved));
                       });
   }
 
-  void remove_if_copied(const BegunRename& rename, const s3::ObjectInfo& from, std::string to,
-                        Done<void> moved) {
+  void remove_if_copied(const s3::ObjectInfo& from, std::string to, Done<void> moved) {
     with_.store.head(std::move(to), with_.request_deadline(),
-                     [self = shared_from_this(), &rename, from,
+                     [self = shared_from_this(), from,
                       moved = std::move(moved)](Result<s3::ObjectInfo> there) mutable {
                        there = absent_is_empty(std::move(there));
                        if (!there) return moved(std::unexpected(std::move(there.error())));
-                       if (!is_copy(rename, from, *there)) {
+                       if (!is_copy(from, *there)) {
                          return leave(from, "its new name may have another object", moved);
                        }
                        self->remove_version(from, std::move(moved));
@@ -182,14 +182,8 @@ class RenameFinisher : public std::enable_shared_from_this<RenameFinisher> {
   }
 
   /// @param there  what the new name has; without an ETag: nothing
-  static bool is_copy(const BegunRename& rename, const s3::ObjectInfo& from,
-                      const s3::ObjectInfo& there) {
-    if (there.etag.empty() || there.size_bytes != from.size_bytes) return false;
-    if (there.etag == from.etag) return true;
-    // The log says that it was copied, so the new name has the copy or what replaced it. HEAD
-    // gives seconds.
-    const auto from_second = std::chrono::floor<std::chrono::seconds>(from.modified);
-    return rename.is_copied && there.modified >= from_second;
+  static bool is_copy(const s3::ObjectInfo& from, const s3::ObjectInfo& there) {
+    return !there.etag.empty() && there.etag == from.etag && there.size_bytes == from.size_bytes;
   }
 
   static void leave(const s3::ObjectInfo& from, std::string_view why, Done<void>& moved) {
