@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view kUsualSchema = "Bucket, Key, Size, LastModifiedDate, ETag";
 // A key of 1,024 bytes has 3,072 when it is encoded; the other fields are short.
-constexpr std::size_t kRowBytesMax = 64 * kKiB;
+constexpr std::streamsize kRowBytesMax = 64 * kKiB;
 constexpr std::uintmax_t kSchemaFileBytesMax = 64 * kMiB;  // it names every file of the inventory
 
 std::string_view trimmed(std::string_view text) {
@@ -87,7 +87,7 @@ std::unexpected<Error> bad_row(std::string what) {
 }  // namespace
 
 Result<void> InventoryReader::set_columns(std::string_view schema) {
-  const std::pair<std::string_view, int Columns::*> kNames[] = {
+  const std::pair<std::string_view, int Columns::*> known_names[] = {
       {"Bucket", &Columns::bucket},      {"Key", &Columns::key},
       {"IsLatest", &Columns::is_latest}, {"IsDeleteMarker", &Columns::is_delete_marker},
       {"Size", &Columns::size},          {"LastModifiedDate", &Columns::modified},
@@ -96,9 +96,9 @@ Result<void> InventoryReader::set_columns(std::string_view schema) {
   columns_ = {};
   const auto names = fields_of(schema).value_or(std::vector<std::string>());
   for (std::size_t at = 0; at < names.size(); ++at) {
-    const auto known =
-        std::ranges::find(kNames, trimmed(names[at]), [](const auto& name) { return name.first; });
-    if (known != std::end(kNames)) columns_.*known->second = static_cast<int>(at);
+    const auto known = std::ranges::find(known_names, trimmed(names[at]),
+                                         [](const auto& name) { return name.first; });
+    if (known != std::end(known_names)) columns_.*known->second = static_cast<int>(at);
   }
   if (std::min({columns_.key, columns_.size, columns_.modified, columns_.etag}) >= 0) return {};
   return fail_with_advice(
@@ -166,7 +166,7 @@ Result<void> InventoryReader::read_rows(const std::string& path, const Take& tak
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail_errno("opening " + path, errno);
   const auto buffer = std::make_unique<std::array<char, kRowBytesMax>>();
-  for (std::uint64_t line = 1; file.getline(buffer->data(), buffer->size()); ++line) {
+  for (std::uint64_t line = 1; file.getline(buffer->data(), kRowBytesMax); ++line) {
     const std::string_view row = trimmed(buffer->data());
     if (line == 1 && row.starts_with("\x1f\x8b")) {
       return fail_with_advice(

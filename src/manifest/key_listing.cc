@@ -55,6 +55,7 @@ class KeyListing {
       ranges_.push_back({});
     }
     std::vector<std::jthread> threads;
+    threads.reserve(options_.jobs);
     for (unsigned n = 0; n < options_.jobs; ++n) threads.emplace_back([this] { work(); });
     while (!wait_for_end()) on_progress(progress());
     threads.clear();

@@ -96,11 +96,11 @@ Result<void> serve(const Wish& wish) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   client.store().shut_down();  // the last answer's thread may still be inside `run`
   if (!put) return put;
+  const unsigned long long size_bytes = wish.size_bytes;
   std::printf(
       "{\"bytes\": %llu, \"ops\": %zu, \"seconds\": %.6f, \"cpu_seconds\": %.6f, "
       "\"p50_us\": 0, \"p99_us\": 0}\n",
-      static_cast<unsigned long long>(wish.files * wish.size_bytes), wish.files, seconds.count(),
-      cpu_seconds_so_far() - cpu_before);
+      size_bytes * wish.files, wish.files, seconds.count(), cpu_seconds_so_far() - cpu_before);
   return {};
 }
 

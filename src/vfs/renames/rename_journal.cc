@@ -117,7 +117,7 @@ void RenameJournal::copied(std::uint64_t id, const std::string& etag) {
 
 void RenameJournal::ended(std::uint64_t id) { note({std::string(kEnded), {std::to_string(id)}}); }
 
-void RenameJournal::note(Record record) {
+void RenameJournal::note(const Record& record) {
   const auto kept = journal_->append(record, journal::Durability::kProcess);
   if (!kept) {
     spdlog::warn(

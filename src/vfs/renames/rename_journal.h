@@ -43,7 +43,7 @@ class RenameJournal final : public RenameLog {
  private:
   explicit RenameJournal(std::unique_ptr<journal::Journal> journal)
       : journal_(std::move(journal)) {}
-  void note(journal::Record record);
+  void note(const journal::Record& record);
 
   const std::unique_ptr<journal::Journal> journal_;
   std::vector<BegunRename> unfinished_;  ///< of the thread that opened it

@@ -52,21 +52,28 @@ Result<void> StagedFiles::name(const std::shared_ptr<StagedFile>& file, SeenAt r
 std::vector<std::shared_ptr<StagedFile>> StagedFiles::take_ended_reservations() {
   std::vector<std::shared_ptr<StagedFile>> ended;
   const MutexLock lock(mutex_);
-  std::erase_if(by_key_, [&](const auto& entry) {
-    const Named& named = entry.second;
+  for (auto at = by_key_.begin(); at != by_key_.end();) {
+    const Named named = at->second;
     const bool was_reserved = named.reserved_until != SeenAt::min();
-    if (!was_reserved || is_reserved(named)) return false;
-    if (const auto at = inos_.find(named.file.get()); at != inos_.end()) {
-      const auto open = by_ino_.find(at->second);
-      if (open->second.handles > 0) return false;
-      by_ino_.erase(open);
-      inos_.erase(at);
-      --files_;
+    if (!was_reserved || is_reserved(named) || !detach_unopened(*named.file)) {
+      ++at;
+      continue;
     }
     ended.push_back(named.file);
-    return true;
-  });
+    at = by_key_.erase(at);
+  }
   return ended;
+}
+
+bool StagedFiles::detach_unopened(const StagedFile& file) {
+  const auto at = inos_.find(&file);
+  if (at == inos_.end()) return true;
+  const auto open = by_ino_.find(at->second);
+  if (open->second.handles > 0) return false;
+  by_ino_.erase(open);
+  inos_.erase(at);
+  --files_;
+  return true;
 }
 
 std::shared_ptr<StagedFile> StagedFiles::find(const std::string& key) {

@@ -99,6 +99,8 @@ class StagedFiles final : public LiveFiles {
   [[nodiscard]] Result<void> name(const std::shared_ptr<StagedFile>& file, SeenAt reserved_until);
   /// Takes the names of files that were reserved and never opened; the caller closes them.
   [[nodiscard]] std::vector<std::shared_ptr<StagedFile>> take_ended_reservations();
+  /// Takes the file off its inode. False: a handle has it open.
+  [[nodiscard]] bool detach_unopened(const StagedFile& file) REQUIRES(mutex_);
   [[nodiscard]] bool is_reserved(const Named& named) const REQUIRES(mutex_);
   void drop_if_unused(Ino ino) REQUIRES(mutex_);
 

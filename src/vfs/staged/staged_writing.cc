@@ -195,7 +195,7 @@ Result<std::shared_ptr<StagedFile>> StagedWriting::on_confirmed(Ino ino, const N
                      .has_base_inode = shares_inode});
   if (!begun) return begun;
   auto named = shares_inode ? files_->name(*begun) : files_->reserve_name(*begun);
-  const auto attached = named && shares_inode ? files_->attach(ino, *begun) : nullptr;
+  auto attached = named && shares_inode ? files_->attach(ino, *begun) : nullptr;
   if (attached == *begun) return begun;
   if (!named || shares_inode) {
     files_->unname(**begun);
