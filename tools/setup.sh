@@ -34,7 +34,7 @@ tests=(
   python3-pytest
   awscli s3cmd rclone s3fs rsync
   ceph-mon ceph-osd radosgw ceph-common
-  git sqlite3 python3-numpy python3-h5py           # programs that write into a mount
+  git sqlite3 python3-numpy python3-h5py ed vim    # programs that write into a mount
   fio systemd
   qemu-system-x86 busybox-static cpio kmod         # virtual machines with soft-RoCE (tools/vm/run.sh)
   rdma-core ibverbs-providers python3-pyverbs

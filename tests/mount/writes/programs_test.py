@@ -18,6 +18,8 @@ pytestmark = pytest.mark.needs_fuse
 BUCKET = "programs"
 MIB = 1 << 20
 PROGRAM_SECONDS = 300  # a program on a loaded machine of two cores; one that takes it has hung
+TREE_FILES = int(os.environ.get("S3RDMAFS_TREE_FILES", "300"))  # removed by find and rm; before a release 20000
+FIO_ENGINES = ("sync", "psync", "libaio", "mmap", "io_uring")
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +57,9 @@ def files_below(top):
             for path in top.rglob("*") if path.is_file() and not path.is_symlink()}
 
 
-def run(*command, cwd, **keywords):
+def run(*command, cwd, input=""):
     result = subprocess.run([str(word) for word in command], cwd=cwd, check=False, timeout=PROGRAM_SECONDS,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                            **keywords)
+                            input=input, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert result.returncode == 0, f"{command}: {result.stdout}"
     return result.stdout
 
@@ -75,7 +76,7 @@ def make_tree(top, files=40):
     for number in range(files):
         path = top / f"d{number % 5}" / f"sub{number % 3}" / f"file {number}"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.expected(number, 0, 1 + number * 997))
+        path.write_bytes(content.expected(number, 0, 1 + number % 40 * 997))
     (top / "d0" / "script").write_text("echo ran\n")
     (top / "empty").mkdir()
     return top
@@ -115,8 +116,11 @@ def test_rsync_copies_once_and_then_nothing(folder, tmp_path):
     again = run("rsync", "-ri", "--size-only", f"{source}/", folder / "copy", cwd=folder)
     assert not [line for line in again.splitlines() if line.startswith(">f")], again
     (source / "d1" / "sub0" / "changed").write_text("later")
-    run("rsync", "-r", "--size-only", f"{source}/", folder / "copy", cwd=folder)
+    run("rsync", "-a", "--size-only", f"{source}/", folder / "copy", cwd=folder)
     assert (folder / "copy" / "d1" / "sub0" / "changed").read_text() == "later"
+    (source / "d1" / "sub0" / "changed").write_text("again")
+    run("rsync", "-a", "--checksum", f"{source}/", folder / "copy", cwd=folder)
+    assert files_below(folder / "copy") == files_below(source)
 
 
 def test_cp_a_keeps_content(folder, tmp_path):
@@ -140,6 +144,24 @@ def test_sed_i_and_an_editors_save_replace_a_file(folder):
     # As vim and emacs save: a backup by rename, a new file, the backup removed.
     shell("mv text text~ && printf 'saved\\n' > text && rm text~", folder)
     assert (folder / "text").read_text() == "saved\n"
+    assert os.listdir(folder) == ["text"]
+
+
+@pytest.mark.needs("ed")
+def test_an_editor_writes_a_file_over(folder):
+    (folder / "text").write_text("one\ntwo\nthree\n")
+    run("ed", "-s", "text", cwd=folder, input="2s/two/2/\n$a\nfour\n.\nw\nq\n")
+    assert (folder / "text").read_text() == "one\n2\nthree\nfour\n"
+    assert os.listdir(folder) == ["text"]
+
+
+@pytest.mark.needs("vim")
+def test_vim_saves_through_a_backup_and_a_swap_file(folder):
+    (folder / "text").write_text("one\ntwo\n")
+    for copies in ("no", "yes"):  # the old file is renamed away, or copied away and written over
+        run("vim", "-u", "NONE", "-es", "-c", f"set writebackup backupcopy={copies} swapfile", "-c", "%s/^/x/",
+            "-c", "wq", "text", cwd=folder)
+    assert (folder / "text").read_text() == "xxone\nxxtwo\n"
     assert os.listdir(folder) == ["text"]
 
 
@@ -203,6 +225,37 @@ assert (loaded["w"] == state["w"]).all() and loaded["step"] == 3
 """, folder)
 
 
+def test_an_archive_of_tensors_is_saved_and_loaded(folder):
+    """As torch.save writes and torch.load(mmap=True) reads, without PyTorch: entries stored as they are, each at a multiple
+    of 64 bytes, sizes filled in by a seek back to the entry's header, the directory last; a map of the whole to read."""
+    python("""
+import mmap, os, zipfile
+tensors = {f"c/data/{i}": bytes([i]) * (i * 300_000 + 7) for i in range(1, 12)}
+with zipfile.ZipFile("c.pt.tmp", "w", zipfile.ZIP_STORED) as archive:
+    for name, data in tensors.items():
+        entry = zipfile.ZipInfo(name)
+        entry.extra = b"FB" + (pad := -(archive.fp.tell() + 34 + len(name)) % 64).to_bytes(2, "little") + b"Z" * pad
+        with archive.open(entry, "w") as out:
+            out.write(data)
+os.replace("c.pt.tmp", "c.pt")
+with open("c.pt", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+    for entry in zipfile.ZipFile(file).infolist():
+        at = entry.header_offset + 30 + len(entry.filename) + len(entry.extra)
+        assert at % 64 == 0 and whole[at:at + entry.file_size] == tensors.pop(entry.filename), entry
+assert not tensors
+""", folder)
+
+
+@pytest.mark.needs("fio")
+def test_fio_verifies_random_writes_of_each_engine(folder):
+    jobs = [option for engine in FIO_ENGINES for option in
+            (f"--name={engine}", f"--ioengine={engine}", f"--filename={engine}")]
+    run("fio", "--size=4m", "--rw=randwrite", "--bs=4k", "--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0",
+        "--iodepth=8", "--end_fsync=1", "--fallocate=none", "--thread", *jobs, cwd=folder)
+    assert sorted(os.listdir(folder)) == sorted(FIO_ENGINES)
+    assert {path.stat().st_size for path in folder.iterdir()} == {4 * MIB}
+
+
 def test_a_checkpoint_is_written_and_renamed_into_place(folder):
     python("""
 import os
@@ -253,7 +306,7 @@ def test_a_program_writes_to_a_file_that_another_reads(folder):
 
 
 def test_find_delete_du_and_rm_rf(folder):
-    make_tree(folder / "tree", files=300)
+    make_tree(folder / "tree", files=TREE_FILES)
     size = sum(path.stat().st_size for path in (folder / "tree").rglob("*") if path.is_file() and not path.is_symlink())
     shown = int(run("du", "-sb", "--apparent-size", "tree", cwd=folder).split()[0])
     assert shown >= size
