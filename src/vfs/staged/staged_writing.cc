@@ -162,6 +162,10 @@ void StagedWriting::with_file(Ino ino, bool shares_inode, Deadline deadline, Fil
   if (!inode) return done(std::unexpected(inode.error()));
   files_->opened(ino, /*may_write=*/true);
   const std::shared_ptr<StagedFile> file = files_->of(ino);
+  if (file && file->error()) {
+    files_->closed(ino, /*may_write=*/true);
+    return done(look_again(file->key()));
+  }
   if (file && !file->is_version()) return done(file);
   versions_.head(inode->node.object.key, deadline,
                  [self = shared_from_this(), ino, node = inode->node, shares_inode,
@@ -235,8 +239,11 @@ void StagedWriting::open_to_write(Ino ino, OpenToWrite how, ProcessId process, D
 std::optional<Result<OpenFile>> StagedWriting::open_to_read(Ino ino) {
   files_->opened(ino, /*may_write=*/false);
   const std::shared_ptr<StagedFile> file = files_->of(ino);
-  if (file && !file->is_version()) return add_handle({.file = file, .ino = ino});
+  const bool has_failed = file && file->error();
+  if (file && !has_failed && !file->is_version()) return add_handle({.file = file, .ino = ino});
   version_released(ino);
+  // Until its last handle is closed the inode is still the file, and the name another one.
+  if (has_failed) return look_again(file->key());
   return std::nullopt;
 }
 
@@ -342,6 +349,10 @@ void StagedWriting::allocate(std::uint64_t handle, Allocation what, Done<void> d
 // Of a path: no handle will store the file later. Of a descriptor: its close does.
 void StagedWriting::truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode,
                              Deadline deadline, Done<void> done) {
+  const std::shared_ptr<StagedFile> open = files_->of(ino);
+  if (auto error = open ? open->error() : std::nullopt) {
+    return done(std::unexpected(*std::move(error)));
+  }
   with_file(ino, shares_inode, deadline,
             [self = shared_from_this(), ino, size_bytes,
              done = std::move(done)](Result<std::shared_ptr<StagedFile>> found) mutable {

@@ -204,6 +204,19 @@ TEST_F(StagedWriting, DestroysNoVersionOfAnotherClient) {
   EXPECT_EQ(read(open_to_read("file")), "another's");
 }
 
+TEST_F(StagedWriting, OpensNoFileWhoseStoreFailedAlthoughAHandleIsLeft) {
+  store_.put("file", "One");
+  const Ino ino = bucket_.ino_of("file");
+  const auto handle = open("file");
+  write(handle, 0, "x");
+  store_.put("file", "Two");
+  EXPECT_EQ(error_of(bucket_.sync(handle)), "Stale");
+  EXPECT_EQ(error_of(bucket_.open(ino)), "Stale") << "so that the kernel looks the name up";
+  EXPECT_EQ(error_of(bucket_.open_to_write(ino, /*truncate=*/false)), "Stale");
+  EXPECT_EQ(read(open_to_read("file")), "Two");
+  EXPECT_EQ(close(handle), "Stale");
+}
+
 TEST_F(StagedWriting, OpensWhatAnotherClientStoredThoughAnOlderVersionIsOpen) {
   store_.put("file", "one");
   const auto handle = open("file");
