@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "s3/wire/object_checksum.h"
 #include "s3/wire/xml_reader.h"
@@ -123,9 +124,10 @@ Exchange::Next CompleteUploadExchange::on_answer(const HttpResponse& response) {
   }
   Result<std::string> etag = parse_completed_etag(response.text);
   if (!etag) {
-    // A success of an unknown form, or half an answer: a HEAD decides.
+    // A success of an unknown form, or half an answer, which may have been an error. The request is
+    // repeated once: "no such upload" then says more than a HEAD, which may see the former object.
     may_have_taken_effect_ = true;
-    is_checking_effect_ = true;
+    is_checking_effect_ = std::exchange(was_unclear_, true);
     return send_again();
   }
   const std::string stored = parse_completed_crc64nvme(response.text);

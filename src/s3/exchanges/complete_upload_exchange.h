@@ -48,6 +48,7 @@ class CompleteUploadExchange final : public Exchange {
   bool has_checksums_ = false;
   bool may_have_taken_effect_ = false;  // an attempt that was never answered, or not clearly
   bool is_checking_effect_ = false;     // by HEAD, after that
+  bool was_unclear_ = false;            // an answer of success named no ETag
   bool has_conflict_ = false;           // the HEAD follows a conflict, not a missing upload
   std::string wrong_etag_;              // of the object with wrong bytes that is being removed
   Result<std::string> etag_;

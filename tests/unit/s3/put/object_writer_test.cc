@@ -303,6 +303,22 @@ TEST_F(ObjectWriterTest, FindsOutByHeadWhetherALostCompletionTookEffect) {
   EXPECT_EQ(summaries().at(2), "HEAD /train/k");
 }
 
+// The former object may look like ours, so that a HEAD alone proves little.
+TEST_F(ObjectWriterTest, RepeatsACompletionWhoseAnswerOfSuccessIsUnclear) {
+  server_.then({.body = "<CompleteMultipartUploadResult>"});
+  server_.then(upload_completed());
+  EXPECT_EQ(complete().value(), "\"whole\"");
+  EXPECT_TRUE(summaries().at(1).starts_with("POST ")) << summaries().at(1);
+}
+
+TEST_F(ObjectWriterTest, AsksByHeadAfterASecondUnclearAnswer) {
+  server_.then({.body = "fine"});
+  server_.then({.body = "fine"});
+  server_.then(ok("\"whole\""));
+  EXPECT_EQ(complete().value(), "\"whole\"");
+  EXPECT_EQ(summaries().at(2), "HEAD /train/k");
+}
+
 TEST_F(ObjectWriterTest, TellsThatALostCompletionTookNoEffect) {
   server_.then({.cut = true});
   server_.then(error_answer(404, "NoSuchUpload"));
