@@ -43,6 +43,10 @@ constexpr auto kKnown = std::to_array<Known>({
     {"OperationAborted", ErrorCode::kServerError, ""},
     {"RequestTimeout", ErrorCode::kServerError, ""},
     {"NotImplemented", ErrorCode::kUnsupported, ""},
+    {"QuotaExceeded", ErrorCode::kNoSpace, "the bucket's or the user's quota is used up"},
+    {"XMinioAdminBucketQuotaExceeded", ErrorCode::kNoSpace, "the bucket's quota is used up"},
+    {"XMinioStorageFull", ErrorCode::kNoSpace, "the server's disks are full"},
+    {"EntityTooLarge", ErrorCode::kTooLarge, ""},
     {"MetadataTooLarge", ErrorCode::kInvalidArgument,
      "S3 keeps at most 2 KiB of metadata beside an object"},
 });
@@ -65,6 +69,7 @@ constexpr auto kKnownStatuses = std::to_array<KnownStatus>({
     {429, ErrorCode::kThrottled},
     {501, ErrorCode::kUnsupported},
     {503, ErrorCode::kThrottled},
+    {507, ErrorCode::kNoSpace},  // RFC 4918 section 11.5
 });
 
 ErrorCode code_of_status(int status) {
