@@ -28,7 +28,12 @@ std::shared_ptr<cache::ObjectReader> OpenFiles::share(const s3::ObjectInfo& obje
   auto reader = cache_.open({object.key, object.etag, object.size_bytes, generation});
   const MutexLock lock(mutex_);
   SharedReader& shared = readers_[version];
-  if (!shared.reader) shared.reader = reader;
+  if (!shared.reader) {
+    shared.reader = reader;
+    if (const auto move = moves_.find(version); move != moves_.end()) {
+      shared.moved_to = move->second;
+    }
+  }
   ++shared.handles;
   return shared.reader;
 }
@@ -37,6 +42,7 @@ void OpenFiles::moved(const s3::ObjectInfo& from, std::uint64_t from_generation,
                       const s3::ObjectInfo& to, std::uint64_t to_generation) {
   const cache::ObjectVersion target{to.key, to.etag, to.size_bytes, to_generation};
   const MutexLock lock(mutex_);
+  moves_.insert_or_assign({from.key, from.etag, from_generation}, target);
   for (auto& [version, shared] : readers_) {
     const bool is_source = version == Version{from.key, from.etag, from_generation};
     const bool was_moved_there = shared.moved_to && shared.moved_to->key == from.key &&
@@ -44,6 +50,11 @@ void OpenFiles::moved(const s3::ObjectInfo& from, std::uint64_t from_generation,
                                  shared.moved_to->generation == from_generation;
     if (is_source || was_moved_there) shared.moved_to = target;
   }
+}
+
+void OpenFiles::move_ended(const s3::ObjectInfo& from, std::uint64_t from_generation) {
+  const MutexLock lock(mutex_);
+  moves_.erase({from.key, from.etag, from_generation});
 }
 
 std::shared_ptr<cache::ObjectReader> OpenFiles::moved_reader(const OpenVersion& file) {

@@ -37,9 +37,12 @@ class OpenFiles {
                                    std::uint64_t generation = 0);
   /// The inode of the handle; nothing for one that is not open for reading.
   std::optional<Ino> release(std::uint64_t handle);
-  /// This mount has given the version another key, and maybe another ETag: the same bytes.
+  /// This mount has given the version another key, and maybe another ETag: the same bytes. Counts
+  /// also for handles that are opened before move_ended().
   void moved(const s3::ObjectInfo& from, std::uint64_t from_generation, const s3::ObjectInfo& to,
              std::uint64_t to_generation);
+  /// Nothing opens the former version any more: its key is gone, or stays.
+  void move_ended(const s3::ObjectInfo& from, std::uint64_t from_generation);
   /// A reader of what the version was moved to; null where it was not moved.
   [[nodiscard]] std::shared_ptr<cache::ObjectReader> moved_reader(const OpenVersion& file);
   /// This version will probably be opened soon.
@@ -62,6 +65,7 @@ class OpenFiles {
 
   Mutex mutex_;  // leaf
   std::map<Version, SharedReader> readers_ GUARDED_BY(mutex_);
+  std::map<Version, cache::ObjectVersion> moves_ GUARDED_BY(mutex_);  ///< that have not ended
 };
 
 }  // namespace s3rdmafs::vfs

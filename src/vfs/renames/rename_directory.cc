@@ -85,6 +85,7 @@ void Renames::move_tree(const CallPtr& call) {
   };
   mover->move(
       std::move(on_copied), [self = shared_from_this(), call, mover, from, to](Result<void> moved) {
+        for (const MovedObject& object : mover->objects()) self->forget_move(object.from);
         self->forget_names(from, to, mover->objects());  // also after an error: some may have moved
         if (moved) self->tell_of_tree(*call, mover->objects());
         self->end(call, std::move(moved));

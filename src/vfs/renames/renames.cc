@@ -115,6 +115,7 @@ void Renames::move_file(const CallPtr& call) {
 }
 
 void Renames::on_file_moved(const CallPtr& call, Result<std::string> etag) {
+  forget_move(call->source.object);
   if (!etag) {  // maybe of the answer only
     parts_.names->on_changed(call->request.from);
     parts_.names->on_changed(call->request.to);
@@ -134,6 +135,10 @@ void Renames::tell_readers(const s3::ObjectInfo& from, std::string to, const std
   copy.etag = etag;
   parts_.open_files.moved(from, parts_.names->generation_of(from), copy,
                           parts_.names->generation_of(copy));
+}
+
+void Renames::forget_move(const s3::ObjectInfo& from) {
+  parts_.open_files.move_ended(from, parts_.names->generation_of(from));
 }
 
 void Renames::tell_of_file(const Call& call, const std::string& etag) {

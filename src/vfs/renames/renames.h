@@ -61,6 +61,7 @@ class Renames : public std::enable_shared_from_this<Renames> {
   void move_file(const CallPtr& call);
   void on_file_moved(const CallPtr& call, Result<std::string> etag);
   void tell_readers(const s3::ObjectInfo& from, std::string to, const std::string& etag);
+  void forget_move(const s3::ObjectInfo& from);
   void tell_of_file(const Call& call, const std::string& etag);
 
   // Directories (rename_directory.cc).

@@ -55,6 +55,17 @@ TEST_F(OpenFilesTest, AReleasedHandleIsUnknownAndItsNumberIsNotUsedAgain) {
   EXPECT_NE(files_.open(7, version("1")), a);
 }
 
+TEST_F(OpenFilesTest, AFileThatIsOpenedWhileItsVersionMovesFollowsItToo) {
+  const s3::ObjectInfo moved{"new", "1", 5, {}};
+  files_.moved(version("1"), 0, moved, 0);
+  const auto during = files_.open(7, version("1"));
+  EXPECT_TRUE(files_.moved_reader(*find(during)));
+  files_.release(during);
+  files_.move_ended(version("1"), 0);
+  const auto after = files_.open(7, version("1"));
+  EXPECT_FALSE(files_.moved_reader(*find(after))) << "a later object with the same ETag";
+}
+
 TEST_F(OpenFilesTest, AHandleOfOneKindIsNotFoundAsAnother) {
   const auto version_handle = files_.open(7, version("1"));
   EXPECT_TRUE(find(version_handle));
