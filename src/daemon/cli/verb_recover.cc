@@ -92,9 +92,8 @@ class Sender {
                                    .modified = {}};
     }
     auto source = std::make_shared<LeftoverSource>(file, *store_, *fabric_);
-    const auto etag = await<Result<std::string>>([&](auto done) {
-      uploads_->staged().store(std::move(object), source, std::move(done));
-    });
+    const auto etag = await<Result<std::string>>(
+        [&](auto done) { uploads_->staged().store(std::move(object), source, std::move(done)); });
     if (etag) return file.stored(*etag);
     file.not_stored();
     const ErrorCode code = etag.error().code;

@@ -92,10 +92,10 @@ class StagedUploadsTest : public testing::Test {
   Outcome begin(StagedObject object, std::shared_ptr<StagedSource> source) {
     auto outcome = std::make_shared<std::optional<Result<std::string>>>();
     uploads_->staged().store(std::move(object), std::move(source),
-                                   [this, outcome](Result<std::string> etag) {
-                                     const MutexLock lock(mutex_);
-                                     *outcome = std::move(etag);
-                                   });
+                             [this, outcome](Result<std::string> etag) {
+                               const MutexLock lock(mutex_);
+                               *outcome = std::move(etag);
+                             });
     return outcome;
   }
   bool is_answered(const Outcome& outcome) {

@@ -34,8 +34,8 @@ class PutObject final : public BodyUpload {
     metadata.etag = object_etag(services(), summary.md5_hex, summary.size_bytes);
     metadata.headers = kept_headers(call().request);
     if (services().behaviour.compares_checksums) metadata.checksums = summary.checksums;
-    if (auto stored = publish_object(services(), call(), bucket_, body().file(), metadata,
-                                     KeyChange::kPut);
+    if (auto stored =
+            publish_object(services(), call(), bucket_, body().file(), metadata, KeyChange::kPut);
         !stored) {
       return pass_on(stored);
     }
