@@ -126,7 +126,7 @@ Result<void> Journal::append(const Record& record, Durability durability) {
   return write_lines(line_of(record), durability);
 }
 
-void Journal::append_async(Record record, Done<void> done) {
+void Journal::append_async(const Record& record, Done<void> done) {
   bool is_first = false;
   {
     const MutexLock lock(waiting_mutex_);

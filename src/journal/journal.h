@@ -51,7 +51,7 @@ class Journal {
                                     Durability durability = Durability::kMachine);
   /// The same with kMachine, on the journal's thread, where `done` runs too. Records that wait for
   /// the disk together share one fsync.
-  void append_async(Record record, Done<void> done);
+  void append_async(const Record& record, Done<void> done);
   /// Ends the thread: answers what append_async() still has, and every later call with kCancelled.
   /// The others go on. The objects that such a `done` uses must live until then. Blocks.
   void finish();

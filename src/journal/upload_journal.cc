@@ -155,6 +155,7 @@ void UploadJournal::append(const Record& record) {
 
 void UploadJournal::compact() {
   std::vector<Record> records;
+  records.reserve(open_.size() + asked_.size());
   for (const auto& [id, key] : open_) records.push_back(begun_record(key, id));
   for (const auto& [number, question] : asked_) records.push_back(record_of(number, question));
   if (const auto done = journal_->rewrite(records, Durability::kProcess); !done) {
