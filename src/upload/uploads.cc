@@ -92,6 +92,7 @@ Deadline Uploads::request_deadline() const {
 
 void Uploads::shut_down(Deadline deadline) {
   buffers_.shut_down();
+  if (staged_) staged_->shut_down();
   // An abort takes moments where the server answers; a dead one would use up all of the deadline.
   constexpr std::chrono::seconds kAbortTime{5};
   const Deadline until = std::min(deadline, context_.clock.now() + kAbortTime);

@@ -22,6 +22,10 @@ StagedUploads::StagedUploads(const Uploader::Context& context)
 
 StagedUploads::~StagedUploads() = default;
 
+void StagedUploads::shut_down() {
+  for (WorkerThread& thread : threads_) thread.finish();
+}
+
 void StagedUploads::store(StagedObject object, std::shared_ptr<StagedSource> source,
                           Done<std::string> done) {
   attempt(std::make_shared<const StagedObject>(std::move(object)), std::move(source),

@@ -55,6 +55,10 @@ class StagedUploads {
   /// No store is under way.
   ~StagedUploads();
 
+  /// Ends the threads, which may answer callers: afterwards only the store's threads do. What still
+  /// needs them fails with kCancelled. Blocks for a local file.
+  void shut_down();
+
   /// Stores one object; it becomes visible whole, or not at all. Holds `source` until `done`. At
   /// most parallel_parts of one object are under way at once. `done` gets the new ETag, on any
   /// thread, when no request of the object is under way. After an error nothing of it is visible,

@@ -311,7 +311,7 @@ TEST_F(ListingPagesTest, EqualsTheSerialListingForAnyKeysAndPages) {
     EXPECT_TRUE(servers->list_in_order) << "round " << round;
     rounds_side_by_side += store.count(Operation::kList) > 2 * serial_lists ? 1 : 0;
   }
-  EXPECT_GT(rounds_side_by_side, 10) << "the control: guesses cost requests";
+  EXPECT_GT(rounds_side_by_side, 3) << "the control: guesses cost requests";
 }
 
 }  // namespace
