@@ -55,8 +55,8 @@ class StagedUploads {
   /// No store is under way.
   ~StagedUploads();
 
-  /// Ends the threads, which may answer callers: afterwards only the store's threads do. What still
-  /// needs them fails with kCancelled. Blocks for a local file.
+  /// Ends the threads, which may answer callers: afterwards only the store's threads do. A store
+  /// that still needs them fails with kCancelled. Blocks for a local file.
   void shut_down();
 
   /// Stores one object; it becomes visible whole, or not at all. Holds `source` until `done`. At
