@@ -46,21 +46,25 @@ Result<void> StagedFiles::name(const std::shared_ptr<StagedFile>& file, SeenAt r
     return fail(ErrorCode::kStale, "'" + key + "' has just been opened by another process");
   }
   by_key_.insert_or_assign(key, Named{.file = file, .reserved_until = reserved_until});
+  if (reserved_until != SeenAt::min()) {
+    reservations_.push_back({.until = reserved_until, .key = key});
+  }
   return {};
 }
 
 std::vector<std::shared_ptr<StagedFile>> StagedFiles::take_ended_reservations() {
   std::vector<std::shared_ptr<StagedFile>> ended;
+  const SeenAt now = clock_.now();
   const MutexLock lock(mutex_);
-  for (auto at = by_key_.begin(); at != by_key_.end();) {
-    const Named named = at->second;
-    const bool was_reserved = named.reserved_until != SeenAt::min();
-    if (!was_reserved || is_reserved(named) || !detach_unopened(*named.file)) {
-      ++at;
-      continue;
-    }
-    ended.push_back(named.file);
-    at = by_key_.erase(at);
+  while (!reservations_.empty() && reservations_.front().until <= now) {
+    const Reservation last = std::move(reservations_.front());
+    reservations_.pop_front();
+    const auto at = by_key_.find(last.key);
+    // The name may have been reserved again since, or opened.
+    if (at == by_key_.end() || at->second.reserved_until != last.until) continue;
+    if (!detach_unopened(*at->second.file)) continue;
+    ended.push_back(at->second.file);
+    by_key_.erase(at);
   }
   return ended;
 }
@@ -108,6 +112,7 @@ void StagedFiles::move(const std::shared_ptr<StagedFile>& file, const std::strin
   if (found == by_key_.end() || found->second.file != file) return;
   Named named = std::move(found->second);
   by_key_.erase(found);
+  if (is_reserved(named)) reservations_.push_back({.until = named.reserved_until, .key = key});
   by_key_.insert_or_assign(key, std::move(named));
 }
 

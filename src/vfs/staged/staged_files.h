@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -96,6 +97,11 @@ class StagedFiles final : public LiveFiles {
     SeenAt reserved_until = SeenAt::min();
   };
 
+  struct Reservation {
+    SeenAt until;
+    std::string key;
+  };
+
   [[nodiscard]] Result<void> name(const std::shared_ptr<StagedFile>& file, SeenAt reserved_until);
   /// Takes the names of files that were reserved and never opened; the caller closes them.
   [[nodiscard]] std::vector<std::shared_ptr<StagedFile>> take_ended_reservations();
@@ -111,6 +117,7 @@ class StagedFiles final : public LiveFiles {
   CondVar work_done_;
   std::size_t work_ GUARDED_BY(mutex_) = 0;
   std::map<std::string, Named> by_key_ GUARDED_BY(mutex_);
+  std::deque<Reservation> reservations_ GUARDED_BY(mutex_);  ///< the one that ends first in front
   std::unordered_map<Ino, OpenInode> by_ino_ GUARDED_BY(mutex_);
   std::unordered_map<const StagedFile*, Ino> inos_ GUARDED_BY(mutex_);
 };

@@ -102,10 +102,14 @@ void StagedWriting::hold(std::vector<std::string> names, Done<std::shared_ptr<He
 
 // Opening
 
+void StagedWriting::drop_unchanged() {
+  for (const auto& file : files_->all()) file->drop_unchanged();
+}
+
 Result<std::shared_ptr<StagedFile>> StagedWriting::make(StagedFile::Start start) {
   auto made = maker_->make(start);
   if (made || made.error().code != ErrorCode::kNoSpace) return made;
-  for (const auto& file : files_->all()) file->drop_unchanged();
+  drop_unchanged();
   return maker_->make(std::move(start));
 }
 
@@ -314,7 +318,7 @@ void StagedWriting::write_later(Write write, bool is_last_try) {
 // Room comes from bytes that the store has by now, and from stores that are under way.
 void StagedWriting::on_no_room(Write write, bool was_last_try, Error error) {
   if (was_last_try) return write.done(std::unexpected(std::move(error)));
-  for (const auto& file : files_->all()) file->drop_unchanged();
+  drop_unchanged();
   auto waiting = std::make_shared<Write>(std::move(write));
   const bool waits = store_->on_next_end([self = shared_from_this(), waiting] {
     self->write_later(std::move(*waiting), /*is_last_try=*/false);

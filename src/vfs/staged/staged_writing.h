@@ -81,6 +81,8 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
                                                                  Result<s3::ObjectInfo> there);
   /// Makes room for it where there is none. Errors: as StagedFileMaker::make.
   Result<std::shared_ptr<StagedFile>> make(StagedFile::Start start);
+  /// Gives room back that files take for bytes that the store has.
+  void drop_unchanged();
   /// Makes a handle of a file that with_file() gave.
   OpenFile add_handle(StagedHandle handle);
   void close(const std::shared_ptr<StagedFile>& file, Ino ino, bool may_write);
