@@ -243,7 +243,6 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   [[nodiscard]] std::shared_ptr<Renames> make_renames();
 
   // In file_system_names.cc.
-  void store_empty(std::string key, s3::Precondition when, Deadline deadline, Done<void> done);
   void remove_key(const std::string& key, const std::string& name_key, Deadline deadline,
                   Done<void> done);
   void remove_held(HeldFiles& files, const std::string& key, Deadline deadline, Done<void> done);

@@ -11,6 +11,7 @@
 #include "vfs/files/held_files.h"
 #include "vfs/names/key_path.h"
 #include "vfs/names/names.h"
+#include "vfs/names/store_empty.h"
 #include "vfs/refusals.h"
 
 namespace s3rdmafs::vfs {
@@ -26,20 +27,6 @@ Error cannot_make(Error error) {
 }
 
 }  // namespace
-
-void FileSystem::store_empty(std::string key, s3::Precondition when, Deadline deadline,
-                             Done<void> done) {
-  std::string name = key;
-  writing_->writer.put(std::move(name), {}, {.when = std::move(when)}, deadline,
-                       [self = shared_from_this(), key = std::move(key),
-                        done = std::move(done)](s3::PutOutcome outcome) mutable {
-                         if (!outcome.etag) {
-                           return done(std::unexpected(std::move(outcome.etag.error())));
-                         }
-                         self->names_->on_stored(key, *outcome.etag);
-                         done({});
-                       });
-}
 
 void FileSystem::remove_key(const std::string& key, const std::string& name_key, Deadline deadline,
                             Done<void> done) {
@@ -104,8 +91,9 @@ void FileSystem::make_directory(Ino parent, std::string_view name, Deadline dead
                           return done(fail(ErrorCode::kExists, "'" + key + "' exists already"));
                         }
                         // Of two mounts that make it at once, one must hear that it exists.
-                        self->store_empty(
-                            directory_prefix(key), s3::Precondition::absent(), deadline,
+                        store_empty(
+                            self->writing_->writer, self->names_, directory_prefix(key),
+                            s3::Precondition::absent(), deadline,
                             [self, key, done = std::move(done)](Result<void> stored) mutable {
                               self->names_->on_changed(key);  // it may exist also after an error
                               if (!stored)

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "vfs/files/held_written_files.h"
+#include "vfs/names/store_empty.h"
 #include "vfs/refusals.h"
 
 namespace s3rdmafs::vfs {
@@ -95,17 +96,6 @@ void SequentialWriting::hold(std::vector<std::string> names,
   std::make_shared<HeldWrittenFiles>(
       HeldWrittenFiles::Parts{.names = names_, .written = written_, .committer = committer_}, names)
       ->take_turns(std::move(done));
-}
-
-void SequentialWriting::store_empty(std::string key, Deadline deadline, Done<void> done) {
-  std::string name = key;
-  writer_.put(std::move(name), {}, /*options=*/{}, deadline,
-              [self = shared_from_this(), key = std::move(key),
-               done = std::move(done)](s3::PutOutcome outcome) mutable {
-                if (!outcome.etag) return done(std::unexpected(std::move(outcome.etag.error())));
-                self->names_->on_stored(key, *outcome.etag);
-                done({});
-              });
 }
 
 std::optional<Result<OpenFile>> SequentialWriting::open_to_read(Ino ino) {
@@ -291,7 +281,7 @@ void SequentialWriting::truncate_version(Ino ino, const s3::ObjectInfo& known,
   }
   if (written_->find(key)) return done(fail(ErrorCode::kBusy, "'" + key + "' is being written"));
   store_empty(
-      key, deadline,
+      writer_, names_, key, s3::Precondition::none(), deadline,
       [self = shared_from_this(), key, done = std::move(done)](Result<void> stored) mutable {
         self->names_->on_changed(key);  // also after a time-out: it may be stored
         if (!stored) return done(std::move(stored));

@@ -70,7 +70,6 @@ class SequentialWriting final : public FileWriting,
                                     const std::string& key, Result<s3::ObjectInfo> there);
   void truncate_version(Ino ino, const s3::ObjectInfo& known, std::uint64_t size_bytes,
                         Result<s3::ObjectInfo> there, Deadline deadline, Done<void> done);
-  void store_empty(std::string key, Deadline deadline, Done<void> done);
 
   s3::ObjectStore& store_;
   s3::ObjectWriter& writer_;
