@@ -239,7 +239,12 @@ std::string CheckedMount::list(const Command& command) {
   store_.set_page_keys_max(1000);
   if (names.size() != expected.names.size())
     return "names are missing in '" + directory.prefix + "'";
-  if (hidden_counter.value() - hidden_before != expected.hidden) return "hidden names miscounted";
+  // A directory that was listed ahead of its opening had its names counted then, in the middle of
+  // another listing.
+  const bool none_was_ahead = metrics_.counter("vfs_listings_ahead_total", "").value() == 0;
+  if (none_was_ahead && hidden_counter.value() - hidden_before != expected.hidden) {
+    return "hidden names miscounted";
+  }
   return "";
 }
 
