@@ -78,12 +78,18 @@ void FileSystem::open_whole(Ino ino, Deadline deadline, Done<OpenFile> done) {
   if (file_writing_) {
     if (auto written = file_writing_->open_to_read(ino)) return done(*std::move(written));
   }
-  confirm_version(ino, deadline,
-                  [self = shared_from_this(), ino, deadline,
-                   done = std::move(done)](Result<Node> version) mutable {
-                    if (!version) return done(std::unexpected(std::move(version.error())));
-                    self->fetch_whole(ino, std::move(*version), deadline, std::move(done));
-                  });
+  confirm_version(
+      ino, deadline,
+      [self = shared_from_this(), ino, deadline,
+       done = std::move(done)](Result<Node> version) mutable {
+        if (!version) return done(std::unexpected(std::move(version.error())));
+        // The kernel reads a whole object by itself, and a handle of it cannot follow
+        // what this mount writes next.
+        if (self->file_writing_ && self->file_writing_->was_changed(version->object.key)) {
+          return self->open_version(ino, *version, /*whole=*/nullptr, deadline, std::move(done));
+        }
+        self->fetch_whole(ino, std::move(*version), deadline, std::move(done));
+      });
 }
 
 // A version that is gone is the only failure that the open reports: reads would find it gone as

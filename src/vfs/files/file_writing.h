@@ -38,6 +38,10 @@ class FileWriting {
   [[nodiscard]] virtual std::shared_ptr<const NamesBesides> unstored_in(
       const std::string& prefix) const = 0;
 
+  /// Whether this mount may have changed what the name stands for. It may do so again, so a handle
+  /// must be able to follow; one that the kernel reads by itself (passthrough) cannot.
+  [[nodiscard]] virtual bool was_changed(const std::string& key) const = 0;
+
   /// Whether an open handle may yet change what the name stands for.
   [[nodiscard]] virtual bool has_any_of(const std::string& key) const = 0;
   /// The same for any name in a directory. Costs a look at each file that is open for writing.

@@ -32,6 +32,8 @@ class SequentialWriting final : public FileWriting,
 
   void store_pending(const std::string& key, Done<void> done) override;
   void store_pending_below(const std::string& prefix, Done<void> done) override;
+  /// A file that is written again is another inode, and handles keep the version that they opened.
+  bool was_changed(const std::string&) const override { return false; }
   bool has_any_of(const std::string& key) const override { return written_->has_any_of(key); }
   bool has_any_in(const std::string& prefix) const override { return written_->has_any_in(prefix); }
   void hold(std::vector<std::string> names, Done<std::shared_ptr<HeldFiles>> done) override;

@@ -56,6 +56,7 @@ void HeldStagedFiles::take_turns(Done<std::shared_ptr<HeldFiles>> done) {
 }
 
 void HeldStagedFiles::moved(const s3::ObjectInfo& source, const s3::ObjectInfo& copy) {
+  parts_.files->on_moved(source.key, copy.key);
   const std::shared_ptr<StagedFile> file = parts_.files->find(source.key);
   if (!file || !file->is_based_on(source)) return;
   const bool is_held = std::ranges::find(held_, file, &Held::file) != held_.end();

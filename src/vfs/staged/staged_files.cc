@@ -24,6 +24,10 @@ bool StagedFiles::is_reserved(const Named& named) const {
   return clock_.now() < named.reserved_until;
 }
 
+void StagedFiles::on_moved(const std::string& from, const std::string& to) {
+  if (changed_.has(from)) changed_.add(to);
+}
+
 Result<void> StagedFiles::name(const std::shared_ptr<StagedFile>& file) {
   return name(file, SeenAt::min());
 }
@@ -34,6 +38,7 @@ Result<void> StagedFiles::reserve_name(const std::shared_ptr<StagedFile>& file) 
 
 Result<void> StagedFiles::name(const std::shared_ptr<StagedFile>& file, SeenAt reserved_until) {
   const std::string key = file->key();
+  changed_.add(key);
   const std::shared_ptr<StagedFile> former = find(key);
   const std::shared_ptr<StagedFile> newer = find_newer(key);
   const auto ended = take_ended_reservations();

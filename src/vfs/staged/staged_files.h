@@ -15,6 +15,7 @@
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
 #include "vfs/names/live_files.h"
+#include "vfs/staged/changed_names.h"
 #include "vfs/staged/staged_file.h"
 #include "vfs/types.h"
 
@@ -50,6 +51,10 @@ class StagedFiles final : public LiveFiles {
   void unname(const StagedFile& file);
   /// The file has another key.
   void move(const std::shared_ptr<StagedFile>& file, const std::string& from);
+  /// Whether name() or reserve_name() was ever called for it, or for a name that was moved to it.
+  [[nodiscard]] bool was_changed(const std::string& key) const { return changed_.has(key); }
+  /// This mount has given the version of `from`, open or not, the key `to`.
+  void on_moved(const std::string& from, const std::string& to);
   /// All whose key begins with the prefix and that have a name, by key.
   [[nodiscard]] std::vector<std::shared_ptr<StagedFile>> below(const std::string& prefix) const;
   /// Whether a name in the directory of the prefix has one. Costs a look at all below it.
@@ -112,6 +117,7 @@ class StagedFiles final : public LiveFiles {
 
   const Clock& clock_;
   std::atomic<std::size_t> files_ = 0;  ///< attached to an inode
+  ChangedNames changed_;
 
   mutable Mutex mutex_;  // lock order 1b
   CondVar work_done_;

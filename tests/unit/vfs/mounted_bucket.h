@@ -15,6 +15,7 @@
 #include "answer.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_read_cache.h"
+#include "fakes/fake_resident_objects.h"
 #include "fakes/rdma/fake_fabric.h"
 #include "fakes/s3/fake_object_store.h"
 #include "fakes/temporary_folder.h"
@@ -52,8 +53,8 @@ struct MountedBucket {
             upload_options
                 ? upload::Uploads::create(store, fabric, clock, metrics, *upload_options).value()
                 : nullptr),
-        shared_fs(FileSystem::create(store, cache, clock, metrics, std::move(options), writing())) {
-  }
+        shared_fs(FileSystem::create(store, cache, clock, metrics, std::move(options), writing(),
+                                     &whole)) {}
 
   Result<Entry> lookup(Ino parent, std::string_view name) {
     return answer_of<Entry>([&](auto done) { fs.lookup(parent, name, {}, std::move(done)); });
@@ -115,6 +116,7 @@ struct MountedBucket {
   fakes::FakeFabric fabric;
   fakes::FakeObjectStore store{clock};
   fakes::FakeReadCache cache{store};
+  fakes::FakeResidentObjects whole;  ///< asked by open_whole() alone
   fakes::TemporaryFolder staging_folder;
   std::unique_ptr<upload::StagingArea> staging;  ///< null where files are written sequentially
   std::unique_ptr<upload::Uploads> uploads;      ///< null where the mount may not write

@@ -430,6 +430,30 @@ TEST_F(FullStagedWriting, LetsAWriteWaitForAStoreThatGivesRoom) {
   EXPECT_TRUE(store_.object("second") == kMore);
 }
 
+// Whole objects, which the kernel reads by itself: it cannot follow what is written
+
+TEST_F(StagedWriting, GivesNoWholeObjectOfAFileThatThisMountHasWritten) {
+  store_.put("read only", "bytes");
+  EXPECT_EQ(close(open("written")), "");
+  EXPECT_EQ(close(open("renamed")), "");
+  EXPECT_EQ(error_of(bucket_.rename("renamed", "new name")), "");
+  for (const char* const name : {"written", "new name"}) {
+    Answer<OpenFile> opened;
+    fs_.open_whole(bucket_.ino_of(name), {}, opened.done());
+    ASSERT_TRUE(opened.get()) << name;
+    EXPECT_EQ(opened.get()->whole, nullptr) << name;
+    fs_.release(opened.get()->handle);
+  }
+  EXPECT_TRUE(bucket_.whole.asked().empty());
+  // The control.
+  Answer<OpenFile> opened;
+  fs_.open_whole(bucket_.ino_of("read only"), {}, opened.done());
+  EXPECT_EQ(bucket_.whole.asked().size(), 1U);
+  bucket_.whole.answer(std::make_shared<fakes::FakeResidentObject>(7));
+  EXPECT_NE(opened.get()->whole, nullptr);
+  fs_.release(opened.get()->handle);
+}
+
 // The end of the mount
 
 TEST_F(StagedWriting, StoresOpenFilesWhenTheMountEnds) {
