@@ -58,7 +58,7 @@ Result<std::unique_ptr<TransferService>> start_shm(const Options& options, std::
   if (options.dma == Dma::kNone) {
     spdlog::warn(
         "--dma none: NO DATA IS MOVED. Reads by RDMA token get whatever was in the client's "
-        "memory. For benchmarks alone");
+        "memory, and what is stored by one is zeros. For benchmarks alone");
   }
   const ShmRules rules{.users = options.shm_users, .limits = shm_limits_of_this_host()};
   return is_auto ? make_shm_service_if_free(name, options.dma, rules)

@@ -56,8 +56,8 @@ void declare_fabrics(CLI::App& app, Options& options, Texts& texts) {
                  "User, besides the server's own and root, whose mounts the shm fabric serves: a "
                  "number, or any");
   app.add_option("--dma", texts.dma,
-                 "copy, or none: the shm fabric answers a GET at once and moves no byte. For "
-                 "benchmarks alone")
+                 "copy, or none: the shm fabric answers at once and moves no byte; stored objects "
+                 "are zeros. For benchmarks alone")
       ->check(CLI::IsMember({"copy", "none"}))
       ->capture_default_str();
   app.add_option("--rc", options.rc_device,

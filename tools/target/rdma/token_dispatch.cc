@@ -14,6 +14,11 @@ TransferService* TokenDispatch::service_of(std::string_view token) const {
   return token.starts_with("rc:") ? rc_ : shm_;
 }
 
+bool TokenDispatch::moves_bytes(std::string_view token) const {
+  const TransferService* service = service_of(token);
+  return service == nullptr || service->moves_bytes(token);
+}
+
 Result<std::uint64_t> TokenDispatch::window_size(std::string_view token) {
   TransferService* service = service_of(token);
   return service == nullptr ? not_served() : service->window_size(token);

@@ -15,6 +15,7 @@ class TokenDispatch final : public TransferService {
   [[nodiscard]] bool serves(std::string_view token) const override {
     return service_of(token) != nullptr;
   }
+  [[nodiscard]] bool moves_bytes(std::string_view token) const override;
   [[nodiscard]] Result<std::uint64_t> window_size(std::string_view token) override;
   [[nodiscard]] Result<void> write_part(std::string_view token, std::uint64_t window_offset, int fd,
                                         std::uint64_t file_offset, std::uint64_t length) override;

@@ -22,6 +22,10 @@ class TransferService {
   /// Whether tokens of this form are served here at all; others are declined.
   [[nodiscard]] virtual bool serves(std::string_view /*token*/) const { return true; }
 
+  /// Whether bytes are moved at all. False: transfers by this token are checked and succeed, and
+  /// memory and files keep the bytes that they have (--dma none).
+  [[nodiscard]] virtual bool moves_bytes(std::string_view /*token*/) const { return true; }
+
   /// Bytes the token's window holds.
   [[nodiscard]] virtual Result<std::uint64_t> window_size(std::string_view token) = 0;
 
@@ -38,7 +42,8 @@ class TransferService {
                                                 int fd, std::uint64_t file_offset,
                                                 std::uint64_t length) = 0;
 
-  /// PUT: copies the window's first `length` bytes into `fd` at `file_offset`.
+  /// PUT: copies the window's first `length` bytes into `fd` at `file_offset`. The file has that
+  /// length also where no bytes are moved.
   [[nodiscard]] virtual Result<void> read_window(std::string_view token, int fd,
                                                  std::uint64_t file_offset,
                                                  std::uint64_t length) = 0;

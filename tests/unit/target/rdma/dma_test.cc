@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// --dma none: GETs by a token of the shm fabric that move nothing, from the request down to the
-// memory of a real client. Each test has its control under --dma copy.
+// --dma none: transfers by a token of the shm fabric that move nothing, from the request down to
+// the memory of a real client. Each test has its control under --dma copy.
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -89,15 +90,11 @@ TEST_F(DmaTest, NoneRefusesATokenOfTheOtherDirection) {
   EXPECT_EQ(code(get(token())), "InvalidRDMAToken");
 }
 
-TEST_F(DmaTest, NoneRefusesToStore) {
+TEST_F(DmaTest, NoneStoresTheLengthAndNoBytes) {
   start(Dma::kNone, rdma::Access::kRemoteRead);
   fill_memory("new object");
-  const Response response = put(token());
-  EXPECT_EQ(response.status, 501);
-  EXPECT_EQ(code(response), "NotImplemented");
-  EXPECT_NE(body(response).find("--dma none"), std::string::npos) << "it must say why";
-  EXPECT_FALSE(is_stored());
-  EXPECT_EQ(code(request("PUT", part_address(), token())), "NotImplemented");
+  EXPECT_EQ(put(token()).status, 200);
+  EXPECT_EQ(read_file(folder("bucket/new")), std::string(kObject.size(), '\0'));
 }
 
 TEST_F(DmaTest, CopyStores) {
@@ -105,6 +102,46 @@ TEST_F(DmaTest, CopyStores) {
   fill_memory("new object");
   EXPECT_EQ(put(token()).status, 200);
   EXPECT_EQ(read_file(folder("bucket/new")), "new object");
+}
+
+TEST_F(DmaTest, NoneBelievesTheChecksumThatIsClaimed) {
+  start(Dma::kNone, rdma::Access::kRemoteRead);
+  const Response response = put(token(), {{"x-amz-checksum-crc64nvme", "AAAAAAAAAAA="}});
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(header(response, "x-amz-checksum-crc64nvme"), "AAAAAAAAAAA=");
+  const Response other = put(token(), {{"x-amz-checksum-crc64nvme", "AQAAAAAAAAA="}});
+  EXPECT_NE(header(response, "ETag"), header(other, "ETag")) << "other bytes are claimed";
+}
+
+TEST_F(DmaTest, CopyComparesTheChecksumThatIsClaimed) {
+  start(Dma::kCopy, rdma::Access::kRemoteRead);
+  EXPECT_EQ(code(put(token(), {{"x-amz-checksum-crc64nvme", "AAAAAAAAAAA="}})), "BadDigest");
+}
+
+TEST_F(DmaTest, NoneStoresNothingByATokenThatIsNotGood) {
+  start(Dma::kNone, rdma::Access::kRemoteRead);
+  const std::string dead = token();
+  EXPECT_EQ(request("PUT", part_address(), dead).status, 200);
+  region_.reset();
+  EXPECT_EQ(code(request("PUT", part_address(), dead)), "InvalidRDMAToken");
+  EXPECT_EQ(code(put(dead)), "InvalidRDMAToken");
+  EXPECT_FALSE(is_stored());
+}
+
+TEST_F(DmaTest, NoneJoinsPartsToAnObjectOfTheirLengthThatTakesNoRoom) {
+  start(Dma::kNone, rdma::Access::kRemoteRead);
+  const std::string address = part_address();
+  const Response part = request("PUT", address, token());
+  const std::string id = address.substr(address.find("uploadId="));
+  const Response joined =
+      send({.method = "POST",
+            .target = "/bucket/new?" + id,
+            .body = "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>" +
+                    header(part, "ETag") + "</ETag></Part></CompleteMultipartUpload>"});
+  EXPECT_EQ(joined.status, 200);
+  const UniqueFd file(::open(folder("bucket/new").c_str(), O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(::lseek(file.get(), 0, SEEK_END), static_cast<off_t>(kObject.size()));
+  EXPECT_EQ(::lseek(file.get(), 0, SEEK_DATA), -1) << "it has data";
 }
 
 TEST(DmaOption, IsCopyUnlessNoneIsSaid) {

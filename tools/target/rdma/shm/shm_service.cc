@@ -88,6 +88,8 @@ class ShmService final : public TransferService {
     if (path_.front() != '@') ::unlink(path_.c_str());
   }
 
+  [[nodiscard]] bool moves_bytes(std::string_view) const override { return dma_ != Dma::kNone; }
+
   [[nodiscard]] Result<std::uint64_t> window_size(std::string_view token) override {
     const auto parsed = parse(token);
     if (!parsed) return std::unexpected(parsed.error());
@@ -110,11 +112,15 @@ class ShmService final : public TransferService {
 
   [[nodiscard]] Result<void> read_window(std::string_view token, int fd, std::uint64_t file_offset,
                                          std::uint64_t length) override {
+    const Part part{.offset = 0, .length = length};
     if (dma_ == Dma::kNone) {
-      return fail(ErrorCode::kUnsupported,
-                  "This server moves no bytes (--dma none), so it stores nothing by RDMA token.");
+      const auto checked = check(token, WireAccess::kRemoteRead, part);
+      if (!checked) return std::unexpected(checked.error());
+      const auto end = static_cast<off_t>(file_offset + length);
+      if (::ftruncate(fd, end) != 0) return fail_errno("ftruncate", errno);
+      return {};
     }
-    return copy(token, WireAccess::kRemoteRead, {.offset = 0, .length = length}, file_offset,
+    return copy(token, WireAccess::kRemoteRead, part, file_offset,
                 [fd](std::byte* memory, std::size_t bytes, off_t offset) {
                   return ::pwrite(fd, memory, bytes, offset);
                 });

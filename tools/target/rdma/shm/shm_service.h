@@ -10,13 +10,12 @@
 
 namespace s3rdmafs::target {
 
-/// Whether the bytes of a GET are moved at all.
+/// Whether bytes are moved at all.
 enum class Dma {
   kCopy,
-  /// For benchmarks alone: a GET whose token and window are good is answered at once and moves no
-  /// byte, as if a NIC had done it without this host's processors. The client then reads the
-  /// bytes that its memory held before. Other transfers are kUnsupported: stored bytes must be
-  /// real.
+  /// For benchmarks alone: a transfer whose token and window are good succeeds at once and moves no
+  /// byte, as if a NIC had done it without this host's processors. After a GET the client reads the
+  /// bytes that its memory held before. After a PUT the object has its length, and only zeros.
   kNone,
 };
 

@@ -40,6 +40,9 @@ class UploadBody {
   [[nodiscard]] S3Result<void> receive(std::span<const std::byte> bytes);
   /// Hashes the first `size_bytes` of file(), for bytes that did not come by receive().
   [[nodiscard]] S3Result<void> hash_file(std::uint64_t size_bytes);
+  /// For a body of `size_bytes` that was not moved (--dma none): believes the checksums that the
+  /// request claims, and makes the ETag of them.
+  void believe(const Request& request, std::uint64_t size_bytes);
   /// Compares with Content-MD5 and, where this server does that, the checksums of headers and
   /// trailers.
   /// Errors: kBadDigest, kInvalidDigest, kInvalidRequest.
@@ -54,6 +57,7 @@ class UploadBody {
   Hash md5_;
   std::vector<Checksum> checksums_;
   bool compares_checksums_ = true;
+  bool is_believed_ = false;
   std::uint64_t size_bytes_ = 0;
 };
 
