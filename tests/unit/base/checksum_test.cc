@@ -49,7 +49,11 @@ TEST(Crc64Nvme, IsTheDefinitionsForEveryLengthAndAlignmentWithAndWithoutIsal) {
   for (std::size_t length = 0; length <= 1400; length += length < 300 ? 1 : 13) {
     const auto bytes = bytes_of(text).subspan(length % 17, length);
     ASSERT_EQ(crc64nvme(0, bytes), slow_crc64nvme(bytes)) << length << " bytes";
-    ASSERT_EQ(crc64nvme_of_ours(0, bytes), slow_crc64nvme(bytes)) << length << " bytes";
+    for (const Crc64Way way : {Crc64Way::kTables, Crc64Way::kFolding, Crc64Way::kWideFolding}) {
+      if (way > best_crc64_way()) continue;
+      ASSERT_EQ(crc64nvme_of_ours(0, bytes, way), slow_crc64nvme(bytes))
+          << length << " bytes, way " << static_cast<int>(way);
+    }
   }
 }
 
