@@ -10,27 +10,45 @@ namespace s3rdmafs::upload {
 
 s3::PutBody Part::body() const { return {.window = buffer.window(length), .crc64nvme = crc64nvme}; }
 
+void Part::add_piece(std::size_t offset, std::size_t piece_length, std::uint64_t crc) {
+  early.emplace(offset, Piece{.length = piece_length, .crc64nvme = crc});
+  while (!early.empty() && early.begin()->first == arrived) {
+    const Piece next = early.extract(early.begin()).mapped();
+    crc64nvme = crc64nvme_joined(crc64nvme, next.crc64nvme, next.length);
+    arrived += next.length;
+  }
+}
+
+std::uint64_t Landing::copy(std::span<const std::byte> bytes) const {
+  const std::span<std::byte> place = part->buffer.bytes().subspan(offset, length);
+  std::memcpy(place.data(), bytes.data(), length);
+  return crc64nvme(0, bytes);
+}
+
+Landing ObjectParts::reserve(std::size_t length) {
+  const std::size_t offset = filling_->length;
+  filling_->length += length;
+  return {.part = filling_, .offset = offset, .length = length};
+}
+
 std::size_t ObjectParts::fill(std::span<const std::byte> bytes) {
-  if (!is_filling()) return 0;
-  const std::span<std::byte> room = filling_.buffer.bytes().subspan(filling_.length);
-  const auto some = bytes.first(std::min(bytes.size(), room.size()));
+  const auto some = bytes.first(std::min(bytes.size(), room()));
   if (some.empty()) return 0;
-  std::memcpy(room.data(), some.data(), some.size());
-  filling_.crc64nvme = crc64nvme(filling_.crc64nvme, some);
-  filling_.length += some.size();
+  const Landing landing = reserve(some.size());
+  land(landing, landing.copy(some));
   return some.size();
 }
 
 void ObjectParts::begin(PartBuffer buffer) {
-  filling_ = Part{.number = ++begun_, .buffer = std::move(buffer)};
+  filling_ = std::make_shared<Part>();
+  filling_->number = ++begun_;
+  filling_->buffer = std::move(buffer);
 }
 
-void ObjectParts::end_filling() {
-  ready_.push_back(std::make_shared<Part>(std::exchange(filling_, {})));
-}
+void ObjectParts::end_filling() { ready_.push_back(std::exchange(filling_, nullptr)); }
 
 s3::PutBody ObjectParts::whole_body() const {
-  return filling_.length > 0 ? filling_.body() : s3::PutBody{};
+  return filling_ && filling_->length > 0 ? filling_->body() : s3::PutBody{};
 }
 
 std::shared_ptr<Part> ObjectParts::take_ready() {

@@ -15,15 +15,39 @@
 
 namespace s3rdmafs::upload {
 
-/// One part of an object, in the buffer that it is sent from.
+/// One part of an object, in the buffer that it is sent from. Its bytes come in pieces, which may
+/// arrive in any order.
 struct Part {
+  /// Bytes that arrived before others that stand before them.
+  struct Piece {
+    std::size_t length = 0;
+    std::uint64_t crc64nvme = 0;
+  };
+
   unsigned number = 0;  ///< from 1
   PartBuffer buffer;
-  std::size_t length = 0;
-  std::uint64_t crc64nvme = 0;
+  std::size_t length = 0;                   ///< with bytes that have a place and have not arrived
+  std::uint64_t crc64nvme = 0;              ///< of the first `arrived` bytes
+  std::size_t arrived = 0;                  ///< without a gap
+  std::map<std::size_t, Piece> early = {};  ///< by offset
+
+  [[nodiscard]] std::size_t room() const { return buffer.bytes().size() - length; }
+  [[nodiscard]] bool is_whole() const { return arrived == length; }
+  /// The bytes at `offset` have arrived. `crc` is theirs alone.
+  void add_piece(std::size_t offset, std::size_t piece_length, std::uint64_t crc);
 
   /// The body of a request; valid while the buffer is held.
   [[nodiscard]] s3::PutBody body() const;
+};
+
+/// A place in a part for bytes that are about to arrive. Holds the part.
+struct Landing {
+  std::shared_ptr<Part> part;
+  std::size_t offset = 0;
+  std::size_t length = 0;
+
+  /// Copies `bytes`, which are `length`, and returns their checksum. Needs no lock.
+  [[nodiscard]] std::uint64_t copy(std::span<const std::byte> bytes) const;
 };
 
 /// The parts of one object on their way: the one that fills, full ones that wait to be sent, and
@@ -34,13 +58,21 @@ class ObjectParts {
   /// Copies what fits into the part that fills, and adds it to the part's checksum. Returns how
   /// many bytes that was; 0 without a part that fills.
   std::size_t fill(std::span<const std::byte> bytes);
+  /// The bytes that the part that fills has room for.
+  [[nodiscard]] std::size_t room() const { return is_filling() ? filling_->room() : 0; }
+  /// A place for the next `length` bytes, which is at most room().
+  [[nodiscard]] Landing reserve(std::size_t length);
+  /// What was reserved has arrived.
+  static void land(const Landing& landing, std::uint64_t crc) {
+    landing.part->add_piece(landing.offset, landing.length, crc);
+  }
 
   /// The number of the next part.
   [[nodiscard]] unsigned next_number() const { return begun_ + 1; }
   /// Begins the next part; no other fills.
   void begin(PartBuffer buffer);
-  [[nodiscard]] bool is_filling() const { return static_cast<bool>(filling_.buffer); }
-  /// The part that fills waits to be sent from now on.
+  [[nodiscard]] bool is_filling() const { return filling_ != nullptr; }
+  /// The part that fills waits to be sent from now on, as soon as all of it has arrived.
   void end_filling();
 
   /// Whether all bytes fit one part so far.
@@ -48,7 +80,7 @@ class ObjectParts {
   /// The body of an object that fits one part; empty for an object without bytes.
   [[nodiscard]] s3::PutBody whole_body() const;
 
-  [[nodiscard]] bool has_ready() const { return !ready_.empty(); }
+  [[nodiscard]] bool has_ready() const { return !ready_.empty() && ready_.front()->is_whole(); }
   /// The next part to send; has_ready().
   [[nodiscard]] std::shared_ptr<Part> take_ready();
   /// The server has this part.
@@ -56,9 +88,9 @@ class ObjectParts {
   /// All that the server has, in order of number.
   [[nodiscard]] std::vector<s3::UploadedPart> take_sent();
 
-  [[nodiscard]] bool holds_buffers() const { return is_filling() || has_ready(); }
+  [[nodiscard]] bool holds_buffers() const { return is_filling() || !ready_.empty(); }
   struct Buffers {
-    Part filling;
+    std::shared_ptr<Part> filling;
     std::deque<std::shared_ptr<Part>> ready;
   };
   /// All buffers held here, to be given back without the Uploader's lock.
@@ -67,9 +99,9 @@ class ObjectParts {
   }
 
  private:
-  Part filling_;
+  std::shared_ptr<Part> filling_;
   unsigned begun_ = 0;
-  std::deque<std::shared_ptr<Part>> ready_;  ///< full
+  std::deque<std::shared_ptr<Part>> ready_;  ///< nothing more is added
   std::map<unsigned, s3::UploadedPart> sent_;
 };
 

@@ -5,6 +5,10 @@
 // under the lock. Then advance() asks the state, repeatedly, what to do next, and does it without
 // the lock. So the order of events does not matter, and one place knows the rules:
 //
+//  * Bytes that fit the part that fills get a place there under the lock. Then the caller is
+//    answered, and after that the bytes are copied and their checksum is computed, without the
+//    lock: a program's next write is on its way meanwhile. A part is sent when all its bytes have
+//    arrived.
 //  * A full part is sent only when another byte follows it. So an object that fits one part is one
 //    PUT, and the upload begins with the second part.
 //  * At most parallel_parts requests of one object; buffers bound the rest.
@@ -76,7 +80,9 @@ void Uploader::fail_with(Error error) {
 
 bool Uploader::is_over() const { return phase_ != Phase::kAppending && phase_ != Phase::kStoring; }
 
-bool Uploader::is_idle() const { return requests_ == 0 && !taking_ && !creating_; }
+bool Uploader::is_idle() const {
+  return requests_ == 0 && arriving_ == 0 && !taking_ && !creating_;
+}
 
 bool Uploader::is_single_put() const {
   return parts_.is_one_part() && upload_id_.empty() && !creating_;
@@ -107,6 +113,40 @@ std::unexpected<Error> Uploader::complete_already() const {
               "'" + key_ + "' is complete since its last close or fsync");
 }
 
+bool Uploader::begin_part_for(std::uint64_t offset_bytes, std::size_t bytes, Deadline deadline) {
+  std::size_t size = 0;
+  {
+    const MutexLock lock(mutex_);
+    const bool is_good = bytes > 0 && check_append(offset_bytes, bytes).has_value();
+    if (!is_good || phase_ != Phase::kAppending || taking_ || parts_.room() > 0) return false;
+    if (parts_.is_filling()) parts_.end_filling();
+    ++arriving_;
+    taking_ = true;
+    size = context_.part_sizes.of(parts_.next_number());
+  }
+  send_take(size, deadline);
+  return true;
+}
+
+std::optional<Landing> Uploader::reserve(std::size_t bytes) {
+  if (phase_ != Phase::kAppending || bytes == 0 || bytes > parts_.room()) return std::nullopt;
+  ++arriving_;
+  size_bytes_ += bytes;
+  stored_ = false;
+  return parts_.reserve(bytes);
+}
+
+void Uploader::land(Landing landing, std::span<const std::byte> bytes) {
+  const std::uint64_t crc = landing.copy(bytes);
+  {
+    const MutexLock lock(mutex_);
+    ObjectParts::land(landing, crc);
+    --arriving_;
+  }
+  landing.part.reset();  // a buffer that nothing else needs goes back before anything begins
+  advance();
+}
+
 std::size_t Uploader::take_now(std::span<const std::byte> bytes) {
   if (phase_ == Phase::kStoring) return 0;
   const bool is_dropped = phase_ == Phase::kDiscarded;
@@ -118,19 +158,25 @@ std::size_t Uploader::take_now(std::span<const std::byte> bytes) {
 
 void Uploader::append(std::uint64_t offset_bytes, std::span<const std::byte> bytes,
                       Deadline deadline, Done<void> done) {
+  const auto self = shared_from_this();  // its owner may let go of it at `done`
+  const bool has_begun = begin_part_for(offset_bytes, bytes.size(), deadline);
   Result<void> answer;
+  std::optional<Landing> landing;
   {
     const MutexLock lock(mutex_);
+    if (has_begun) --arriving_;
     answer = check_append(offset_bytes, bytes.size());
-    const auto rest = bytes.subspan(answer ? take_now(bytes) : 0);
-    if (answer && !rest.empty()) {
+    if (answer) landing = reserve(bytes.size());
+    const auto rest = bytes.subspan(answer && !landing ? take_now(bytes) : bytes.size());
+    if (!rest.empty()) {
       append_.emplace(Append{.bytes = {rest.begin(), rest.end()},
                              .taken = 0,
                              .deadline = deadline,
                              .done = std::exchange(done, nullptr)});
     }
   }
-  if (done) return done(std::move(answer));
+  if (done) done(std::move(answer));
+  if (landing) return land(*std::move(landing), bytes);
   advance();
 }
 
@@ -225,7 +271,7 @@ Uploader::Action Uploader::next_for_parts() {
 }
 
 Uploader::Action Uploader::next_for_finish() {
-  if (finishers_.empty() || append_) return {};
+  if (finishers_.empty() || append_ || arriving_ > 0) return {};
   if (stored_) return answer_all(finishers_, {});
   if (is_single_put()) {
     enter(Phase::kStoring);

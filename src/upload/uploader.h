@@ -57,7 +57,8 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   ~Uploader();
 
   /// Takes bytes at the object's end. Bytes that find no room in a buffer are copied and wait for
-  /// one until `deadline`; `done` when all were taken. One call at a time.
+  /// one until `deadline`; `done` when all were taken, or have a place in a buffer: they are read
+  /// until this returns, which may be after `done`. One call at a time, until its `done`.
   /// Errors: kSequentialOnly (offset_bytes is not the end; or the object is complete and too large
   /// to begin again, see finish), kTooLarge, kBusy (another call is not yet done), kNoMemory, and
   /// any error of a part. The last two are final: every later call and finish() fail too.
@@ -119,6 +120,14 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   void fail_with(Error error) REQUIRES(mutex_);
   [[nodiscard]] Result<void> check_append(std::uint64_t offset_bytes, std::size_t bytes) const
       REQUIRES(mutex_);
+  /// Begins the next part where the bytes of an append need it, so that they need not wait aside.
+  /// Returns whether it did so; the append then counts as arriving_, lest the object ends with an
+  /// empty part.
+  [[nodiscard]] bool begin_part_for(std::uint64_t offset_bytes, std::size_t bytes,
+                                    Deadline deadline);
+  /// A place for all of the bytes; none where they do not fit the part that fills.
+  [[nodiscard]] std::optional<Landing> reserve(std::size_t bytes) REQUIRES(mutex_);
+  void land(Landing landing, std::span<const std::byte> bytes);
   /// Takes what there is room for now; returns how many bytes that was.
   std::size_t take_now(std::span<const std::byte> bytes) REQUIRES(mutex_);
   [[nodiscard]] std::unexpected<Error> complete_already() const;
@@ -159,8 +168,8 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   const Context context_;
   const std::string key_;
 
-  mutable Mutex mutex_;  // leaf; held while up to 1 MiB is copied, for which only this file's
-                         // writers wait
+  mutable Mutex mutex_;  // leaf; held while bytes are copied that cross from part to part, for
+                         // which only this file's writers wait
   Phase phase_ GUARDED_BY(mutex_) = Phase::kAppending;
   std::optional<Error> error_ GUARDED_BY(mutex_);  ///< the first; kept in every later phase
   std::uint64_t size_bytes_ GUARDED_BY(mutex_) = 0;
@@ -168,6 +177,7 @@ class Uploader : public std::enable_shared_from_this<Uploader> {
   ObjectParts parts_ GUARDED_BY(mutex_);
   std::string upload_id_ GUARDED_BY(mutex_);
   unsigned requests_ GUARDED_BY(mutex_) = 0;  ///< parts, PUTs and completions under way
+  unsigned arriving_ GUARDED_BY(mutex_) = 0;  ///< appends whose bytes are on their way into a part
   bool taking_ GUARDED_BY(mutex_) = false;    ///< a buffer is asked for
   bool creating_ GUARDED_BY(mutex_) = false;  ///< the upload is being created
   bool stored_ GUARDED_BY(mutex_);            ///< all bytes so far are visible

@@ -102,7 +102,7 @@ void Uploader::on_put(std::size_t length, s3::PutOutcome outcome) {
     }
     if (outcome.late_read_possible) {
       withheld = parts_.take_buffers();
-      withheld.filling.buffer.let_rest();
+      if (withheld.filling) withheld.filling->buffer.let_rest();
       enter(Phase::kComplete);
     }
   }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes are copied into a part buffer before this returns, so that libfuse can reuse the
-// worker's buffer. If the part buffers have no room, the bytes are copied aside and the reply
-// waits.
+// worker's buffer. The reply may come before that, so that a program makes its next write
+// meanwhile. Over io_uring a reply gives the kernel the buffer back, so there the bytes are copied
+// first. If the part buffers have no room, the bytes are copied aside and the reply waits.
 #include <span>
+#include <vector>
 
 #include "fuse/ops/ops.h"
 #include "fuse/reply.h"
@@ -13,8 +15,13 @@ namespace s3rdmafs::fuse::ops {
 void write(fuse_req_t request, fuse_ino_t ino, const char* bytes, std::size_t size, off_t offset,
            fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
-  mount.file_system.write(file->fh, static_cast<std::uint64_t>(offset),
-                          std::as_bytes(std::span(bytes, size)), mount.deadline(),
+  auto content = std::as_bytes(std::span(bytes, size));
+  std::vector<std::byte> own;
+  if (mount.over_ring) {
+    own.assign(content.begin(), content.end());
+    content = own;
+  }
+  mount.file_system.write(file->fh, static_cast<std::uint64_t>(offset), content, mount.deadline(),
                           [&mount, ino, offset, size, reply = Reply::uninterruptible(request)](
                               const Result<void>& written) mutable {
                             if (!written) {

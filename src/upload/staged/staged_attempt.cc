@@ -181,8 +181,10 @@ void StagedAttempt::take_buffer(ByteRange bytes, unsigned number) {
       context_.uploads.clock.now() + kBufferPatience * context_.uploads.request_timeout,
       [self = shared_from_this(), bytes, number](Result<PartBuffer> buffer) {
         if (!buffer) return self->part_failed(std::move(buffer.error()));
-        auto part = std::make_shared<Part>(
-            Part{.number = number, .buffer = std::move(*buffer), .length = bytes.size()});
+        auto part = std::make_shared<Part>();
+        part->number = number;
+        part->buffer = std::move(*buffer);
+        part->length = bytes.size();
         const bool is_posted = self->context_.thread.post(
             [self, offset = bytes.begin, part] { self->read_part(offset, part); });
         if (!is_posted) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "upload/uploader.h"
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -406,6 +409,84 @@ TEST_F(UploaderTest, DoesNotWriteOnIntoAPutThatMayStillBeRead) {
   EXPECT_EQ(finish()->error(), "TimedOut");
   EXPECT_EQ(append("more")->error(), "TimedOut");
   EXPECT_EQ(gauge("upload_quarantined_bytes"), static_cast<std::int64_t>(kPart));
+}
+
+// The answer to a write comes before its bytes are copied.
+TEST_F(UploaderTest, StoresBytesThatArriveAfterTheFinishWasAsked) {
+  AnswerPtr finished;
+  file_->append(0, std::as_bytes(std::span("some", 4)), clock_.now() + 60s, [&](Result<void>) {
+    finished = finish();
+    EXPECT_EQ(finished->error(), "pending") << "its bytes are arriving";
+  });
+  EXPECT_EQ(finished->error(), "");
+  EXPECT_EQ(store_.object("key"), "some");
+}
+
+TEST_F(UploaderTest, DiscardsBytesThatAreArriving) {
+  AnswerPtr discarded;
+  file_->append(0, std::as_bytes(std::span("some", 4)), clock_.now() + 60s, [&](Result<void>) {
+    discarded = discard();
+    EXPECT_EQ(discarded->error(), "pending") << "its bytes are arriving";
+  });
+  EXPECT_EQ(discarded->error(), "");
+  EXPECT_EQ(gauge("upload_buffers_used_bytes"), 0);
+  EXPECT_EQ(finish()->error(), "");
+  EXPECT_FALSE(store_.object("key"));
+}
+
+// Each write is begun by the answer to the one before, so the last bytes arrive first.
+TEST_F(UploaderTest, StoresBytesThatArriveInReverseOrder) {
+  const std::string all = text(3 * kPart + 5);
+  std::function<void()> write_next = [&] {
+    const std::string_view rest = std::string_view(all).substr(offset_);
+    if (rest.empty()) return;
+    const auto some = rest.substr(0, 700);
+    const std::uint64_t begin = std::exchange(offset_, offset_ + some.size());
+    file_->append(begin, std::as_bytes(std::span(some)), clock_.now() + 60s,
+                  [&](const Result<void>& taken) {
+                    EXPECT_TRUE(taken);
+                    write_next();
+                  });
+  };
+  write_next();
+  EXPECT_EQ(finish()->error(), "");
+  EXPECT_EQ(store_.object("key"), all);
+}
+
+TEST_F(UploaderTest, StoresWhatSeveralThreadsWriteOneAfterTheOther) {
+  const std::string all = text(200 * kPart + 5);
+  std::atomic<std::uint64_t> next = 0;  // moves on when the write before is answered
+  const auto write_in_turn = [&](std::size_t number) {
+    constexpr std::size_t kThreads = 3;
+    constexpr std::size_t kBytes = 900;
+    for (std::size_t at = number * kBytes; at < all.size(); at += kThreads * kBytes) {
+      while (next.load() != at) std::this_thread::yield();
+      const auto some = std::string_view(all).substr(at, kBytes);
+      file_->append(at, std::as_bytes(std::span(some)), clock_.now() + 60s,
+                    [&next, end = at + some.size()](const Result<void>& taken) {
+                      EXPECT_TRUE(taken);
+                      next = end;
+                    });
+    }
+  };
+  {
+    std::vector<std::jthread> writers;
+    for (const std::size_t number : {0U, 1U, 2U}) writers.emplace_back(write_in_turn, number);
+  }
+  EXPECT_EQ(finish()->error(), "");
+  EXPECT_EQ(store_.object("key"), all);
+}
+
+TEST_F(UploaderTest, SendsNoEmptyPartWhereAWriteComesDuringAFinish) {
+  store_.hold();
+  append(text(2 * kPart));
+  const AnswerPtr finished = finish();
+  append("more");
+  store_.release_all();
+  EXPECT_EQ(finished->error(), "");
+  EXPECT_EQ(finish()->error(), "");
+  EXPECT_EQ(store_.object("key"), text(2 * kPart) + "more");
+  EXPECT_EQ(store_.count(Operation::kUploadPart), 3U);
 }
 
 TEST_F(UploaderTest, RefusesToGrowBeyondTheLargestObject) {
