@@ -231,6 +231,7 @@ class Field:
             ours("ours-late", "target-late", cache=SMALL_CACHE),
             ours("ours-staged", "target-copy", cache=SMALL_CACHE, write={"mode": "staged"}),
             ours("ours-sequential", "target-copy", cache=SMALL_CACHE, write={"mode": "sequential"}),
+            ours("ours-stream", "target-none", cache=SMALL_CACHE, write={"mode": "sequential"}),
         ])
 
     def _rivals(self):

@@ -44,7 +44,7 @@ def works(scale):
              "s3fs": Side("s3fs-writing", create), "rclone": Side("rclone-writing", create)},
             (*bounds(OPS, "s3rdmafs"), *bounds(OPS, "sequential")), metrics=(OPS,), small=True),
         row("write-stream", f"sequential write of {scale.stream // MIB} MiB, 1 writer",
-            {"s3rdmafs": Side("ours-sequential", write), "null": Side("null-sink", write)},
+            {"s3rdmafs": Side("ours-stream", write), "null": Side("null-sink", write)},
             (Claim(RATE, "null", at_least=0.85),), files=Files(1, 0, real=False), metrics=(RATE, DAEMON_CPU)),
         row("write-staged", f"write of {scale.staged // MIB} MiB into a new file, before close",
             {"s3rdmafs": Side("ours-staged", staged), "tmpfs": Side("tmpfs", staged)},
