@@ -57,6 +57,16 @@ def test_requests_come_as_the_mount_file_says(site, target, transport):
     assert (mounted / "file").read_bytes() == content.expected(3, 0, FILE)
 
 
+def test_bytes_written_over_either_are_stored(site, target, transport):
+    """A write is answered before its bytes are copied, and over a ring an answer gives the kernel the bytes back."""
+    mounted = mount_with(transport, lambda: site.mount(target, BUCKET, write={"mode": "sequential", "buffer_size": "64MiB"},
+                                                       **options(transport)))
+    written = os.urandom(FILE)
+    with open(mounted / "new", "wb", buffering=MIB) as file:
+        file.write(written)
+    assert (target.root / BUCKET / "new").read_bytes() == written
+
+
 @needs_ring
 def test_a_ring_that_is_switched_off_is_refused_with_what_to_do(site, target):
     with setting(ENABLE_URING, "N"), pytest.raises(MountFailed) as failed:
