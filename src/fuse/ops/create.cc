@@ -12,6 +12,11 @@ namespace s3rdmafs::fuse::ops {
 
 namespace {
 
+// The kernel asks for the attributes of a new file twice before the first write, to check its mode
+// and for fstat(2). Until then this answer holds: a write, a truncation and chmod(2) go through the
+// kernel, which then asks again. Shortly, since a store may give the file another time.
+constexpr double kNewFileSeconds = 1;
+
 // As in open.cc. The inode is new, so the kernel does not pass it through.
 void set_io_mode(MountContext& mount, vfs::Ino ino, fuse_file_info& opened) {
   if (!mount.file_system.is_staged()) {
@@ -47,7 +52,9 @@ void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t,
                              }
                              opened.fh = created->file.handle;
                              set_io_mode(mount, created->entry.attributes.ino, opened);
-                             reply.create(entry_param(mount, created->entry), opened);
+                             fuse_entry_param entry = entry_param(mount, created->entry);
+                             entry.attr_timeout = kNewFileSeconds;
+                             reply.create(entry, opened);
                            });
 }
 

@@ -100,6 +100,8 @@ TEST(FuseNames, AttributesOfAVersionMayBeKeptAndThoseOfAFileBeingWrittenMayNot) 
   mount.store.put("a", "12345");
   EXPECT_EQ(mount.call(request::getattr(mount.ino_of("a"))).as<fuse_attr_out>().attr_valid, 86400U);
   const FuseReply created = mount.call(request::create(kRoot, "new", O_WRONLY));
+  EXPECT_EQ(created.as<fuse_entry_out>().attr_valid, 1U) << "until the first write";
+  EXPECT_EQ(created.as<fuse_entry_out>().entry_valid, 0U);
   const auto node = created.as<fuse_entry_out>().nodeid;
   EXPECT_EQ(mount.call(request::getattr(node)).as<fuse_attr_out>().attr_valid, 0U);
   EXPECT_EQ(mount.call(request::getattr(kUnknownIno)).error, ENOENT);
