@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include "fuse/lowlevel.h"
 #include "vfs/types.h"
 
@@ -9,6 +11,9 @@ namespace s3rdmafs::fuse {
 /// The process (thread group) that a request comes from; 0 if the kernel does not say, as for a
 /// process of another PID namespace.
 [[nodiscard]] vfs::ProcessId process_of(fuse_req_t request);
+
+/// The same of a thread; its own number if the kernel does not know it any more.
+[[nodiscard]] vfs::ProcessId process_of_thread(pid_t thread);
 
 [[nodiscard]] bool is_running(vfs::ProcessId process);
 

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include <gtest/gtest.h>
 
 namespace s3rdmafs::fuse {
@@ -14,6 +16,19 @@ namespace {
 TEST(Process, IsRunningUntilItHasEnded) {
   EXPECT_TRUE(is_running(::getpid()));
   EXPECT_FALSE(is_running(0x7fff'ffff)) << "more than Linux has";
+}
+
+TEST(Process, IsFoundByItsFirstThreadAndByAnyOther) {
+  EXPECT_EQ(process_of_thread(::getpid()), ::getpid());
+  pid_t other = 0;
+  vfs::ProcessId found = 0;
+  std::thread([&] {
+    other = ::gettid();
+    found = process_of_thread(other);
+  }).join();
+  EXPECT_NE(other, ::getpid()) << "the control";
+  EXPECT_EQ(found, ::getpid());
+  EXPECT_EQ(process_of_thread(0x7fff'ffff), 0x7fff'ffff) << "more than Linux has";
 }
 
 TEST(Process, HasADescriptorOfAFileUntilItsLastCopyIsClosed) {
