@@ -211,7 +211,8 @@ Entry FileSystem::add_lookup(std::uint64_t handle, const DirectoryEntry& entry) 
 bool FileSystem::may_change(const Node& node) const {
   if (!file_writing_) return false;
   const std::string& key = node.object.key;
-  return node.is_directory ? file_writing_->has_any_in(key) : file_writing_->has_any_of(key);
+  return node.is_directory ? file_writing_->may_change_names_of(key)
+                           : file_writing_->has_any_of(key);
 }
 
 Entry FileSystem::give(const Node& node, SeenAt seen_at) {

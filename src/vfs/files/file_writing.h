@@ -44,8 +44,9 @@ class FileWriting {
 
   /// Whether an open handle may yet change what the name stands for.
   [[nodiscard]] virtual bool has_any_of(const std::string& key) const = 0;
-  /// The same for any name in a directory. Costs a look at each file that is open for writing.
-  [[nodiscard]] virtual bool has_any_in(const std::string& prefix) const = 0;
+  /// Whether a store through an open handle may yet change the names, and so the time, of a
+  /// directory. Costs a look at each file that is open for writing.
+  [[nodiscard]] virtual bool may_change_names_of(const std::string& prefix) const = 0;
 
   // Renames and removals: store what is pending, hold, move, tell the files that are held.
 

@@ -35,7 +35,9 @@ class SequentialWriting final : public FileWriting,
   /// A file that is written again is another inode, and handles keep the version that they opened.
   bool was_changed(const std::string&) const override { return false; }
   bool has_any_of(const std::string& key) const override { return written_->has_any_of(key); }
-  bool has_any_in(const std::string& prefix) const override { return written_->has_any_in(prefix); }
+  bool may_change_names_of(const std::string& prefix) const override {
+    return written_->has_any_in(prefix);
+  }
   void hold(std::vector<std::string> names, Done<std::shared_ptr<HeldFiles>> done) override;
   void work_begins() override { written_->work_begins(); }
   void work_ends() override { written_->work_ends(); }

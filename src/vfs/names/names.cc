@@ -183,11 +183,15 @@ void Names::invalidate_version(Ino ino, const std::string& key) {
   directories_->forget(prefix_of(key));
 }
 
-void Names::on_changed(const std::string& key) {
+void Names::on_new_version(const std::string& key) {
   cache_->invalidate(key, clock_.now());
   resolver_->invalidate(key);
   absent_.forget(key);
   directories_->forget(prefix_of(key));
+}
+
+void Names::on_changed(const std::string& key) {
+  on_new_version(key);
   directory_times_.on_changed(prefix_of(key), clock_.wall_now());
 }
 

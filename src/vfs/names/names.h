@@ -90,6 +90,8 @@ class Names {
   void invalidate_version(Ino ino, const std::string& key);
   /// This mount changed what a key (a directory's without its last "/") stands for.
   void on_changed(const std::string& key);
+  /// As on_changed(), where the name was among those of its directory before.
+  void on_new_version(const std::string& key);
 
   /// As on_changed() of both keys, of which this mount has given one's version to the other: its
   /// inode now stands for the version that `to` is.

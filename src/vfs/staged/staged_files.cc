@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string_view>
 #include <utility>
 
 namespace s3rdmafs::vfs {
@@ -129,15 +128,6 @@ std::vector<std::shared_ptr<StagedFile>> StagedFiles::below(const std::string& p
     files.push_back(at->second.file);
   }
   return files;
-}
-
-bool StagedFiles::has_any_in(const std::string& prefix) const {
-  const MutexLock lock(mutex_);
-  for (auto at = by_key_.lower_bound(prefix); at != by_key_.end(); ++at) {
-    if (!at->first.starts_with(prefix)) break;
-    if (!std::string_view(at->first).substr(prefix.size()).contains('/')) return true;
-  }
-  return false;
 }
 
 std::vector<std::shared_ptr<StagedFile>> StagedFiles::all() const {

@@ -57,8 +57,6 @@ class StagedFiles final : public LiveFiles {
   void on_moved(const std::string& from, const std::string& to);
   /// All whose key begins with the prefix and that have a name, by key.
   [[nodiscard]] std::vector<std::shared_ptr<StagedFile>> below(const std::string& prefix) const;
-  /// Whether a name in the directory of the prefix has one. Costs a look at all below it.
-  [[nodiscard]] bool has_any_in(const std::string& prefix) const;
   /// All, named or not.
   [[nodiscard]] std::vector<std::shared_ptr<StagedFile>> all() const;
 

@@ -72,7 +72,7 @@ void StagedStore::store_in_turn(const std::shared_ptr<StagedFile>& file, Done<vo
 void StagedStore::on_stored(const std::shared_ptr<StagedFile>& file, const std::string& etag) {
   const std::string key = file->key();
   names_->on_stored(key, etag);
-  names_->on_changed(key);
+  names_->on_new_version(key);
   file->end_store(
       etag, names_->generation_of({.key = key, .etag = etag, .size_bytes = 0, .modified = {}}));
   rebind(file);

@@ -40,7 +40,8 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   void store_pending_below(const std::string& prefix, Done<void> done) override;
   bool was_changed(const std::string& key) const override { return files_->was_changed(key); }
   bool has_any_of(const std::string& key) const override { return files_->find(key) != nullptr; }
-  bool has_any_in(const std::string& prefix) const override { return files_->has_any_in(prefix); }
+  /// A new file is among the names from its creation on.
+  bool may_change_names_of(const std::string&) const override { return false; }
   void hold(std::vector<std::string> names, Done<std::shared_ptr<HeldFiles>> done) override;
   void work_begins() override { store_->work_begins(); }
   void work_ends() override { store_->work_ends(); }

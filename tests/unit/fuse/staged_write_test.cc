@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -59,6 +60,26 @@ TEST_F(FuseStagedWrite, AWriteThatIsToBeSynchronousIsStoredAtOnce) {
   EXPECT_EQ(write(ino, handle, 0, "ab"), 0);
   EXPECT_EQ(store_.object("file"), "ab23");
   EXPECT_EQ(mount_.call(request::release(ino, handle)).error, 0);
+}
+
+TEST_F(FuseStagedWrite, ANewFileChangesItsDirectoryWhenItIsCreatedAndNotWhenItIsStored) {
+  const auto root = [this] { return mount_.call(request::getattr(kRoot)).as<fuse_attr_out>(); };
+  const auto time_of_root = [&] { return std::pair(root().attr.mtime, root().attr.mtimensec); };
+  const auto before = time_of_root();
+  const FuseReply created = mount_.call(request::create(kRoot, "new", O_WRONLY));
+  ASSERT_EQ(created.error, 0);
+  const auto after = time_of_root();
+  EXPECT_GT(after, before);
+  EXPECT_EQ(root().attr_valid, 1U);
+  const vfs::Ino ino = created.as<fuse_entry_out>().nodeid;
+  const std::uint64_t handle = created.as<fuse_open_out>(sizeof(fuse_entry_out)).fh;
+  EXPECT_EQ(write(ino, handle, 0, "ab"), 0);
+  EXPECT_EQ(flush(ino, handle), 0);
+  EXPECT_EQ(store_.object("new"), "ab");
+  EXPECT_EQ(time_of_root(), after);
+  EXPECT_EQ(mount_.call(request::release(ino, handle)).error, 0);
+  EXPECT_EQ(mount_.call(request::unlink(kRoot, "new")).error, 0);
+  EXPECT_GT(time_of_root(), after) << "the control";
 }
 
 TEST_F(FuseStagedWrite, FallocateExtendsAndMakesHolesAndRefusesToReserve) {
