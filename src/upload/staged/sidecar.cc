@@ -130,10 +130,23 @@ bool StagedState::is_changed() const {
          size_bytes != identity.base->size_bytes;
 }
 
+Result<Sidecar> Sidecar::create(int folder, const std::string& name, const StagedState& state) {
+  return make(folder, name, O_EXCL, state);
+}
+
 Result<Sidecar> Sidecar::write(int folder, const std::string& name, const StagedState& state) {
   const std::string next = name + ".next";
+  auto made = make(folder, next, O_TRUNC, state);
+  if (made && ::renameat(folder, next.c_str(), folder, name.c_str()) != 0) {
+    return fail_errno("replace a sidecar", errno);
+  }
+  return made;
+}
+
+Result<Sidecar> Sidecar::make(int folder, const std::string& name, int flags,
+                              const StagedState& state) {
   UniqueFd file(
-      ::openat(folder, next.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+      ::openat(folder, name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0600));
   if (!file) {
     if (errno == ENOSPC) {
       return fail(ErrorCode::kNoSpace, "the file system of write.staging_dir is full");
@@ -147,9 +160,6 @@ Result<Sidecar> Sidecar::write(int folder, const std::string& name, const Staged
   Sidecar made(std::move(file), head.size());
   for (const ByteRange& range : state.changed.list()) {
     if (auto ok = made.add(range); !ok) return std::unexpected(ok.error());
-  }
-  if (::renameat(folder, next.c_str(), folder, name.c_str()) != 0) {
-    return fail_errno("replace a sidecar", errno);
   }
   return made;
 }
@@ -189,6 +199,22 @@ Result<void> Sidecar::add(ByteRange bytes) {
   if (auto ok = put(index, RecordKind::kChanged, bytes); !ok) return ok;
   records_ = index + 1;
   last_ = bytes;
+  return {};
+}
+
+// One page, as a record: the death of the daemon cannot tear it. The records go afterwards. Those
+// of a file that was stored name bytes that the new base has too, and end in its size.
+Result<void> Sidecar::settle(const StagedState& state) {
+  const std::string head = head_of(state);
+  if (head.size() != first_ || first_ != kHeadAlignment) {
+    return fail(ErrorCode::kUnsupported, "the head of the sidecar is larger than a page");
+  }
+  if (auto ok = write_at(file_.get(), std::as_bytes(std::span(head)), 0); !ok) return ok;
+  if (records_ > 0 && ::ftruncate(file_.get(), static_cast<off_t>(first_)) != 0) {
+    return fail_errno("cut a sidecar", errno);
+  }
+  records_ = 0;
+  last_.reset();
   return {};
 }
 

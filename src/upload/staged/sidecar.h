@@ -57,6 +57,10 @@ inline constexpr std::uint64_t kSidecarBytes = 8192;
 /// Not thread-safe: its StagingFile's lock guards it.
 class Sidecar {
  public:
+  /// Makes a file that is not there yet. A crash meanwhile may leave an empty one.
+  /// Errors: as write().
+  [[nodiscard]] static Result<Sidecar> create(int folder, const std::string& name,
+                                              const StagedState& state);
   /// Makes the file, or replaces it at once by one with this content. Errors: kSystem, kNoSpace.
   [[nodiscard]] static Result<Sidecar> write(int folder, const std::string& name,
                                              const StagedState& state);
@@ -68,6 +72,9 @@ class Sidecar {
   [[nodiscard]] Result<void> add(ByteRange bytes);
   /// The file was cut, or its size is this now.
   [[nodiscard]] Result<void> resize(std::uint64_t size_bytes);
+  /// This is the state now, in which nothing is changed. In place, so a crash meanwhile may leave
+  /// ranges that are said to be changed and are not. Errors: as write(); kUnsupported: write() it.
+  [[nodiscard]] Result<void> settle(const StagedState& state);
   /// How many records there are; many more than ranges make a new write() worth its cost.
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
 
@@ -75,6 +82,8 @@ class Sidecar {
   Sidecar(UniqueFd file, std::uint64_t first) : file_(std::move(file)), first_(first) {}
   enum class RecordKind : std::uint32_t { kChanged = 1, kResized = 2 };
   struct SidecarRecord;
+  [[nodiscard]] static Result<Sidecar> make(int folder, const std::string& name, int flags,
+                                            const StagedState& state);
   [[nodiscard]] Result<void> put(std::uint64_t index, RecordKind kind, ByteRange bytes);
 
   UniqueFd file_;

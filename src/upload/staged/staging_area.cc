@@ -97,8 +97,14 @@ void StagingArea::find_leftovers(const std::vector<std::string>& names) {
 }
 
 void StagingArea::find_leftover(const std::string& name) {
-  const auto sidecar = Sidecar::load(folder_.fd(), name + std::string(kMeta));
+  const auto meta = stat_of(folder_.fd(), name + std::string(kMeta));
   const auto status = stat_of(folder_.fd(), name + std::string(kData));
+  if (meta && meta->st_size == 0 && status && status->st_size == 0) {  // it was being made
+    remove_file(name + std::string(kMeta));
+    remove_file(name + std::string(kData));
+    return;
+  }
+  const auto sidecar = Sidecar::load(folder_.fd(), name + std::string(kMeta));
   if (!sidecar || !status) {
     spdlog::warn("staging: {}/{}: {}; it is left as it is", folder_.path(), name,
                  sidecar ? status.error().detail : sidecar.error().detail);
@@ -133,10 +139,13 @@ Result<std::unique_ptr<StagingFile>> StagingArea::create(StagedIdentity identity
   if (auto ok = charge(kSidecarBytes); !ok) return std::unexpected(ok.error());
   UniqueFd data(::openat(folder_.fd(), (name + std::string(kData)).c_str(),
                          O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  auto sidecar = data ? Sidecar::write(folder_.fd(), name + std::string(kMeta), state)
+  auto sidecar = data ? Sidecar::create(folder_.fd(), name + std::string(kMeta), state)
                       : fail_errno("make a staging file in " + folder_.path(), errno);
   if (!sidecar) {
-    if (data) remove_file(name + std::string(kData));
+    if (data) {
+      remove_file(name + std::string(kMeta));
+      remove_file(name + std::string(kData));
+    }
     discharge(kSidecarBytes);
     return std::unexpected(sidecar.error());
   }

@@ -302,6 +302,7 @@ Result<void> StagingFile::stored(std::string etag) {
   state_.changed = std::exchange(since_, {});
   state_.metadata_changed = state_.identity.metadata != snapshot.identity.metadata;
   state_.reason.clear();
+  if (!state_.is_changed() && sidecar_.settle(state_)) return {};
   return rewrite_sidecar();
 }
 

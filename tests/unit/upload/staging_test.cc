@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -239,6 +241,75 @@ TEST_F(StagingTest, IsNotChangedAfterAStoreUntilItIsWrittenAgain) {
   EXPECT_EQ(area_->used_bytes(), kSidecarBytes);
   EXPECT_TRUE(file_->set_metadata({{"mode", "1"}}));
   EXPECT_TRUE(file_->is_changed());
+}
+
+TEST_F(StagingTest, NotesAStoreInTheSidecarThatIsThere) {
+  const auto inode_of_sidecar = [this] {
+    struct stat status{};
+    EXPECT_EQ(::stat((path_ + "/1.meta").c_str(), &status), 0);
+    return status.st_ino;
+  };
+  create_new();
+  EXPECT_TRUE(file_->write(0, bytes_in("0123456789")));
+  const auto before = inode_of_sidecar();
+  (void)file_->begin_store();
+  EXPECT_TRUE(file_->stored("\"1\""));
+  EXPECT_EQ(inode_of_sidecar(), before);
+  base_ = "0123456789";
+  EXPECT_TRUE(file_->write(3, bytes_in("ab")));
+  reopen();
+  EXPECT_EQ(file_->changed(), (ByteRanges{{.begin = 3, .end = 5}}));
+  EXPECT_EQ(content(), "012ab56789");
+  EXPECT_EQ(file_->identity().base, (BaseVersion{.etag = "\"1\"", .size_bytes = 10}));
+  (void)file_->begin_store();
+  EXPECT_TRUE(file_->write(0, bytes_in("c")));
+  EXPECT_TRUE(file_->stored("\"2\""));
+  EXPECT_NE(inode_of_sidecar(), before) << "the control: bytes that the store lacks";
+}
+
+TEST_F(StagingTest, ForgetsAFileThatWasStored) {
+  create_new();
+  EXPECT_TRUE(file_->write(0, bytes_in("0123456789")));
+  (void)file_->begin_store();
+  EXPECT_TRUE(file_->stored("\"1\""));
+  crash();
+  EXPECT_TRUE(area_->leftovers().empty());
+  EXPECT_FALSE(std::filesystem::exists(path_ + "/1.data"));
+}
+
+TEST_F(StagingTest, LosesNothingWhereACrashIsInTheMidstOfTheNoteOfAStore) {
+  create_new();
+  EXPECT_TRUE(file_->write(0, bytes_in("0123456789")));
+  EXPECT_TRUE(file_->truncate(4));
+  EXPECT_TRUE(file_->write(6, bytes_in("z")));
+  const auto sidecar = [this] {
+    return std::fstream(path_ + "/1.meta", std::ios::in | std::ios::out | std::ios::binary);
+  };
+  std::string records(3 * 32, '\0');
+  auto meta = sidecar();
+  meta.seekg(4096);
+  meta.read(records.data(), static_cast<std::streamsize>(records.size()));
+  ASSERT_EQ(meta.gcount(), static_cast<std::streamsize>(records.size()));
+  (void)file_->begin_store();
+  EXPECT_TRUE(file_->stored("\"1\""));
+  meta = sidecar();
+  meta.seekp(4096);
+  meta << records;  // as they are between the head's change and the cut
+  meta.close();
+  reopen();
+  EXPECT_EQ(content(), std::string("0123\0\0z", 7));
+  EXPECT_EQ(file_->identity().base, (BaseVersion{.etag = "\"1\"", .size_bytes = 7}));
+}
+
+TEST_F(StagingTest, RemovesAFileThatWasBeingMadeAndLeavesOneWithBytes) {
+  area_.reset();
+  for (const char* name : {"/7.data", "/7.meta", "/8.data", "/8.meta"}) std::ofstream(path_ + name);
+  std::ofstream(path_ + "/8.data") << "bytes";
+  take();
+  EXPECT_TRUE(area_->leftovers().empty());
+  EXPECT_FALSE(std::filesystem::exists(path_ + "/7.data"));
+  EXPECT_FALSE(std::filesystem::exists(path_ + "/7.meta"));
+  EXPECT_TRUE(std::filesystem::exists(path_ + "/8.data")) << "the control";
 }
 
 TEST_F(StagingTest, LeavesADamagedFileWhereItIs) {
