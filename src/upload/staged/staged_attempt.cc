@@ -3,9 +3,9 @@
 //
 // How it works: as Uploader does. Each event changes the state under the lock; then advance() asks
 // the state what to do next, and does it without the lock. A part takes a buffer, is read into it
-// on a thread that may block for a local file, and is sent; a copied part is one request. At most
-// parallel_parts of them are under way, counted from the wait for a buffer on, so an object holds
-// no more buffers than that.
+// on a thread that may block for a local file (at once where it is small), and is sent; a copied
+// part is one request. At most parallel_parts of them are under way, counted from the wait for a
+// buffer on, so an object holds no more buffers than that.
 //
 // After an error nothing new begins. When the last part has ended (one that arrives after an abort
 // would stay on the server) the upload is abandoned, and the caller gets the error.
@@ -29,6 +29,10 @@ namespace {
 // Buffers come free as fast as the server takes parts. While it does, a store that waits in line is
 // not to fail; where it does not, the requests before it in line fail one after the other.
 constexpr int kBufferPatience = 10;  // times the time of a request
+
+// A file of this size was nearly always written just now, so its bytes are in memory, and to read
+// them takes less time than to wake another thread.
+constexpr std::uint64_t kReadAtOnceMax = 64 * kKiB;
 
 // As assembly_time() in s3/object_writer.h: the speed of a server that copies on a slow disk.
 std::chrono::seconds server_copy_time(std::uint64_t bytes) {
@@ -185,6 +189,9 @@ void StagedAttempt::take_buffer(ByteRange bytes, unsigned number) {
         part->number = number;
         part->buffer = std::move(*buffer);
         part->length = bytes.size();
+        if (self->is_single_put_ && part->length <= kReadAtOnceMax) {
+          return self->read_part(bytes.begin, part);
+        }
         const bool is_posted = self->context_.thread.post(
             [self, offset = bytes.begin, part] { self->read_part(offset, part); });
         if (!is_posted) {

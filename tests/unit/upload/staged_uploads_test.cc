@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -132,6 +133,30 @@ TEST_F(StagedUploadsTest, StoresASmallObjectAsOnePutWithItsMetadata) {
   EXPECT_EQ(store_.object("key"), text(100));
   EXPECT_EQ(store_.metadata("key"), (s3::UserMetadata{{"mode", "33188"}}));
   EXPECT_EQ(store_.calls().size(), 1U);
+}
+
+/// Notes the thread that reads it.
+class SourceOfOneThread final : public StagedSource {
+ public:
+  void read(std::uint64_t, std::span<std::byte> out, Deadline, Done<void> done) override {
+    std::ranges::fill(out, std::byte{'x'});
+    is_read_by_caller = std::this_thread::get_id() == caller_;
+    done({});
+  }
+  std::atomic<bool> is_read_by_caller = false;
+
+ private:
+  const std::thread::id caller_ = std::this_thread::get_id();
+};
+
+TEST_F(StagedUploadsTest, ReadsASmallObjectAtOnceAndALargeOneOnAThreadOfItsOwn) {
+  const auto small = std::make_shared<SourceOfOneThread>();
+  EXPECT_EQ(store(fresh(100), small), "");
+  EXPECT_TRUE(small->is_read_by_caller);
+  store_.remove("key");
+  const auto large = std::make_shared<SourceOfOneThread>();
+  EXPECT_EQ(store(fresh(3 * kStagedPart), large), "");
+  EXPECT_FALSE(large->is_read_by_caller);
 }
 
 TEST_F(StagedUploadsTest, StoresAnEmptyObject) {
