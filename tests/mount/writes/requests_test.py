@@ -72,6 +72,19 @@ def test_a_new_file_costs_one_lookup_and_one_put(folder, cost, how):
 def test_a_new_directory_costs_one_lookup_and_one_put(folder, cost):
     spent = cost(lambda number: (folder / f"d{number}").mkdir())
     assert at_most(spent, head=1, list=1, put=1), spent
+    assert spent["put"] >= 1, "the control: each was stored"
+
+
+@pytest.mark.parametrize("theirs", ["file", "file/below"])
+def test_names_that_another_client_makes_are_found_among_new_files(folder, server, theirs):
+    for number in range(4):
+        created_by(os.O_EXCL)(folder / f"f{number}")
+    there = server.root / BUCKET / folder.name / theirs
+    there.parent.mkdir(exist_ok=True)
+    there.write_bytes(b"theirs")
+    with pytest.raises(FileExistsError):
+        created_by(os.O_EXCL)(folder / "file")
+    assert (folder / theirs).read_bytes() == b"theirs"
 
 
 def test_a_rename_costs_a_lookup_of_each_name_a_copy_and_a_removal(folder, cost):
