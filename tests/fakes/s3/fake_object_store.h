@@ -89,6 +89,12 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   /// Ends the hold and answers what is held, in order.
   void release_all();
 
+  /// Whether the answers to puts and completed uploads are lost: the server acts, and the client
+  /// hears kTimedOut.
+  void lose_answers_of_stores(bool are_lost);
+  /// From now on a put or a completed upload replaces whatever is there.
+  void ignore_conditions();
+
   // The recorded calls.
 
   [[nodiscard]] std::vector<Call> calls() const;
@@ -179,6 +185,11 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   std::map<std::string, Upload> uploads_ GUARDED_BY(mutex_);  // by id
   std::uint64_t versions_ GUARDED_BY(mutex_) = 0;
   std::chrono::seconds ahead_ GUARDED_BY(mutex_){};
+  /// The answer of a store as the client hears it.
+  [[nodiscard]] Result<std::string> as_heard(Result<std::string> stored) const;
+
+  bool loses_answers_ GUARDED_BY(mutex_) = false;
+  bool ignores_conditions_ GUARDED_BY(mutex_) = false;
   bool repeats_etags_ GUARDED_BY(mutex_) = false;
   bool keeps_etags_ GUARDED_BY(mutex_) = false;  ///< of what is copied
   std::uint32_t page_keys_max_ GUARDED_BY(mutex_) = 1000;

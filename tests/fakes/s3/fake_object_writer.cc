@@ -35,8 +35,24 @@ void FakeObjectStore::put(std::string key, s3::PutBody body, s3::PutOptions opti
       return done({.etag = std::unexpected(std::move(failure->error)),
                    .late_read_possible = failure->late_write_possible});
     }
-    done(put_outcome(answer_put(key, body, std::move(options))));
+    done(put_outcome(as_heard(answer_put(key, body, std::move(options)))));
   });
+}
+
+void FakeObjectStore::lose_answers_of_stores(bool are_lost) {
+  const MutexLock lock(mutex_);
+  loses_answers_ = are_lost;
+}
+
+void FakeObjectStore::ignore_conditions() {
+  const MutexLock lock(mutex_);
+  ignores_conditions_ = true;
+}
+
+Result<std::string> FakeObjectStore::as_heard(Result<std::string> stored) const {
+  const MutexLock lock(mutex_);
+  if (!stored || !loses_answers_) return stored;
+  return fail(ErrorCode::kTimedOut, "the answer was lost");
 }
 
 void FakeObjectStore::create_upload(std::string key, s3::UserMetadata metadata, Deadline,
@@ -89,7 +105,7 @@ void FakeObjectStore::complete_upload(std::string key, std::string upload_id,
          [this, call = std::move(call), parts = std::move(parts), when = std::move(when),
           done = std::move(done)](Failure failure) mutable {
            if (failure) return done(std::unexpected(std::move(failure->error)));
-           done(answer_complete(call, parts, when));
+           done(as_heard(answer_complete(call, parts, when)));
          });
 }
 
@@ -174,6 +190,7 @@ Result<std::string> FakeObjectStore::answer_put(const std::string& key, const s3
 }
 
 Result<void> FakeObjectStore::check(const s3::Precondition& when, const std::string& key) const {
+  if (ignores_conditions_) return {};
   const auto found = objects_.find(key);
   const bool is_there = found != objects_.end();
   if (when.kind == s3::Precondition::Kind::kAbsent && is_there) {
