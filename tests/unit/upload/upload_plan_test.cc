@@ -73,6 +73,43 @@ TEST(UploadPlan, CopiesWhatACutLeaves) {
   EXPECT_EQ(plan, (std::vector<PlannedPart>{{.how = How::kCopy, .bytes = {0, 20 * kMiB}}}));
 }
 
+/// The bytes of all parts of the smallest size that have a changed byte: less cannot be sent.
+std::uint64_t least_bytes(const ByteRanges& changed, std::uint64_t size) {
+  return changed.widened(kLimits.part_bytes).intersect({.begin = 0, .end = size}).bytes();
+}
+
+TEST(UploadPlan, SendsLittleMoreThanThePartsThatRandomWritesTouched) {
+  constexpr std::uint64_t kObject = 4 * kGiB;
+  constexpr std::uint64_t kPage = 4 * kKiB;
+  std::mt19937_64 random(13);
+  for (const int writes : {10, 100, 1000, 10'000}) {
+    SCOPED_TRACE(writes);
+    ByteRanges changed;
+    for (int i = 0; i < writes; ++i) {
+      const std::uint64_t at = random() % (kObject / kPage) * kPage;
+      changed.add({.begin = at, .end = at + kPage});
+    }
+    const auto plan = plan_upload(kObject, kObject, changed, kLimits).value();
+    const std::uint64_t least = least_bytes(changed, kObject);
+    EXPECT_LE(10 * sent_bytes(plan), 11 * least);
+    if (writes == 10) {
+      EXPECT_LT(least, kObject / 50) << "few writes touch few parts";
+    }
+  }
+}
+
+TEST(UploadPlan, AppendingToALargeObjectSendsTheEndAlone) {
+  constexpr PlanLimits kSmallestParts{.part_bytes = 5 * kMiB, .part_bytes_max = 80 * kMiB};
+  for (const std::uint64_t base : {100 * kGiB, 100 * kGiB + 3 * kMiB, 100 * kGiB + 12'345}) {
+    const std::uint64_t size = base + kMiB;
+    const ByteRanges changed{{.begin = base, .end = size}};
+    const auto plan = plan_upload(size, base, changed, kSmallestParts).value();
+    EXPECT_LE(sent_bytes(plan), kMiB + 5 * kMiB);
+    const auto larger = plan_upload(size, base, changed, kLimits).value();
+    EXPECT_LE(sent_bytes(larger), kMiB + kLimits.part_bytes) << "parts of 8 MiB: one more at most";
+  }
+}
+
 // Sizes small enough to hold every byte: its value says where it comes from.
 struct SmallCase {
   std::uint64_t size = 0;
