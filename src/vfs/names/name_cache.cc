@@ -98,6 +98,8 @@ void NameCache::keep(const std::string& key, Kept kept) {
     answers->by_key.erase(found);
     is_known = true;
   }
+  // The change that ended this answer may be among those that were dropped.
+  if (kept.answer && !is_known && kept.seen_at < newest_forgotten_change_) return;
   if (expires_at_once) {
     kept.answer.reset();
     if (!is_known) return;

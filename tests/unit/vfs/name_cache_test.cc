@@ -83,6 +83,18 @@ TEST_F(NameCacheTest, NeverHoldsMoreThanItsBoundAndDropsTheOldest) {
   EXPECT_TRUE(names_.find("5"));
 }
 
+TEST_F(NameCacheTest, AnAnswerOlderThanAForgottenChangeIsNotKept) {
+  const NameAnswer early = present();
+  clock_.advance(milliseconds(1));
+  names_.invalidate("a", clock_.now());
+  for (const char* key : {"1", "2", "3", "4", "5"}) names_.insert(key, present());
+  names_.insert("a", early);
+  EXPECT_FALSE(names_.find("a")) << "the change was forgotten, and the answer is older";
+  clock_.advance(milliseconds(1));
+  names_.insert("a", present());
+  EXPECT_TRUE(names_.find("a")) << "the control: a newer one is";
+}
+
 TEST_F(NameCacheTest, ATtlOfZeroKeepsNothingAndEndsAKeptAnswer) {
   NameCache no_negatives(clock_, {.ttl = milliseconds(100), .entries_max = 4});
   no_negatives.insert("a", present());
