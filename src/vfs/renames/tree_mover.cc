@@ -21,11 +21,11 @@ namespace {
 // mount has by default (http.connections_max) leave the rest to readers.
 constexpr std::size_t kParallelRequests = 32;
 
-/// Whether a copy that failed so was certainly not made.
+/// Whether a copy that failed so was certainly not made. kExists may be the answer to a repetition
+/// of a copy that was made, and kThrottled its last answer.
 bool is_refusal(ErrorCode code) {
   using enum ErrorCode;
-  return code == kStale || code == kExists || code == kAccessDenied || code == kNotFound ||
-         code == kUnsupported || code == kThrottled;
+  return code == kStale || code == kAccessDenied || code == kNotFound || code == kUnsupported;
 }
 
 }  // namespace
@@ -120,8 +120,8 @@ void TreeMover::take_back(Error why, Done<void> done) {
        done = std::move(done)](const Result<void>&) mutable {
         if (const std::size_t strays = self->strays_; strays > 0) {
           spdlog::warn(
-              "rename: '{}' was not renamed to '{}': {}; up to {} copies are left there: remove "
-              "them",
+              "rename: '{}' was not renamed to '{}': {}; up to {} copies are left there: compare, "
+              "and remove them",
               self->from_, self->to_, why.detail, strays);
         }
         self->parts_.log.ended(self->id_);

@@ -178,6 +178,21 @@ TEST_F(RenameDirectory, ThatFailsTakesAllBackThatItCanAndWarnsOfTheRest) {
       << "also the one without an answer";
 }
 
+// A copy that was made and whose answer was lost is refused when it is asked for again.
+TEST_F(RenameDirectory, WarnsOfACopyThatMayHaveBeenMadeBeforeItWasRefused) {
+  for (const ErrorCode code : {ErrorCode::kExists, ErrorCode::kThrottled}) {
+    store_.put("from/a", "x");
+    store_.fail_next(Operation::kCopy, 1, code);
+    const fakes::LogCapture log;
+    EXPECT_EQ(rename("from", "to"), error_code_name(code));
+    EXPECT_EQ(log.lines_with("up to 1 copies are left").size(), 1U);
+  }
+  store_.fail_next(Operation::kCopy, 1, ErrorCode::kAccessDenied);
+  const fakes::LogCapture log;
+  EXPECT_EQ(rename("from", "to"), "AccessDenied");
+  EXPECT_TRUE(log.lines_with("copies are left").empty()) << "the control: it was never made";
+}
+
 TEST_F(RenameDirectory, ReplacesNoFileThatAnotherClientStoredBelowTheNewName) {
   store_.put("from/file", "ours");
   EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "to")), "NotFound");
