@@ -41,6 +41,13 @@ struct Recovered {
   std::string why = {};               ///< why it is still there
 };
 
+/// All that was found.
+struct Findings {
+  std::string folder;
+  std::vector<Recovered> files;
+  std::vector<upload::DamagedFile> damaged = {};  ///< neither sent nor discarded
+};
+
 /// All that sending needs, in order of dependency.
 class Sender {
  public:
@@ -161,9 +168,8 @@ std::uint64_t age_seconds(const upload::Leftover& leftover, const Clock& clock) 
   return static_cast<std::uint64_t>(std::max<std::int64_t>(age.count(), 0));
 }
 
-void print_text(const std::vector<Recovered>& files, const std::string& folder,
-                const Clock& clock) {
-  for (const Recovered& file : files) {
+void print_text(const Findings& found, const Clock& clock) {
+  for (const Recovered& file : found.files) {
     const upload::StagedState& state = file.leftover->state;
     const std::string what =
         state.identity.base ? "replaces version " + state.identity.base->etag : "a new file";
@@ -174,13 +180,16 @@ void print_text(const std::vector<Recovered>& files, const std::string& folder,
                 format_duration(std::chrono::seconds(age_seconds(*file.leftover, clock))).c_str(),
                 file.why.empty() ? "" : "; ", printable(file.why).c_str());
   }
-  std::printf("%zu files in %s\n", files.size(), folder.c_str());
+  for (const upload::DamagedFile& file : found.damaged) {
+    std::printf("damaged: %s: %s; its bytes are in %s.data, remove both files by hand\n",
+                file.path.c_str(), printable(file.why).c_str(), file.path.c_str());
+  }
+  std::printf("%zu files in %s\n", found.files.size(), found.folder.c_str());
 }
 
-void print_json(const std::vector<Recovered>& files, const std::string& folder,
-                const Clock& clock) {
+void print_json(const Findings& found, const Clock& clock) {
   toml::array listed;
-  for (const Recovered& file : files) {
+  for (const Recovered& file : found.files) {
     const upload::StagedState& state = file.leftover->state;
     listed.push_back(toml::table{
         {"key", doctor::valid_utf8(state.identity.key)},
@@ -191,7 +200,13 @@ void print_json(const std::vector<Recovered>& files, const std::string& folder,
         {"age_seconds", static_cast<std::int64_t>(age_seconds(*file.leftover, clock))},
         {"why", doctor::valid_utf8(file.why)}});
   }
-  const toml::table all{{"folder", folder}, {"files", std::move(listed)}};
+  toml::array damaged;
+  for (const upload::DamagedFile& file : found.damaged) {
+    damaged.push_back(toml::table{{"path", doctor::valid_utf8(file.path)},
+                                  {"why", doctor::valid_utf8(file.why)}});
+  }
+  const toml::table all{
+      {"folder", found.folder}, {"files", std::move(listed)}, {"damaged", std::move(damaged)}};
   std::fputs(doctor::json_text(all).c_str(), stdout);
 }
 
@@ -238,7 +253,7 @@ int run_recover(const RecoverCommand& command) {
   const SystemClock clock;
   metrics::Registry metrics;
   std::unique_ptr<upload::StagingArea> area;
-  std::vector<Recovered> files;
+  Findings found{.folder = folders.staging, .files = {}};
   if (is_there(folders.staging)) {
     auto taken = upload::StagingArea::take(
         {.path = folders.staging, .size_bytes = config.write.staging_bytes}, clock, metrics);
@@ -246,15 +261,17 @@ int run_recover(const RecoverCommand& command) {
     area = std::move(*taken);
     for (const upload::Leftover& leftover : area->leftovers()) {
       const std::string& reason = leftover.state.reason;
-      files.push_back(
+      found.files.push_back(
           {.leftover = &leftover, .why = reason.empty() ? std::string(kDaemonEnded) : reason});
     }
+    found.damaged = area->damaged();
   }
-  const auto worked = work_on(command, config, folders.state, area.get(), files, metrics, clock);
+  const auto worked =
+      work_on(command, config, folders.state, area.get(), found.files, metrics, clock);
   if (!worked) return report(worked.error());
-  (command.json ? print_json : print_text)(files, folders.staging, clock);
-  const bool is_kept =
-      std::ranges::any_of(files, [](const Recovered& file) { return file.outcome == "kept"; });
+  (command.json ? print_json : print_text)(found, clock);
+  const bool is_kept = std::ranges::any_of(
+      found.files, [](const Recovered& file) { return file.outcome == "kept"; });
   return is_kept ? kExitFailure : kExitSuccess;
 }
 

@@ -106,8 +106,9 @@ void StagingArea::find_leftover(const std::string& name) {
   }
   const auto sidecar = Sidecar::load(folder_.fd(), name + std::string(kMeta));
   if (!sidecar || !status) {
-    spdlog::warn("staging: {}/{}: {}; it is left as it is", folder_.path(), name,
-                 sidecar ? status.error().detail : sidecar.error().detail);
+    damaged_.push_back({.path = folder_.path() + "/" + name,
+                        .why = sidecar ? status.error().detail : sidecar.error().detail});
+    spdlog::warn("staging: {}: {}; it is left as it is", damaged_.back().path, damaged_.back().why);
     return;
   }
   if (!sidecar->second.is_changed()) {

@@ -24,6 +24,12 @@ struct Leftover {
   std::chrono::system_clock::time_point modified;  ///< of the last write
 };
 
+/// A staging file that cannot be read. It is left as it is.
+struct DamagedFile {
+  std::string path;  ///< of the folder and the name, without the suffix
+  std::string why;
+};
+
 /// The folder of all staging files of a mount, and the bytes that they may take together. Holds the
 /// folder, so that neither a second mount nor `s3rdmafs recover` uses it too. Must live longer than
 /// its files. Thread-safe; threads as StagingFile.
@@ -51,6 +57,8 @@ class StagingArea {
 
   /// Found at take(), oldest first. Thread-bound: the mount's main thread.
   [[nodiscard]] const std::vector<Leftover>& leftovers() const noexcept { return leftovers_; }
+  /// Found at take(). Threads as leftovers().
+  [[nodiscard]] const std::vector<DamagedFile>& damaged() const noexcept { return damaged_; }
   [[nodiscard]] const std::string& path() const noexcept { return folder_.path(); }
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_bytes_; }
   [[nodiscard]] std::uint64_t used_bytes() const;
@@ -70,6 +78,7 @@ class StagingArea {
   const std::uint64_t size_bytes_;
   metrics::Gauge& used_gauge_;
   std::vector<Leftover> leftovers_;
+  std::vector<DamagedFile> damaged_;
 
   mutable Mutex mutex_;  // leaf
   std::uint64_t used_bytes_ GUARDED_BY(mutex_) = 0;

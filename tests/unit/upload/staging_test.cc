@@ -323,6 +323,8 @@ TEST_F(StagingTest, LeavesADamagedFileWhereItIs) {
   meta.close();
   take();
   EXPECT_TRUE(area_->leftovers().empty());
+  ASSERT_EQ(area_->damaged().size(), 1U);
+  EXPECT_EQ(area_->damaged()[0].path, path_ + "/1");
   EXPECT_TRUE(std::filesystem::exists(path_ + "/1.data"));
   create_new();
   EXPECT_TRUE(std::filesystem::exists(path_ + "/2.data")) << "its name is not used again";

@@ -79,6 +79,21 @@ TEST_F(RecoverTest, ListsThemAsJson) {
   EXPECT_THAT(listed.out, HasSubstr("\"changed_bytes\""));
 }
 
+TEST_F(RecoverTest, ListsDamagedFilesAndLeavesThem) {
+  leave_files();
+  const std::string path = staging_ + "/1";
+  std::ofstream(path + ".meta") << "not a sidecar";
+  for (const std::string how : {"", "--json", "--discard"}) {
+    std::vector<std::string> words{"recover", file_for("")};
+    if (!how.empty()) words.push_back(how);
+    const Outcome listed = run_verb(words);
+    EXPECT_EQ(listed.status, kExitSuccess) << listed.err;
+    EXPECT_THAT(listed.out, HasSubstr("damaged")) << how;
+    EXPECT_THAT(listed.out, HasSubstr(path)) << how;
+  }
+  EXPECT_TRUE(std::filesystem::exists(path + ".data"));
+}
+
 TEST_F(RecoverTest, FindsNothingWhereNoMountWasAndMakesNoFolder) {
   const Outcome listed = run_verb({"recover", file_for(""), "--send"});
   EXPECT_EQ(listed.status, kExitSuccess) << listed.err;
