@@ -62,7 +62,7 @@ class ObjectParts {
   [[nodiscard]] std::size_t room() const { return is_filling() ? filling_->room() : 0; }
   /// A place for the next `length` bytes, which is at most room().
   [[nodiscard]] Landing reserve(std::size_t length);
-  /// What was reserved has arrived.
+  /// The bytes of a place have arrived.
   static void land(const Landing& landing, std::uint64_t crc) {
     landing.part->add_piece(landing.offset, landing.length, crc);
   }

@@ -1,91 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "upload/uploader.h"
 
-#include <atomic>
-#include <chrono>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "fakes/fake_clock.h"
-#include "fakes/rdma/fake_fabric.h"
-#include "fakes/s3/fake_object_store.h"
-#include "s3rdmafs/base/units.h"
-#include "upload/uploads.h"
+#include "uploader_rig.h"
 
 namespace s3rdmafs::upload {
 namespace {
 
 using namespace std::chrono_literals;
-using Operation = fakes::FakeObjectStore::Operation;
 
-constexpr std::size_t kPart = 4 * kKiB;
-constexpr unsigned kBuffers = 4;
-
-// Parts of 4 KiB, four buffers, at most two requests of one object.
-class UploaderTest : public testing::Test {
- protected:
-  struct Answer {
-    std::optional<Result<void>> result;
-    [[nodiscard]] std::string_view error() const {
-      if (!result) return "pending";
-      return *result ? "" : error_code_name(result->error().code);
-    }
-  };
-  using AnswerPtr = std::shared_ptr<Answer>;
-
-  static std::pair<AnswerPtr, Done<void>> answer() {
-    auto made = std::make_shared<Answer>();
-    return {made, [made](Result<void> result) {
-              EXPECT_FALSE(made->result) << "done was called twice";
-              made->result = std::move(result);
-            }};
-  }
-  AnswerPtr append(std::string_view text) {
-    auto [made, done] = answer();
-    file_->append(offset_, std::as_bytes(std::span(text)), clock_.now() + 60s, std::move(done));
-    offset_ += text.size();
-    return made;
-  }
-  AnswerPtr finish() {
-    auto [made, done] = answer();
-    file_->finish(std::move(done));
-    return made;
-  }
-  AnswerPtr discard() {
-    auto [made, done] = answer();
-    file_->discard(std::move(done));
-    return made;
-  }
-  static std::string text(std::size_t bytes) {
-    std::string made;
-    while (made.size() < bytes) made += std::to_string(made.size()) + " ";
-    made.resize(bytes);
-    return made;
-  }
-  std::int64_t gauge(std::string_view name) { return metrics_.gauge(name, "").value(); }
-
-  fakes::FakeClock clock_;
-  fakes::FakeFabric fabric_;
-  metrics::Registry metrics_;
-  fakes::FakeObjectStore store_{clock_};
-  std::unique_ptr<Uploads> uploads_ = Uploads::create(store_, fabric_, clock_, metrics_,
-                                                      {.part_bytes = kPart,
-                                                       .buffer_bytes = kBuffers * kPart,
-                                                       .parallel_parts = 2,
-                                                       .request_timeout = 30s,
-                                                       .lock = memory::Arena::Lock::kOff})
-                                          .value();
-  std::shared_ptr<Uploader> file_ = uploads_->begin("key");
-  std::uint64_t offset_ = 0;
-};
+using UploaderTest = UploaderRig;
 
 TEST_F(UploaderTest, StoresAnEmptyObject) {
   EXPECT_EQ(finish()->error(), "");
@@ -409,84 +339,6 @@ TEST_F(UploaderTest, DoesNotWriteOnIntoAPutThatMayStillBeRead) {
   EXPECT_EQ(finish()->error(), "TimedOut");
   EXPECT_EQ(append("more")->error(), "TimedOut");
   EXPECT_EQ(gauge("upload_quarantined_bytes"), static_cast<std::int64_t>(kPart));
-}
-
-// The answer to a write comes before its bytes are copied.
-TEST_F(UploaderTest, StoresBytesThatArriveAfterTheFinishWasAsked) {
-  AnswerPtr finished;
-  file_->append(0, std::as_bytes(std::span("some", 4)), clock_.now() + 60s, [&](Result<void>) {
-    finished = finish();
-    EXPECT_EQ(finished->error(), "pending") << "its bytes are arriving";
-  });
-  EXPECT_EQ(finished->error(), "");
-  EXPECT_EQ(store_.object("key"), "some");
-}
-
-TEST_F(UploaderTest, DiscardsBytesThatAreArriving) {
-  AnswerPtr discarded;
-  file_->append(0, std::as_bytes(std::span("some", 4)), clock_.now() + 60s, [&](Result<void>) {
-    discarded = discard();
-    EXPECT_EQ(discarded->error(), "pending") << "its bytes are arriving";
-  });
-  EXPECT_EQ(discarded->error(), "");
-  EXPECT_EQ(gauge("upload_buffers_used_bytes"), 0);
-  EXPECT_EQ(finish()->error(), "");
-  EXPECT_FALSE(store_.object("key"));
-}
-
-// Each write is begun by the answer to the one before, so the last bytes arrive first.
-TEST_F(UploaderTest, StoresBytesThatArriveInReverseOrder) {
-  const std::string all = text(3 * kPart + 5);
-  std::function<void()> write_next = [&] {
-    const std::string_view rest = std::string_view(all).substr(offset_);
-    if (rest.empty()) return;
-    const auto some = rest.substr(0, 700);
-    const std::uint64_t begin = std::exchange(offset_, offset_ + some.size());
-    file_->append(begin, std::as_bytes(std::span(some)), clock_.now() + 60s,
-                  [&](const Result<void>& taken) {
-                    EXPECT_TRUE(taken);
-                    write_next();
-                  });
-  };
-  write_next();
-  EXPECT_EQ(finish()->error(), "");
-  EXPECT_EQ(store_.object("key"), all);
-}
-
-TEST_F(UploaderTest, StoresWhatSeveralThreadsWriteOneAfterTheOther) {
-  const std::string all = text(200 * kPart + 5);
-  std::atomic<std::uint64_t> next = 0;  // moves on when the write before is answered
-  const auto write_in_turn = [&](std::size_t number) {
-    constexpr std::size_t kThreads = 3;
-    constexpr std::size_t kBytes = 900;
-    for (std::size_t at = number * kBytes; at < all.size(); at += kThreads * kBytes) {
-      while (next.load() != at) std::this_thread::yield();
-      const auto some = std::string_view(all).substr(at, kBytes);
-      file_->append(at, std::as_bytes(std::span(some)), clock_.now() + 60s,
-                    [&next, end = at + some.size()](const Result<void>& taken) {
-                      EXPECT_TRUE(taken);
-                      next = end;
-                    });
-    }
-  };
-  {
-    std::vector<std::jthread> writers;
-    for (const std::size_t number : {0U, 1U, 2U}) writers.emplace_back(write_in_turn, number);
-  }
-  EXPECT_EQ(finish()->error(), "");
-  EXPECT_EQ(store_.object("key"), all);
-}
-
-TEST_F(UploaderTest, SendsNoEmptyPartWhereAWriteComesDuringAFinish) {
-  store_.hold();
-  append(text(2 * kPart));
-  const AnswerPtr finished = finish();
-  append("more");
-  store_.release_all();
-  EXPECT_EQ(finished->error(), "");
-  EXPECT_EQ(finish()->error(), "");
-  EXPECT_EQ(store_.object("key"), text(2 * kPart) + "more");
-  EXPECT_EQ(store_.count(Operation::kUploadPart), 3U);
 }
 
 TEST_F(UploaderTest, RefusesToGrowBeyondTheLargestObject) {

@@ -384,52 +384,6 @@ TEST_F(StagedWriting, ListsAFileThatIsNotStoredYetOnce) {
   fs_.release(changed.value());
 }
 
-// Room
-
-class FullStagedWriting : public StagedWriting {
- protected:
-  // With the 8 KiB that each of two files takes besides, kMore does not fit beside kMost.
-  FullStagedWriting() : StagedWriting(/*staging_bytes=*/64 * 1024) {}
-  const std::string kMost = std::string(44 * 1024, 'a');
-  const std::string kMore = std::string(16 * 1024, 'b');
-};
-
-TEST_F(FullStagedWriting, RefusesAWriteWithoutRoomAndLosesNothing) {
-  const auto handle = open("file");
-  write(handle, 0, kMost);
-  EXPECT_EQ(error_of(bucket_.write(handle, kMost.size(), kMore)), "NoSpace");
-  EXPECT_EQ(close(handle), "");
-  EXPECT_TRUE(store_.object("file") == kMost);
-}
-
-TEST_F(FullStagedWriting, TakesRoomThatStoredBytesNoLongerNeed) {
-  const auto handle = open("file");
-  write(handle, 0, kMost);
-  EXPECT_EQ(error_of(bucket_.sync(handle)), "");
-  write(handle, kMost.size(), kMore);
-  EXPECT_TRUE(read(handle) == kMost + kMore);
-  EXPECT_EQ(close(handle), "");
-  EXPECT_TRUE(store_.object("file") == kMost + kMore);
-}
-
-TEST_F(FullStagedWriting, LetsAWriteWaitForAStoreThatGivesRoom) {
-  const auto first = open("first");
-  write(first, 0, kMost);
-  const auto second = open("second");
-  store_.hold();
-  Later<void> synced;
-  fs_.sync(first, synced.done());
-  Later<void> written;
-  fs_.write(second, 0, std::as_bytes(std::span(kMore)), {}, written.done());
-  EXPECT_FALSE(written.has_come());
-  store_.release_all();
-  EXPECT_EQ(error_of(synced.get()), "");
-  EXPECT_EQ(error_of(written.get()), "");
-  EXPECT_EQ(close(first), "");
-  EXPECT_EQ(close(second), "");
-  EXPECT_TRUE(store_.object("second") == kMore);
-}
-
 // Whole objects, which the kernel reads by itself: it cannot follow what is written
 
 TEST_F(StagedWriting, GivesNoWholeObjectOfAFileThatThisMountHasWritten) {
