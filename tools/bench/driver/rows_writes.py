@@ -28,8 +28,8 @@ QUICK = Scale(small_files=1000, stream=GIB, staged=256 * MIB, rewritten=512 * MI
 
 
 def works(scale):
-    def row(name, title, sides, claims, files=NOTHING, metrics=(RATE,), **more):
-        return Work(name, title, "copy", files, sides, claims, writes=True, metrics=metrics, **more)
+    def row(name, title, sides, claims, files=NOTHING, metrics=(RATE,), dma="copy", **more):
+        return Work(name, title, dma, files, sides, claims, writes=True, metrics=metrics, **more)
     create = f"tree create --files {scale.small_files} --size 4096 --writers 8 {{folder}}"
     write = f"tree write --size {scale.stream} {{first}}"
     staged = f"tree write --size {scale.staged} --before-close {{folder}}/new"
@@ -45,7 +45,8 @@ def works(scale):
             (*bounds(OPS, "s3rdmafs"), *bounds(OPS, "sequential")), metrics=(OPS,), small=True),
         row("write-stream", f"sequential write of {scale.stream // MIB} MiB, 1 writer",
             {"s3rdmafs": Side("ours-stream", write), "null": Side("null-sink", write)},
-            (Claim(RATE, "null", at_least=0.85),), files=Files(1, 0, real=False), metrics=(RATE, DAEMON_CPU)),
+            (Claim(RATE, "null", at_least=0.85),), files=Files(1, 0, real=False), metrics=(RATE, DAEMON_CPU),
+            dma="none"),
         row("write-staged", f"write of {scale.staged // MIB} MiB into a new file, before close",
             {"s3rdmafs": Side("ours-staged", staged), "tmpfs": Side("tmpfs", staged)},
             (Claim(RATE, "tmpfs", at_least=0.8),), metrics=(RATE, DAEMON_CPU)),
