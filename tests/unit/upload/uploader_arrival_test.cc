@@ -16,24 +16,27 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using UploaderArrivalTest = UploaderRig;
+class UploaderArrivalTest : public UploaderRig {
+ protected:
+  /// Writes "some", and asks when that is answered, before the bytes have arrived.
+  AnswerPtr asked_during_arrival(const std::function<AnswerPtr()>& ask) {
+    AnswerPtr asked;
+    file_->append(0, std::as_bytes(std::span("some", 4)), clock_.now() + 60s, [&](Result<void>) {
+      asked = ask();
+      EXPECT_EQ(asked->error(), "pending") << "its bytes are arriving";
+    });
+    return asked;
+  }
+};
 
 TEST_F(UploaderArrivalTest, StoresBytesThatArriveAfterTheFinishWasAsked) {
-  AnswerPtr finished;
-  file_->append(0, std::as_bytes(std::span("some", 4)), clock_.now() + 60s, [&](Result<void>) {
-    finished = finish();
-    EXPECT_EQ(finished->error(), "pending") << "its bytes are arriving";
-  });
+  const AnswerPtr finished = asked_during_arrival([this] { return finish(); });
   EXPECT_EQ(finished->error(), "");
   EXPECT_EQ(store_.object("key"), "some");
 }
 
 TEST_F(UploaderArrivalTest, DiscardsBytesThatAreArriving) {
-  AnswerPtr discarded;
-  file_->append(0, std::as_bytes(std::span("some", 4)), clock_.now() + 60s, [&](Result<void>) {
-    discarded = discard();
-    EXPECT_EQ(discarded->error(), "pending") << "its bytes are arriving";
-  });
+  const AnswerPtr discarded = asked_during_arrival([this] { return discard(); });
   EXPECT_EQ(discarded->error(), "");
   EXPECT_EQ(gauge("upload_buffers_used_bytes"), 0);
   EXPECT_EQ(finish()->error(), "");
