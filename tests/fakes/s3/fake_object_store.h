@@ -162,6 +162,8 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   std::expected<s3::Path, s3::GetFailure> answer_get(const s3::GetRequest& request) const;
   [[nodiscard]] std::chrono::system_clock::time_point server_time() const REQUIRES(mutex_);
   s3::OpenUploads answer_list_uploads(const std::string& key) const;
+  /// The answer of a store as the client hears it.
+  [[nodiscard]] Result<std::string> as_heard(Result<std::string> stored) const;
   Result<std::string> answer_put(const std::string& key, const s3::PutBody& body,
                                  s3::PutOptions options);
   Result<std::string> answer_copy(const s3::CopySource& source, const std::string& key,
@@ -185,9 +187,6 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   std::map<std::string, Upload> uploads_ GUARDED_BY(mutex_);  // by id
   std::uint64_t versions_ GUARDED_BY(mutex_) = 0;
   std::chrono::seconds ahead_ GUARDED_BY(mutex_){};
-  /// The answer of a store as the client hears it.
-  [[nodiscard]] Result<std::string> as_heard(Result<std::string> stored) const;
-
   bool loses_answers_ GUARDED_BY(mutex_) = false;
   bool ignores_conditions_ GUARDED_BY(mutex_) = false;
   bool repeats_etags_ GUARDED_BY(mutex_) = false;
