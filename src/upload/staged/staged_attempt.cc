@@ -47,8 +47,30 @@ void StagedAttempt::start(const Context& context, std::shared_ptr<const StagedOb
   const std::shared_ptr<StagedAttempt> made(
       new StagedAttempt(context, std::move(object), std::move(source), std::move(done)));
   context.uploads.metrics.in_progress.add(1);
+  if (made->is_metadata_only()) return made->copy_whole();
   made->plan();
   made->advance();
+}
+
+bool StagedAttempt::is_metadata_only() const {
+  return context_.copies && object_->changed.empty() &&
+         object_->size_bytes == object_->base->size_bytes;
+}
+
+void StagedAttempt::copy_whole() {
+  const s3::ObjectInfo& base = *object_->base;
+  context_.uploads.writer.copy(
+      {.key = base.key, .etag = base.etag, .size_bytes = base.size_bytes}, object_->key,
+      {.when = object_->when, .metadata = object_->metadata}, request_deadline(),
+      [self = shared_from_this()](Result<std::string> etag) {
+        if (etag) return self->succeed(std::move(*etag));
+        {
+          const MutexLock lock(self->mutex_);
+          self->copy_was_refused_ = etag.error().code == ErrorCode::kUnsupported;
+          self->fail_with(std::move(etag.error()));
+        }
+        self->advance();
+      });
 }
 
 void StagedAttempt::plan() {

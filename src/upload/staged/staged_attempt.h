@@ -32,7 +32,7 @@ class StagedAttempt : public std::enable_shared_from_this<StagedAttempt> {
   };
   struct Outcome {
     Result<std::string> etag;
-    bool copy_was_refused = false;  ///< the server has no UploadPartCopy
+    bool copy_was_refused = false;  ///< the server has no such copies
   };
   using AttemptDone = std::move_only_function<void(Outcome)>;
 
@@ -51,6 +51,9 @@ class StagedAttempt : public std::enable_shared_from_this<StagedAttempt> {
         done_(std::move(done)) {}
 
   void plan();
+  /// Whether the server has all bytes already: only the metadata differs.
+  [[nodiscard]] bool is_metadata_only() const;
+  void copy_whole();
   /// Carries out next_action() until there is none.
   void advance();
   [[nodiscard]] Action next_action() REQUIRES(mutex_);

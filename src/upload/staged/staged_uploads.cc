@@ -36,19 +36,20 @@ void StagedUploads::attempt(std::shared_ptr<const StagedObject> object,
                             std::shared_ptr<StagedSource> source, Done<std::string> done) {
   const bool copies = !lacks_copies_ && object->base.has_value();
   WorkerThread& thread = threads_[next_thread_++ % threads_.size()];
-  StagedAttempt::start(
-      {.uploads = context_, .thread = thread, .copies = copies}, object, source,
-      [this, object, source, copies,
-       done = std::move(done)](StagedAttempt::Outcome outcome) mutable {
-        if (outcome.etag) return done(std::move(outcome.etag));
-        if (copies && outcome.copy_was_refused) {
-          if (!lacks_copies_.exchange(true)) {
-            spdlog::warn("upload: the server has no UploadPartCopy; changed files are sent whole");
-          }
-          return attempt(std::move(object), std::move(source), std::move(done));
-        }
-        done(failed(*object, std::move(outcome.etag.error())));
-      });
+  StagedAttempt::start({.uploads = context_, .thread = thread, .copies = copies}, object, source,
+                       [this, object, source, copies,
+                        done = std::move(done)](StagedAttempt::Outcome outcome) mutable {
+                         if (outcome.etag) return done(std::move(outcome.etag));
+                         if (copies && outcome.copy_was_refused) {
+                           if (!lacks_copies_.exchange(true)) {
+                             spdlog::warn(
+                                 "upload: the server has no UploadPartCopy or CopyObject; changed "
+                                 "files are sent whole");
+                           }
+                           return attempt(std::move(object), std::move(source), std::move(done));
+                         }
+                         done(failed(*object, std::move(outcome.etag.error())));
+                       });
 }
 
 std::unexpected<Error> StagedUploads::failed(const StagedObject& object, Error error) {

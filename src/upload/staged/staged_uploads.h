@@ -45,7 +45,8 @@ struct StagedObject {
 };
 
 /// Stores staged objects: what fits one part is one PUT; of a larger one changed parts are sent by
-/// RDMA or HTTP out of the mount's part buffers, and the rest is copied on the server. Takes no
+/// RDMA or HTTP out of the mount's part buffers, and the rest is copied on the server. Where the
+/// metadata alone differs, the object is copied onto itself. Takes no
 /// memory beyond those buffers. A caller keeps its staged bytes until `done` says success. Made by
 /// Uploads. Thread-safe.
 class StagedUploads {

@@ -189,6 +189,24 @@ TEST_F(StagedUploadsTest, SendsThePartsThatChangedAndLetsTheServerCopyTheRest) {
   EXPECT_EQ(bytes_by("copy"), 19 * kStagedPart);
 }
 
+TEST_F(StagedUploadsTest, CopiesAnObjectOntoItselfWhereTheMetadataAloneDiffers) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{100}, 20 * kStagedPart}) {
+    const std::string etag = store_.put("key", text(size), {{"mode", "1"}, {"other", "x"}});
+    store_.forget_calls();
+    StagedObject object = over(text(size), etag, size, {});
+    object.metadata = {{"mode", "2"}};
+    EXPECT_EQ(store(std::move(object), text(size)), "");
+    EXPECT_EQ(store_.object("key"), text(size));
+    EXPECT_EQ(store_.metadata("key"), (s3::UserMetadata{{"mode", "2"}}));
+    ASSERT_EQ(store_.calls().size(), 1U);
+    EXPECT_EQ(store_.calls().front().operation, Operation::kCopy);
+  }
+  const std::string old = store_.put("key", "bytes");
+  store_.put("key", "their");
+  EXPECT_EQ(store(over("bytes", old, 5, {}), "bytes"), "Stale");
+  EXPECT_EQ(store_.object("key"), "their");
+}
+
 TEST_F(StagedUploadsTest, NeverReplacesWhatAnotherClientStored) {
   const std::string base = text(5 * kStagedPart);
   const std::string etag = store_.put("key", base);
