@@ -51,6 +51,19 @@ std::shared_ptr<Directories> make_directories(s3::ObjectStore& store, const Cloc
                            .call_time = options.call_time});
 }
 
+// User metadata of a directory is asked for by so many names at a time, and as many ahead: a reader
+// takes some twenty with each call.
+constexpr std::uint64_t kNamesAhead = 128;
+
+/// The listed names whose metadata a reader needs soon: where it enters a run of kNamesAhead names,
+/// that run and the next.
+std::vector<ListedName> names_ahead(const DirectorySnapshot& snapshot, std::uint64_t offset,
+                                    std::uint64_t count) {
+  const std::uint64_t begin = (offset + kNamesAhead - 1) / kNamesAhead * kNamesAhead;
+  if (begin >= offset + count) return {};
+  return snapshot.listed(begin, 2 * kNamesAhead);
+}
+
 }  // namespace
 
 std::shared_ptr<FileSystem> FileSystem::create(s3::ObjectStore& store, cache::ReadCache& cache,
@@ -76,7 +89,8 @@ FileSystem::FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
                          .confirms_opens = options_.confirms_opens,
                          .keeps_absences = options_.negative_ttl.count() > 0,
                          .on_etag_repeated = options_.on_etag_repeated,
-                         .live = staged_files_})),
+                         .live = staged_files_,
+                         .posix = options_.posix})),
       open_files_(std::make_unique<OpenFiles>(cache, *handles_, metrics)),
       whole_(whole),
       writing_(writing),
@@ -89,7 +103,8 @@ std::shared_ptr<FileWriting> FileSystem::make_file_writing(cache::ReadCache& cac
                                .writer = writing_->writer,
                                .clock = clock_,
                                .handles = handles_,
-                               .names = names_};
+                               .names = names_,
+                               .posix = options_.posix};
   if (!writing_->staging) {
     return std::make_shared<SequentialWriting>(context, writing_->uploads);
   }
@@ -153,6 +168,18 @@ Result<std::uint64_t> FileSystem::open_directory(Ino ino) {
 
 void FileSystem::read_directory(std::uint64_t handle, std::uint64_t offset, std::size_t entries_max,
                                 Deadline deadline, Done<std::vector<DirectoryEntry>> done) {
+  read_entries({handle, offset, entries_max, /*is_complete=*/false}, deadline, std::move(done));
+}
+
+void FileSystem::read_directory_plus(std::uint64_t handle, std::uint64_t offset,
+                                     std::size_t entries_max, Deadline deadline,
+                                     Done<std::vector<DirectoryEntry>> done) {
+  read_entries({handle, offset, entries_max, names_->shows_posix()}, deadline, std::move(done));
+}
+
+void FileSystem::read_entries(DirectoryRead read, Deadline deadline,
+                              Done<std::vector<DirectoryEntry>> done) {
+  const auto [handle, offset, entries_max, is_complete] = read;
   const std::shared_ptr<DirectoryHandle> directory = handles_->find<DirectoryHandle>(handle);
   if (!directory) return done(no_such_handle(handle));
   const auto snapshot = directory->snapshot_at(
@@ -166,18 +193,24 @@ void FileSystem::read_directory(std::uint64_t handle, std::uint64_t offset, std:
   }
   snapshot->read(
       offset, entries_max, deadline,
-      [self = shared_from_this(), handle, offset, entries_max, deadline, besides,
+      [self = shared_from_this(), read, deadline, snapshot, besides,
        done = std::move(done)](Result<std::vector<ListedName>> names) mutable {
         if (!names) return done(std::unexpected(std::move(names.error())));
-        const std::uint64_t next = offset + names->size();
-        const bool is_end = names->empty();
-        if (is_end && besides) {
+        if (names->empty() && besides) {
           const std::uint64_t first = NamesBesides::kFirstOffset;
-          return done(self->entries_of(besides->from(first, entries_max), first, nullptr));
+          return done(self->entries_of(besides->from(first, read.entries_max), first, nullptr));
         }
-        auto entries = self->entries_of(std::move(*names), offset, besides.get());
-        if (!entries.empty() || is_end) return done(std::move(entries));
-        self->read_directory(handle, next, entries_max, deadline, std::move(done));
+        auto answer = [self, read, deadline, besides,
+                       done = std::move(done)](Result<std::vector<ListedName>> listed) mutable {
+          const std::uint64_t next = read.offset + listed->size();
+          auto entries = self->entries_of(std::move(*listed), read.offset, besides.get());
+          if (!entries.empty() || next == read.offset) return done(std::move(entries));
+          read.offset = next;
+          self->read_entries(read, deadline, std::move(done));
+        };
+        if (!read.is_complete) return answer(std::move(names));
+        const auto ahead = names_ahead(*snapshot, read.offset, names->size());
+        self->names_->complete(std::move(*names), ahead, deadline, std::move(answer));
       });
 }
 
@@ -203,7 +236,9 @@ Entry FileSystem::add_lookup(std::uint64_t handle, const DirectoryEntry& entry) 
   if (!listed || listed->name != entry.name) return {};  // rewound since
   const std::string& key = listed->node.object.key;
   if (file_writing_ && file_writing_->is_written(key)) return {};  // not this version
-  return give(listed->node, listed->seen_at);
+  const std::optional<NameAnswer> known = names_->completed(listed->node, listed->seen_at);
+  if (!known) return {};  // its attributes are not
+  return give(*known->node, known->seen_at);
 }
 
 // Asked before the attributes are: what the last commit of a file has changed is known before the

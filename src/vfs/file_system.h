@@ -76,6 +76,8 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
     std::uint64_t listing_bytes_max = 512 * kMiB;
     /// From a call to its deadline: nothing that a call may come to wait for takes longer.
     std::chrono::milliseconds call_time{30'000};
+    /// Whether attributes of files come from user metadata, and go there. kWrite: staged mode only.
+    PosixMetadata posix = PosixMetadata::kOff;
     /// Called when this mount has stored a version whose key and ETag named another one before: for
     /// caches that go by these two alone. May be empty; any thread.
     std::function<void(std::string_view key, std::string_view etag)> on_etag_repeated = {};
@@ -105,6 +107,10 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   [[nodiscard]] bool is_writable() const { return writing_.has_value(); }
   /// Whether files are read and written at any place (write.mode "staged").
   [[nodiscard]] bool is_staged() const { return staged_files_ != nullptr; }
+  /// Whether attributes of files come from user metadata.
+  [[nodiscard]] bool shows_posix() const { return options_.posix != PosixMetadata::kOff; }
+  /// Whether changes of attributes are kept in user metadata.
+  [[nodiscard]] bool keeps_posix() const { return options_.posix == PosixMetadata::kWrite; }
   /// Whether open_whole() is more than open().
   [[nodiscard]] bool has_whole_objects() const { return whole_ != nullptr; }
 
@@ -126,8 +132,12 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   /// ".." come first. Reading an earlier offset again gives the same entries again.
   void read_directory(std::uint64_t handle, std::uint64_t offset, std::size_t entries_max,
                       Deadline deadline, Done<std::vector<DirectoryEntry>> done);
+  /// As read_directory(), with all attributes of the entries that the mount shows: where they come
+  /// from user metadata, that of all names is asked for side by side, and ahead of the reader.
+  void read_directory_plus(std::uint64_t handle, std::uint64_t offset, std::size_t entries_max,
+                           Deadline deadline, Done<std::vector<DirectoryEntry>> done);
   /// For readdirplus: gives the kernel an inode for an entry of this handle, as lookup() would.
-  /// Not for "." and "..".
+  /// Not for "." and "..". No inode (0) where its attributes are not known: the kernel then asks.
   [[nodiscard]] Entry add_lookup(std::uint64_t handle, const DirectoryEntry& entry);
   void release_directory(std::uint64_t handle);
 
@@ -196,7 +206,20 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   /// Stores the empty object "name/". Errors: kExists.
   void make_directory(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);
   /// Stores an empty file. Errors: kExists.
-  void make_file(Ino parent, std::string_view name, Deadline deadline, Done<Entry> done);
+  /// @param posix  its mode, owner and group, where keeps_posix()
+  void make_file(Ino parent, std::string_view name, const PosixAttributes& posix, Deadline deadline,
+                 Done<Entry> done);
+  /// Stores a symbolic link: its target is the object's body, and its mode says what it is. Only
+  /// where keeps_posix(). Errors: kExists, kNameTooLong for a target.
+  void make_symlink(Ino parent, std::string_view name, std::string target,
+                    const PosixAttributes& owner, Deadline deadline, Done<Entry> done);
+  /// The target of a symbolic link, which another client may have made. Errors: kInvalidArgument:
+  /// not a link, or one without a target; kNameTooLong, kCorrupt; those of read().
+  void read_link(Ino ino, Deadline deadline, Done<std::string> done);
+  /// chmod, chown and utimens: `set` has what changes. Kept where keeps_posix(), for files: stored
+  /// before `done`, unless a handle has the file open to write, which stores it at its close. Else
+  /// accepted and forgotten. Errors: kStale: look the name up again; those of sync().
+  void set_attributes(Ino ino, const PosixAttributes& set, Deadline deadline, Done<void> done);
   /// Renames a file, which replaces another, or a directory, which may replace an empty one. Bytes
   /// of the source that the store lacks are stored first. A file moves at once, and never has no
   /// name; a directory key by key (vfs/renames/tree_mover.h). Each request to the store has a time
@@ -214,6 +237,13 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
              metrics::Registry& metrics, Options options, std::optional<Writing> writing,
              cache::ResidentObjects* whole);
   [[nodiscard]] std::shared_ptr<FileWriting> make_file_writing(cache::ReadCache& cache);
+  struct DirectoryRead {
+    std::uint64_t handle = 0;
+    std::uint64_t offset = 0;
+    std::size_t entries_max = 0;
+    bool is_complete = false;  ///< with user metadata
+  };
+  void read_entries(DirectoryRead read, Deadline deadline, Done<std::vector<DirectoryEntry>> done);
   /// Entries of names that begin at `offset`, but for those of `without` (may be null).
   [[nodiscard]] std::vector<DirectoryEntry> entries_of(std::vector<ListedName> names,
                                                        std::uint64_t offset,
@@ -236,8 +266,16 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   void get_content(OpenFile opened, Deadline deadline, Done<OpenFile> done);
 
   // In file_system_nodes.cc.
-  void put_new_file(const std::string& key, Ino parent, std::string name, Deadline deadline,
-                    Done<Entry> done);
+  struct NewNode {
+    std::string key;
+    Ino parent = 0;
+    std::string name;
+    std::string bytes;
+    s3::UserMetadata metadata;
+  };
+  void make_node(NewNode node, Deadline deadline, Done<Entry> done);
+  void store_node(NewNode node, Deadline deadline, Done<Entry> done);
+  static std::string target_of(const cache::PinnedBytes& bytes);
 
   // In file_system_rename.cc.
   [[nodiscard]] std::shared_ptr<Renames> make_renames();

@@ -131,7 +131,7 @@ void FileSystem::confirm_version(Ino ino, Deadline deadline, Done<Node> done) {
           return done(fail(ErrorCode::kStale, "'" + current.object.key + "' is no longer version " +
                                                   current.object.etag));
         }
-        self->names_->confirm(ino, seen_at);
+        self->names_->confirm(ino, seen_at, *object);
         done(std::move(current));
       });
 }

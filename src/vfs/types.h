@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace s3rdmafs::vfs {
@@ -13,7 +14,26 @@ namespace s3rdmafs::vfs {
 using Ino = std::uint64_t;
 inline constexpr Ino kRootIno = 1;
 
-/// The attributes that stat(2) shows; fuse/ adds the mount's owner and permission bits.
+/// The use that a mount makes of POSIX attributes in user metadata (metadata.posix).
+enum class PosixMetadata { kOff, kRead, kWrite };
+
+/// The attributes that user metadata has (names/posix_metadata.h), or is to get. Plain value.
+struct PosixAttributes {
+  using Time = std::chrono::system_clock::time_point;
+  bool is_symlink = false;
+  std::optional<std::uint32_t> mode = {};  ///< permission bits: at most 07777
+  std::optional<std::uint32_t> uid = {};
+  std::optional<std::uint32_t> gid = {};
+  std::optional<Time> modified = {};
+  std::optional<Time> changed = {};
+  std::optional<Time> accessed = {};
+};
+
+/// A symbolic link's target is at most so long: PATH_MAX of Linux, without the NUL at its end.
+inline constexpr std::uint64_t kLinkBytesMax = 4095;
+
+/// The attributes that stat(2) shows; fuse/ adds the mount's owner and permission bits where
+/// `posix` has none.
 struct Attributes {
   Ino ino = 0;
   bool is_directory = false;
@@ -21,6 +41,10 @@ struct Attributes {
   bool is_being_written = false;
   std::uint64_t size_bytes = 0;
   std::chrono::system_clock::time_point modified;
+  /// Of a file, where the mount shows them; its modification time is `modified`.
+  PosixAttributes posix = {};
+  /// False: a listing has shown a file that may be a symbolic link.
+  bool is_type_known = true;
 };
 
 /// The answer to a lookup: an inode that the kernel now knows (its lookup count grew by one).
@@ -45,6 +69,7 @@ struct Creation {
   bool truncates = false;       ///< O_TRUNC: replaces what is there
   bool writes = true;           ///< false: O_RDONLY, which reads what is there
   bool is_synchronous = false;  ///< O_SYNC, O_DSYNC
+  PosixAttributes posix = {};   ///< of the new file: mode, owner and group
 };
 
 /// How open(2) opens a file that is there to write it.

@@ -29,8 +29,13 @@ void set_io_mode(MountContext& mount, vfs::Ino ino, fuse_file_info& opened) {
 
 }  // namespace
 
-// Files have the mount's mode; the mode that the program asks for is ignored.
-void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t,
+vfs::PosixAttributes new_file_attributes(fuse_req_t request, mode_t mode) {
+  const fuse_ctx& caller = *fuse_req_ctx(request);
+  return {.mode = mode & 07777, .uid = caller.uid, .gid = caller.gid};
+}
+
+// Files have the mount's mode, unless the mount keeps that which the program asks for.
+void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
             fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
   Reply reply = Reply::uninterruptible(request);
@@ -41,7 +46,8 @@ void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t,
   const vfs::Creation how{.is_exclusive = (file->flags & O_EXCL) != 0,
                           .truncates = (file->flags & O_TRUNC) != 0,
                           .writes = (file->flags & O_ACCMODE) != O_RDONLY,
-                          .is_synchronous = (file->flags & (O_SYNC | O_DSYNC)) != 0};
+                          .is_synchronous = (file->flags & (O_SYNC | O_DSYNC)) != 0,
+                          .posix = new_file_attributes(request, mode)};
   const vfs::ProcessId process = process_of(request);
   mount.file_system.create(parent, name, how, process, mount.deadline(),
                            [&mount, opened = *file, reply = std::move(reply)](

@@ -18,7 +18,7 @@ void mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
   if (type != S_IFREG && type != 0) return reply.errno_value(EPERM);
   if (std::string_view(name).size() > kNameMax) return reply.errno_value(ENAMETOOLONG);
   mount.file_system.make_file(
-      parent, name, mount.deadline(),
+      parent, name, new_file_attributes(request, mode), mount.deadline(),
       [&mount, reply = std::move(reply)](const Result<vfs::Entry>& made) mutable {
         if (!made) return reply.error(made.error());
         if (!reply.entry(entry_param(mount, *made))) {

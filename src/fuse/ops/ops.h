@@ -43,6 +43,7 @@ void rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t 
             const char* new_name, unsigned flags) noexcept;
 void link(fuse_req_t request, fuse_ino_t ino, fuse_ino_t new_parent, const char* new_name) noexcept;
 void symlink(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name) noexcept;
+void readlink(fuse_req_t request, fuse_ino_t ino) noexcept;
 void mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
            dev_t device) noexcept;
 void statfs(fuse_req_t request, fuse_ino_t ino) noexcept;
@@ -55,6 +56,9 @@ void access(fuse_req_t request, fuse_ino_t ino, int mask) noexcept;
 
 /// NAME_MAX of Linux; FUSE itself allows more.
 inline constexpr std::size_t kNameMax = 255;
+
+/// Of a file that the calling process makes; the kernel has applied its umask.
+[[nodiscard]] vfs::PosixAttributes new_file_attributes(fuse_req_t request, mode_t mode);
 
 /// The reply to a lookup, create or mkdir.
 [[nodiscard]] fuse_entry_param entry_param(const MountContext& mount, const vfs::Entry& entry);

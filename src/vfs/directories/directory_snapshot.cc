@@ -220,6 +220,12 @@ void DirectorySnapshot::on_failure(const Error& error) {
   for (Reader& reader : failed) reader.done(std::unexpected(error));
 }
 
+std::vector<ListedName> DirectorySnapshot::listed(std::uint64_t offset,
+                                                  std::size_t names_max) const {
+  const MutexLock lock(mutex_);
+  return slice(offset, names_max);
+}
+
 std::optional<ListedName> DirectorySnapshot::at(std::uint64_t offset) const {
   const MutexLock lock(mutex_);
   if (offset >= size()) return std::nullopt;

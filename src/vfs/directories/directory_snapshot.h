@@ -63,6 +63,8 @@ class DirectorySnapshot : public std::enable_shared_from_this<DirectorySnapshot>
   /// Lists the first page, unless that has begun. False: it has.
   bool begin(Deadline deadline);
 
+  /// The names from an offset on that are listed by now, `names_max` at most.
+  [[nodiscard]] std::vector<ListedName> listed(std::uint64_t offset, std::size_t names_max) const;
   /// The name at an offset that read() has given out.
   [[nodiscard]] std::optional<ListedName> at(std::uint64_t offset) const;
 

@@ -56,6 +56,8 @@ class SequentialWriting final : public FileWriting,
   std::optional<ProcessId> opener(std::uint64_t handle) const override;
   void truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode, Deadline deadline,
                 Done<void> done) override;
+  /// Nothing: an upload has its metadata from its beginning on.
+  void set_attributes(Ino, const PosixAttributes&, Deadline, Done<void> done) override { done({}); }
   void allocate(std::uint64_t handle, Allocation what, Done<void> done) override;
   bool release(std::uint64_t handle) override;
 

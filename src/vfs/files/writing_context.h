@@ -18,6 +18,7 @@ struct WritingContext {
   const Clock& clock;
   std::shared_ptr<HandleTable> handles;
   std::shared_ptr<Names> names;
+  PosixMetadata posix = PosixMetadata::kOff;
 };
 
 }  // namespace s3rdmafs::vfs

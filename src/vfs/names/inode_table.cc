@@ -154,11 +154,13 @@ bool InodeTable::take_answer(Ino ino, SeenAt since) {
   return true;
 }
 
-void InodeTable::confirm(Ino ino, SeenAt seen_at) {
+void InodeTable::confirm(Ino ino, SeenAt seen_at,
+                         const std::shared_ptr<const s3::UserMetadata>& metadata) {
   const MutexLock lock(mutex_);
   const auto found = entries_.find(ino);
   if (found == entries_.end()) return;
   Entry& entry = found->second;
+  if (metadata && entry.inode.seen_at <= seen_at) entry.inode.node.object.metadata = metadata;
   entry.inode.seen_at = std::max(entry.inode.seen_at, seen_at);
   entry.relied_on = std::max(entry.relied_on, seen_at);
 }

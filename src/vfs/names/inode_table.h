@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -61,7 +62,9 @@ class InodeTable {
   [[nodiscard]] bool take_answer(Ino ino, SeenAt since);
 
   /// The store said, to an open, that the name still stands for this node.
-  void confirm(Ino ino, SeenAt seen_at);
+  /// @param metadata  of the version now; null: not known
+  void confirm(Ino ino, SeenAt seen_at,
+               const std::shared_ptr<const s3::UserMetadata>& metadata = nullptr);
   /// The name no longer stands for this node: nothing seen before is believed.
   void invalidate(Ino ino);
 

@@ -15,6 +15,7 @@ namespace s3rdmafs::vfs {
 struct LiveFile {
   std::uint64_t size_bytes = 0;
   std::chrono::system_clock::time_point modified;
+  std::chrono::system_clock::time_point changed;     ///< also by chmod(2) and the like
   std::shared_ptr<const s3::UserMetadata> metadata;  ///< to be stored with it; never null
 };
 

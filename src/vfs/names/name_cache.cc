@@ -4,6 +4,11 @@
 // ttl anyway, so the order of use that an LRU list keeps would gain little for two pointers an
 // entry.
 //
+// User metadata. A listing has none; an answer of HeadObject does. Where a listing shows the same
+// version with the same time, the metadata that was known stays: to change it the object is stored
+// again, which changes the time. A change by another client within the second in which the object
+// was stored is seen when the name is forgotten.
+//
 // An answer that is no longer believed leaves its time, since an older answer may still be on its
 // way: in a request, or in the listing of a directory that is open. A dropped
 // generation leaves the time of its newest change, and all that was seen before that is doubted.
@@ -31,6 +36,15 @@ std::uint64_t heap_bytes(const std::string& text) {
   return text.size() <= kInside ? 0 : text.size() + 17;
 }
 
+// With the allocations of the vector and of what is shared.
+std::uint64_t metadata_bytes(const s3::UserMetadata& metadata) {
+  std::uint64_t bytes = 80;
+  for (const auto& entry : metadata) {
+    bytes += sizeof(entry) + heap_bytes(entry.first) + heap_bytes(entry.second);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 // The same before and after an answer is stored: sizes, not capacities.
@@ -40,6 +54,7 @@ std::uint64_t NameCache::bytes_of(const std::string& key, const Kept& kept) {
   if (kept.answer && kept.answer->node) {
     const s3::ObjectInfo& object = kept.answer->node->object;
     bytes += heap_bytes(object.key) + heap_bytes(object.etag);
+    if (object.metadata) bytes += metadata_bytes(*object.metadata);
   }
   return bytes;
 }
@@ -85,6 +100,14 @@ void NameCache::invalidate(const std::string& key, SeenAt since) {
   keep(key, {.answer = std::nullopt, .seen_at = since});
 }
 
+void NameCache::take_metadata(const Kept& known, Kept& kept) {
+  const bool are_names = known.answer && known.answer->node && kept.answer && kept.answer->node;
+  if (!are_names || kept.answer->node->is_directory || known.answer->node->is_directory) return;
+  s3::ObjectInfo& object = kept.answer->node->object;
+  const s3::ObjectInfo& before = known.answer->node->object;
+  if (!object.metadata && is_same_store(before, object)) object.metadata = before.metadata;
+}
+
 void NameCache::keep(const std::string& key, Kept kept) {
   Answers dropped;  // destroyed after the lock
   const bool expires_at_once = kept.answer && ttl_of(*kept.answer) == milliseconds(0);
@@ -94,6 +117,7 @@ void NameCache::keep(const std::string& key, Kept kept) {
     const auto found = answers->by_key.find(key);
     if (found == answers->by_key.end()) continue;
     if (found->second.seen_at > kept.seen_at) return;
+    take_metadata(found->second, kept);
     answers->bytes -= bytes_of(key, found->second);
     answers->by_key.erase(found);
     is_known = true;

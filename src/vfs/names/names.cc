@@ -40,6 +40,7 @@
 
 #include "vfs/files/written_file.h"
 #include "vfs/names/key_path.h"
+#include "vfs/names/posix_metadata.h"
 
 namespace s3rdmafs::vfs {
 namespace {
@@ -73,6 +74,9 @@ Names::Names(s3::ObjectStore& store, const Clock& clock, metrics::Registry& metr
       absent_(clock),
       cache_(directories->names()),
       resolver_(std::make_shared<NameResolver>(store, clock, *cache_, metrics)),
+      metadata_(options_.posix == PosixMetadata::kOff
+                    ? nullptr
+                    : std::make_shared<MetadataFetcher>(store, clock, cache_, metrics)),
       directories_(std::move(directories)) {}
 
 Result<Inode> Names::find(Ino ino) const {
@@ -92,17 +96,34 @@ Result<Inode> Names::find_file(Ino ino) const {
 Attributes Names::attributes_of(Ino ino, const Node& node) const {
   const auto live = options_.live && !node.is_directory ? options_.live->live(ino) : std::nullopt;
   if (live) {
-    return {.ino = ino,
-            .is_being_written = true,
-            .size_bytes = live->size_bytes,
-            .modified = live->modified};
+    Attributes attributes{.ino = ino,
+                          .is_being_written = true,
+                          .size_bytes = live->size_bytes,
+                          .modified = live->modified};
+    if (!shows_posix()) return attributes;
+    attributes.posix = posix_attributes(*live->metadata);
+    attributes.posix.changed = live->changed;
+    return attributes;
   }
-  return {
+  Attributes attributes{
       .ino = ino,
       .is_directory = node.is_directory,
       .is_being_written = node.written != nullptr,
       .size_bytes = node.written ? node.written->size_bytes() : node.object.size_bytes,
-      .modified = node.is_directory ? directory_times_.of(node.object.key) : node.object.modified};
+      .modified = node.is_directory ? directory_times_.of(node.object.key) : node.object.modified,
+      .posix = posix_of(node)};
+  attributes.modified = attributes.posix.modified.value_or(attributes.modified);
+  const bool may_be_link = node.object.size_bytes > 0 && node.object.size_bytes <= kLinkBytesMax;
+  attributes.is_type_known = !shows_posix() || !MetadataFetcher::is_wanting(node) || !may_be_link;
+  return attributes;
+}
+
+// To another client's change of the metadata alone the time of the store is the nearest.
+PosixAttributes Names::posix_of(const Node& node) const {
+  if (!shows_posix() || node.is_directory || node.written || !node.object.metadata) return {};
+  PosixAttributes attributes = posix_attributes(*node.object.metadata);
+  if (!attributes.changed) attributes.changed = node.object.modified;
+  return attributes;
 }
 
 void Names::rebind(Ino ino, const Node& node) {
@@ -126,6 +147,7 @@ Entry Names::add_lookup(const Node& node, SeenAt seen_at) {
   if (is_version && options_.is_writable) generations_.seen(node.object.key, node.object.etag);
   Node shown = node;
   shown.generation = generation_of(node);
+  if (!shows_posix()) shown.object.metadata = nullptr;  // memory that nothing needs
   const Ino ino = inodes_.add_lookup(shown, seen_at);
   const bool is_old = node.written || cache_->is_superseded(name_key_of(node), seen_at);
   return {.attributes = attributes_of(ino, node),
@@ -147,6 +169,7 @@ Result<std::string> Names::child_key(Ino parent, std::string_view name) const {
 }
 
 void Names::look_up(const std::string& key, Deadline deadline, Done<NameAnswer> done) {
+  if (shows_posix()) done = with_metadata(key, deadline, std::move(done));
   if (options_.confirms_opens) {
     const std::optional<NameAnswer> known = cache_->find(key);
     if (known && known->node && !known->node->is_directory && kernel_has(*known->node)) {
@@ -154,6 +177,38 @@ void Names::look_up(const std::string& key, Deadline deadline, Done<NameAnswer> 
     }
   }
   resolver_->resolve(key, deadline, std::move(done));
+}
+
+// A file that a listing has shown costs one request more. Where that fails, for whatever reason,
+// the name is asked for as if it had never been listed.
+Done<NameAnswer> Names::with_metadata(const std::string& key, Deadline deadline,
+                                      Done<NameAnswer> done) const {
+  return [metadata = metadata_, resolver = resolver_, key, deadline,
+          done = std::move(done)](Result<NameAnswer> answer) mutable {
+    if (!answer || !answer->node || !MetadataFetcher::is_wanting(*answer->node)) {
+      return done(std::move(answer));
+    }
+    const Node listed = *answer->node;
+    metadata->get(
+        listed, deadline,
+        [resolver, key, deadline, done = std::move(done)](Result<NameAnswer> completed) mutable {
+          if (completed) return done(std::move(completed));
+          resolver->ask(key, deadline, std::move(done));
+        });
+  };
+}
+
+void Names::complete(std::vector<ListedName> listed, const std::vector<ListedName>& ahead,
+                     Deadline deadline, Done<std::vector<ListedName>> done) {
+  const bool keeps_names = cache_->time_left(clock_.now()) > std::chrono::milliseconds(0);
+  if (!shows_posix() || !keeps_names) return done(std::move(listed));
+  metadata_->fill(std::move(listed), deadline, std::move(done));
+  metadata_->fill_ahead(ahead, deadline);
+}
+
+std::optional<NameAnswer> Names::completed(const Node& listed, SeenAt seen_at) const {
+  if (!shows_posix() || !MetadataFetcher::is_wanting(listed)) return NameAnswer{listed, seen_at};
+  return metadata_->known(listed);
 }
 
 void Names::told(const std::string& key, const NameAnswer& answer) {
@@ -186,6 +241,7 @@ void Names::invalidate_version(Ino ino, const std::string& key) {
 void Names::on_new_version(const std::string& key) {
   cache_->invalidate(key, clock_.now());
   resolver_->invalidate(key);
+  if (metadata_) metadata_->invalidate(key);
   absent_.forget(key);
   directories_->forget(prefix_of(key));
 }
@@ -200,7 +256,11 @@ void Names::on_moved(Node from, Node to) {
   on_changed(to.object.key);
   from.generation = generation_of(from);
   to.generation = generation_of(to);
-  inodes_.rebind(inodes_.number_of(from), to, clock_.now());
+  const Ino ino = inodes_.number_of(from);
+  // The copy has that of the source, which a listing may not have shown.
+  const std::optional<Inode> known = inodes_.find(ino);
+  if (!to.object.metadata && known) to.object.metadata = known->node.object.metadata;
+  inodes_.rebind(ino, to, clock_.now());
 }
 
 void Names::on_directory_changed(const std::string& prefix) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "s3/object_store.h"
 #include "s3rdmafs/base/callback.h"
@@ -20,6 +21,7 @@
 #include "vfs/names/generations.h"
 #include "vfs/names/inode_table.h"
 #include "vfs/names/live_files.h"
+#include "vfs/names/metadata_fetcher.h"
 #include "vfs/names/name_cache.h"
 #include "vfs/names/name_resolver.h"
 #include "vfs/names/node.h"
@@ -40,6 +42,7 @@ class Names {
     /// See FileSystem::Options. May be empty.
     std::function<void(std::string_view key, std::string_view etag)> on_etag_repeated = {};
     std::shared_ptr<const LiveFiles> live = {};  ///< null: no inode is newer than its node
+    PosixMetadata posix = PosixMetadata::kOff;
   };
 
   /// Borrows the store, the clock and the metrics.
@@ -85,7 +88,9 @@ class Names {
   /// confirmed, one open alone may believe the answer of a lookup.
   [[nodiscard]] bool may_open(Ino ino, const Inode& inode);
   /// The store said that this inode is still what its name stands for.
-  void confirm(Ino ino, SeenAt seen_at) { inodes_.confirm(ino, seen_at); }
+  void confirm(Ino ino, SeenAt seen_at, const s3::ObjectInfo& version) {
+    inodes_.confirm(ino, seen_at, shows_posix() ? version.metadata : nullptr);
+  }
   /// The version of an inode is gone: nothing known about its name holds any longer.
   void invalidate_version(Ino ino, const std::string& key);
   /// This mount changed what a key (a directory's without its last "/") stands for.
@@ -104,6 +109,18 @@ class Names {
   /// "/".
   void on_directory_moved(const std::string& from, const std::string& to);
 
+  // User metadata
+
+  /// Whether attributes of files come from user metadata.
+  [[nodiscard]] bool shows_posix() const { return metadata_ != nullptr; }
+  /// Gives names of a listing the user metadata that their attributes need. Where the store does
+  /// not answer for one, or no name is kept (a ttl of 0), it comes back as it was. `ahead` are
+  /// asked for besides: they come next.
+  void complete(std::vector<ListedName> listed, const std::vector<ListedName>& ahead,
+                Deadline deadline, Done<std::vector<ListedName>> done);
+  /// A node of a listing, if nothing that its attributes need is missing; complete() has asked.
+  [[nodiscard]] std::optional<NameAnswer> completed(const Node& listed, SeenAt seen_at) const;
+
   // Versions with one ETag
 
   /// The key now has a version that this mount stored. `etag` may be empty: not known.
@@ -118,6 +135,9 @@ class Names {
   }
 
  private:
+  [[nodiscard]] PosixAttributes posix_of(const Node& node) const;
+  [[nodiscard]] Done<NameAnswer> with_metadata(const std::string& key, Deadline deadline,
+                                               Done<NameAnswer> done) const;
   [[nodiscard]] std::uint64_t generation_of(const Node& node) const;
   [[nodiscard]] bool kernel_has(Node node) const;
 
@@ -129,6 +149,7 @@ class Names {
   AbsentNames absent_;
   const std::shared_ptr<NameCache> cache_;
   const std::shared_ptr<NameResolver> resolver_;
+  const std::shared_ptr<MetadataFetcher> metadata_;  ///< null: attributes do not come from it
   const std::shared_ptr<Directories> directories_;
 };
 

@@ -45,6 +45,14 @@ struct Node {
   }
 };
 
+/// Whether both are one version that was stored at one time. Listings have the time in milliseconds
+/// or finer, HeadObject in seconds.
+[[nodiscard]] inline bool is_same_store(const s3::ObjectInfo& one, const s3::ObjectInfo& other) {
+  using std::chrono::floor;
+  using std::chrono::seconds;
+  return one.etag == other.etag && floor<seconds>(one.modified) == floor<seconds>(other.modified);
+}
+
 /// The store's answer about one key: a node, or that none exists.
 struct NameAnswer {
   std::optional<Node> node;

@@ -10,14 +10,29 @@
 // differ from it (none), and the reader of the former version is dropped. A read that is under way
 // finds the former version gone, sees that there is a new base, and begins again.
 //
+// Times. modified_ and changed_ are those of the file now; a store adds them to the user metadata
+// (metadata.posix = "write"). The staging file has the times of the base's metadata left out
+// (StagedFileMaker), so that a file which `recover` sends does not look older than it is.
+//
 // Locks. mutex_ is a leaf: the staging file and the cache are called without it.
 #include "vfs/staged/staged_file.h"
 
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
+#include "vfs/names/posix_metadata.h"
 
 namespace s3rdmafs::vfs {
+namespace {
+
+/// The modification time that the base shows.
+std::chrono::system_clock::time_point shown_time(const StagedFile::Start& start) {
+  const auto stored = start.base->object.modified;
+  if (start.posix == PosixMetadata::kOff) return stored;
+  return posix_attributes(start.metadata).modified.value_or(stored);
+}
+
+}  // namespace
 
 StagedFile::StagedFile(cache::ReadCache& cache, const Clock& clock,
                        std::unique_ptr<upload::StagingFile> bytes, Start start)
@@ -25,11 +40,14 @@ StagedFile::StagedFile(cache::ReadCache& cache, const Clock& clock,
       clock_(clock),
       bytes_(std::move(bytes)),
       number_(start.number),
+      posix_(start.posix),
       key_(std::move(start.key)),
-      base_(std::move(start.base)),
-      has_base_inode_(base_ && start.has_base_inode),
-      modified_(base_ ? base_->object.modified : clock.wall_now()),
-      metadata_(std::make_shared<const s3::UserMetadata>(std::move(start.metadata))) {}
+      has_base_inode_(start.base && start.has_base_inode),
+      modified_(start.base ? shown_time(start) : clock.wall_now()),
+      changed_(start.base ? start.base->object.modified : modified_),
+      metadata_(std::make_shared<const s3::UserMetadata>(bytes_->identity().metadata)) {
+  base_ = std::move(start.base);
+}
 
 std::string StagedFile::key() const {
   const MutexLock lock(mutex_);
@@ -54,7 +72,8 @@ Node StagedFile::node() const {
 LiveFile StagedFile::live() const {
   const std::uint64_t size_bytes = bytes_->size_bytes();
   const MutexLock lock(mutex_);
-  return {.size_bytes = size_bytes, .modified = modified_, .metadata = metadata_};
+  return {
+      .size_bytes = size_bytes, .modified = modified_, .changed = changed_, .metadata = metadata_};
 }
 
 bool StagedFile::has_base() const {
@@ -70,23 +89,39 @@ bool StagedFile::is_version() const {
   return !bytes_->is_changed();
 }
 
-std::shared_ptr<const s3::UserMetadata> StagedFile::shared_metadata() const {
-  const MutexLock lock(mutex_);
-  return metadata_;
+s3::UserMetadata StagedFile::stored_metadata() const {
+  s3::UserMetadata metadata = *metadata_;
+  if (posix_ == PosixMetadata::kWrite) {
+    set_posix_attributes(metadata, {.modified = modified_, .changed = changed_});
+  }
+  return metadata;
 }
 
-s3::UserMetadata StagedFile::metadata() const { return *shared_metadata(); }
+void StagedFile::set_attributes(const PosixAttributes& set, Done<void> done) {
+  turns_.share([self = shared_from_this(), set, done = std::move(done)]() mutable {
+    auto changed = self->set_attributes_now(set);
+    self->turns_.end();
+    done(std::move(changed));
+  });
+}
 
-void StagedFile::set_metadata(s3::UserMetadata metadata, Done<void> done) {
-  auto shared = std::make_shared<const s3::UserMetadata>(std::move(metadata));
-  change(
-      [this, shared = std::move(shared)](upload::StagingFile& bytes) -> Result<void> {
-        if (auto set = bytes.set_metadata(*shared); !set) return set;
-        const MutexLock lock(mutex_);
-        metadata_ = shared;
-        return {};
-      },
-      std::move(done));
+// Calls of one file may come side by side: the second finds what the first has set.
+Result<void> StagedFile::set_attributes_now(const PosixAttributes& set) {
+  if (auto error = this->error()) return std::unexpected(*std::move(error));
+  const auto now = clock_.wall_now();
+  s3::UserMetadata metadata;
+  {
+    const MutexLock lock(mutex_);
+    metadata = *metadata_;
+    set_posix_attributes(metadata, set);
+    const bool is_new_time = set.modified && *set.modified != modified_;
+    if (metadata == *metadata_ && !is_new_time) return {};
+    set_posix_attributes(metadata, {.changed = now});  // not what it was, so it is stored
+    metadata_ = std::make_shared<const s3::UserMetadata>(metadata);
+    if (set.modified) modified_ = *set.modified;
+    changed_ = now;
+  }
+  return bytes_->set_metadata(std::move(metadata));
 }
 
 bool StagedFile::is_dirty() const {
@@ -107,11 +142,23 @@ upload::StagedObject StagedFile::begin_store() {
   upload::StagedObject object{.key = snapshot.identity.key,
                               .size_bytes = snapshot.size_bytes,
                               .changed = std::move(snapshot.changed),
-                              .when = snapshot.identity.when(),
-                              .metadata = std::move(snapshot.identity.metadata)};
+                              .when = snapshot.identity.when()};
   const MutexLock lock(mutex_);
+  object.metadata = stored_metadata();
   if (base_) object.base = base_->object;
+  stores_same_bytes_ =
+      base_ && object.changed.empty() && object.size_bytes == base_->object.size_bytes;
   return object;
+}
+
+bool StagedFile::stores_same_bytes() const {
+  const MutexLock lock(mutex_);
+  return stores_same_bytes_;
+}
+
+std::string StagedFile::base_etag() const {
+  const MutexLock lock(mutex_);
+  return base_ ? base_->object.etag : "";
 }
 
 // The base first: bytes that the staging file then gives up are looked for in it.
@@ -133,7 +180,7 @@ void StagedFile::set_base(const std::string& etag, std::uint64_t generation) {
                           .etag = etag,
                           .size_bytes = size_bytes,
                           .modified = modified_,
-                          .metadata = metadata_},
+                          .metadata = std::make_shared<s3::UserMetadata>(stored_metadata())},
                .generation = generation};
   has_base_inode_ = true;
   ++epoch_;
@@ -161,6 +208,7 @@ void StagedFile::rename(s3::ObjectInfo copy, std::uint64_t generation) {
   }
   std::shared_ptr<cache::ObjectReader> last;  // destroyed after the lock
   const MutexLock lock(mutex_);
+  if (!copy.metadata && base_) copy.metadata = base_->object.metadata;
   key_ = copy.key;
   base_ = Base{.object = std::move(copy), .generation = generation};
   ++epoch_;
@@ -183,7 +231,7 @@ bool StagedFile::is_unlinked() const {
 void StagedFile::close() {
   {
     const MutexLock lock(mutex_);
-    if (phase_ == Phase::kFailed) return;
+    if (phase_ == Phase::kFailed && !stores_same_bytes_) return;
   }
   bytes_->remove();
 }

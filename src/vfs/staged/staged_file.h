@@ -44,7 +44,8 @@ class StagedFile final : public cache::ObjectReader,
   struct Start {
     std::string key;
     std::optional<Base> base = {};   ///< nothing: the key is absent
-    s3::UserMetadata metadata = {};  ///< to be stored with it
+    s3::UserMetadata metadata = {};  ///< of the base; of a new file: to be stored with it
+    PosixMetadata posix = PosixMetadata::kOff;
     /// Whether its inode is the base's. If not, the name stands for another inode until it is
     /// stored.
     bool has_base_inode = true;
@@ -52,7 +53,7 @@ class StagedFile final : public cache::ObjectReader,
   };
 
   /// Borrows the cache and the clock.
-  /// @param bytes  of this key and base
+  /// @param bytes  of this key and base, with the user metadata to be stored
   StagedFile(cache::ReadCache& cache, const Clock& clock,
              std::unique_ptr<upload::StagingFile> bytes, Start start);
 
@@ -89,10 +90,9 @@ class StagedFile final : public cache::ObjectReader,
   /// Gives room of the staging area back that the file does not need.
   void drop_unchanged();
 
-  /// User metadata to be stored with the file.
-  [[nodiscard]] s3::UserMetadata metadata() const;
-  /// Replaces it: a change that makes the file dirty. Errors: as write().
-  void set_metadata(s3::UserMetadata metadata, Done<void> done);
+  /// Changes attributes in the user metadata that is stored with the file; does nothing where they
+  /// are so already. Errors: as write().
+  void set_attributes(const PosixAttributes& set, Done<void> done);
 
   // Storing: called by StagedStore, which has the turn alone.
 
@@ -102,6 +102,10 @@ class StagedFile final : public cache::ObjectReader,
   /// The error of its first failed store.
   [[nodiscard]] std::optional<Error> error() const;
   [[nodiscard]] upload::StagedObject begin_store();
+  /// Whether the last store makes, or was to make, a version of the same bytes as the base.
+  [[nodiscard]] bool stores_same_bytes() const;
+  /// The ETag of the base; empty: there is none.
+  [[nodiscard]] std::string base_etag() const;
   void end_store(const std::string& etag, std::uint64_t generation);
   void fail_store(Error error);
 
@@ -112,7 +116,8 @@ class StagedFile final : public cache::ObjectReader,
   /// Its name was removed: nothing of it is stored any more, nor left to `recover`.
   void unlink();
   [[nodiscard]] bool is_unlinked() const;
-  /// No handle is left. Removes the staged bytes, unless a store of them failed.
+  /// No handle is left. Removes the staged bytes, unless a store of them failed; one of attributes
+  /// alone has lost none.
   void close();
 
  private:
@@ -126,12 +131,15 @@ class StagedFile final : public cache::ObjectReader,
   using Change = std::move_only_function<Result<void>(upload::StagingFile&)>;
   void change(Change how, Done<void> done);
   [[nodiscard]] Result<void> change_now(Change& how);
-  [[nodiscard]] std::shared_ptr<const s3::UserMetadata> shared_metadata() const;
+  [[nodiscard]] Result<void> set_attributes_now(const PosixAttributes& set);
+  /// User metadata with the times that the file has now.
+  [[nodiscard]] s3::UserMetadata stored_metadata() const REQUIRES(mutex_);
 
   cache::ReadCache& cache_;
   const Clock& clock_;
   const std::unique_ptr<upload::StagingFile> bytes_;
   const std::uint64_t number_;
+  const PosixMetadata posix_;
 
   Turns turns_;  ///< of changes and stores
   Turns views_;  ///< of reads of the staging file, and of what takes bytes out of it
@@ -143,6 +151,8 @@ class StagedFile final : public cache::ObjectReader,
   std::uint64_t epoch_ GUARDED_BY(mutex_) = 0;  ///< counts the bases
   std::shared_ptr<cache::ObjectReader> base_reader_ GUARDED_BY(mutex_);
   std::chrono::system_clock::time_point modified_ GUARDED_BY(mutex_);
+  std::chrono::system_clock::time_point changed_ GUARDED_BY(mutex_);
+  bool stores_same_bytes_ GUARDED_BY(mutex_) = false;
   std::shared_ptr<const s3::UserMetadata> metadata_ GUARDED_BY(mutex_);
   Phase phase_ GUARDED_BY(mutex_) = Phase::kOpen;
   std::optional<Error> error_ GUARDED_BY(mutex_);

@@ -3,10 +3,16 @@
 
 #include <utility>
 
+#include "vfs/names/posix_metadata.h"
+
 namespace s3rdmafs::vfs {
 
 Result<std::shared_ptr<StagedFile>> StagedFileMaker::make(StagedFile::Start start) {
-  upload::StagedIdentity identity{.key = start.key, .base = {}, .metadata = start.metadata};
+  upload::StagedIdentity identity{.key = start.key,
+                                  .base = {},
+                                  .metadata = posix_ == PosixMetadata::kOff
+                                                  ? start.metadata
+                                                  : without_posix_times(start.metadata)};
   if (start.base) {
     const s3::ObjectInfo& object = start.base->object;
     identity.base = {.etag = object.etag, .size_bytes = object.size_bytes};
@@ -14,6 +20,7 @@ Result<std::shared_ptr<StagedFile>> StagedFileMaker::make(StagedFile::Start star
   auto bytes = area_.create(std::move(identity));
   if (!bytes) return std::unexpected(std::move(bytes.error()));
   start.number = ++last_number_;
+  start.posix = posix_;
   return std::make_shared<StagedFile>(cache_, clock_, std::move(*bytes), std::move(start));
 }
 

@@ -16,10 +16,11 @@ namespace s3rdmafs::vfs {
 class StagedFileMaker {
  public:
   /// Borrows all.
-  StagedFileMaker(upload::StagingArea& area, cache::ReadCache& cache, const Clock& clock)
-      : area_(area), cache_(cache), clock_(clock) {}
+  StagedFileMaker(upload::StagingArea& area, cache::ReadCache& cache, const Clock& clock,
+                  PosixMetadata posix)
+      : area_(area), cache_(cache), clock_(clock), posix_(posix) {}
 
-  /// @param start  its number is ignored
+  /// @param start  its number and `posix` are ignored
   /// Errors: kNoSpace, kSystem.
   [[nodiscard]] Result<std::shared_ptr<StagedFile>> make(StagedFile::Start start);
 
@@ -27,6 +28,7 @@ class StagedFileMaker {
   upload::StagingArea& area_;
   cache::ReadCache& cache_;
   const Clock& clock_;
+  const PosixMetadata posix_;
   std::atomic<std::uint64_t> last_number_ = 0;
 };
 

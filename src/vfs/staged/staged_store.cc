@@ -71,7 +71,9 @@ void StagedStore::store_in_turn(const std::shared_ptr<StagedFile>& file, Done<vo
 
 void StagedStore::on_stored(const std::shared_ptr<StagedFile>& file, const std::string& etag) {
   const std::string key = file->key();
-  names_->on_stored(key, etag);
+  // The same bytes under the same ETag are the same version, whatever its metadata: caches keep it.
+  const bool is_same_version = file->stores_same_bytes() && etag == file->base_etag();
+  if (!is_same_version) names_->on_stored(key, etag);
   names_->on_new_version(key);
   file->end_store(
       etag, names_->generation_of({.key = key, .etag = etag, .size_bytes = 0, .modified = {}}));
@@ -80,10 +82,15 @@ void StagedStore::on_stored(const std::shared_ptr<StagedFile>& file, const std::
 
 void StagedStore::on_failed(const std::shared_ptr<StagedFile>& file, Error error) {
   const std::string key = file->key();
-  spdlog::warn(
-      "'{}' was not stored: {}; its bytes stay in the staging area: 's3rdmafs recover' lists and "
-      "sends them",
-      key, error.detail);
+  if (file->stores_same_bytes()) {
+    spdlog::warn("attributes of '{}' were not stored: {}; it keeps its former ones", key,
+                 error.detail);
+  } else {
+    spdlog::warn(
+        "'{}' was not stored: {}; its bytes stay in the staging area: 's3rdmafs recover' lists and "
+        "sends them",
+        key, error.detail);
+  }
   file->fail_store(std::move(error));
   names_->on_changed(key);
   rebind(file);

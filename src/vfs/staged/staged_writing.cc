@@ -19,6 +19,7 @@
 
 #include <utility>
 
+#include "vfs/names/posix_metadata.h"
 #include "vfs/refusals.h"
 #include "vfs/staged/held_staged_files.h"
 
@@ -42,7 +43,8 @@ StagedWriting::StagedWriting(const WritingContext& context, Needs needs)
       names_(context.names),
       files_(std::move(needs.files)),
       store_(std::make_shared<StagedStore>(needs.uploads, names_, files_)),
-      maker_(std::make_shared<StagedFileMaker>(needs.area, needs.cache, clock_)) {}
+      maker_(std::make_shared<StagedFileMaker>(needs.area, needs.cache, clock_, context.posix)),
+      posix_(context.posix) {}
 
 // Names
 
@@ -137,7 +139,9 @@ void StagedWriting::create_if_absent(const std::string& key, Creation how, Proce
     return done(how.is_exclusive ? fail(ErrorCode::kExists, "'" + key + "' exists already")
                                  : look_again(key));
   }
-  auto begun = make({.key = key});
+  s3::UserMetadata metadata;
+  if (posix_ == PosixMetadata::kWrite) set_posix_attributes(metadata, how.posix);
+  auto begun = make({.key = key, .metadata = std::move(metadata)});
   if (!begun) return done(std::unexpected(std::move(begun.error())));
   const std::shared_ptr<StagedFile>& file = *begun;
   if (!files_->name(file)) {
@@ -363,12 +367,31 @@ void StagedWriting::truncate(Ino ino, std::uint64_t size_bytes, bool shares_inod
               if (!found) return done(std::unexpected(std::move(found.error())));
               (*found)->resize(size_bytes, [self, ino, file = *found,
                                             done = std::move(done)](Result<void> cut) mutable {
-                self->files_->closed(ino, /*may_write=*/true);
-                if (!cut || self->files_->has_writers(ino)) {
-                  self->store_->let_go(file);
-                  return done(std::move(cut));
-                }
-                self->store_->store(file, std::move(done));
+                self->end_change(ino, file, std::move(cut), std::move(done));
+              });
+            });
+}
+
+void StagedWriting::end_change(Ino ino, const std::shared_ptr<StagedFile>& file,
+                               Result<void> changed, Done<void> done) {
+  files_->closed(ino, /*may_write=*/true);
+  if (!changed || files_->has_writers(ino)) {
+    store_->let_go(file);
+    return done(std::move(changed));
+  }
+  store_->store(file, std::move(done));
+}
+
+// The bytes stay what they are, so readers of the inode are not disturbed, the kernel included.
+void StagedWriting::set_attributes(Ino ino, const PosixAttributes& set, Deadline deadline,
+                                   Done<void> done) {
+  with_file(ino, /*shares_inode=*/true, deadline,
+            [self = shared_from_this(), ino, set,
+             done = std::move(done)](Result<std::shared_ptr<StagedFile>> found) mutable {
+              if (!found) return done(std::unexpected(std::move(found.error())));
+              (*found)->set_attributes(set, [self, ino, file = *found,
+                                             done = std::move(done)](Result<void> changed) mutable {
+                self->end_change(ino, file, std::move(changed), std::move(done));
               });
             });
 }

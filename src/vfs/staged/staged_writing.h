@@ -59,6 +59,8 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   std::optional<ProcessId> opener(std::uint64_t handle) const override;
   void truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode, Deadline deadline,
                 Done<void> done) override;
+  void set_attributes(Ino ino, const PosixAttributes& set, Deadline deadline,
+                      Done<void> done) override;
   void allocate(std::uint64_t handle, Allocation what, Done<void> done) override;
   bool release(std::uint64_t handle) override;
 
@@ -96,6 +98,9 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   };
   void write_later(Write write, bool is_last_try);
   void on_no_room(Write write, bool was_last_try, Error error);
+  /// After a change without a handle: stores the file unless a handle will.
+  void end_change(Ino ino, const std::shared_ptr<StagedFile>& file, Result<void> changed,
+                  Done<void> done);
   void sync_if_asked(const StagedHandle& handle, Result<void> changed, Done<void> done);
 
   s3::ObjectStore& versions_;
@@ -105,6 +110,7 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   const std::shared_ptr<StagedFiles> files_;
   const std::shared_ptr<StagedStore> store_;
   const std::shared_ptr<StagedFileMaker> maker_;
+  const PosixMetadata posix_;
 };
 
 }  // namespace s3rdmafs::vfs

@@ -73,6 +73,10 @@ struct MountedBucket {
         [&](auto done) { fs.read_directory(handle, offset, entries_max, {}, std::move(done)); });
   }
 
+  Result<std::string> read_link(Ino ino) {
+    return answer_of<std::string>([&](auto done) { fs.read_link(ino, {}, std::move(done)); });
+  }
+
   /// All of a directory but "." and "..", read in bits of `entries_max`.
   Result<std::vector<DirectoryEntry>> list(Ino directory, std::size_t entries_max = 100) {
     const Result<std::uint64_t> handle = fs.open_directory(directory);

@@ -19,11 +19,13 @@ struct WritableBucket : MountedBucket {
   static constexpr std::size_t kPart = 4096;
   static constexpr ProcessId kProcess = 42;
 
-  explicit WritableBucket(std::chrono::milliseconds ttl = kTtl, std::uint64_t staging_bytes = 0)
+  explicit WritableBucket(std::chrono::milliseconds ttl = kTtl, std::uint64_t staging_bytes = 0,
+                          PosixMetadata posix = PosixMetadata::kOff)
       : MountedBucket(
             {.prefix = "",
              .ttl = ttl,
              .negative_ttl = ttl,
+             .posix = posix,
              .on_etag_repeated = [this](std::string_view key,
                                         std::string_view) { repeated.emplace_back(key); }},
             upload::Uploads::Options{.part_bytes = kPart,
@@ -66,6 +68,14 @@ struct WritableBucket : MountedBucket {
   Result<void> truncate(Ino ino, std::uint64_t size) {
     return answer_of<void>(
         [&](auto done) { fs.truncate(ino, size, /*shares_inode=*/true, {}, std::move(done)); });
+  }
+  Result<void> set_attributes(Ino ino, const PosixAttributes& set) {
+    return answer_of<void>([&](auto done) { fs.set_attributes(ino, set, {}, std::move(done)); });
+  }
+  Result<Entry> make_symlink(std::string_view name, std::string target) {
+    return answer_of<Entry>([&](auto done) {
+      fs.make_symlink(kRootIno, name, std::move(target), {.uid = 5, .gid = 6}, {}, std::move(done));
+    });
   }
   Result<void> unlink(Ino parent, std::string_view name) {
     return answer_of<void>([&](auto done) { fs.unlink(parent, name, {}, std::move(done)); });

@@ -18,8 +18,8 @@ using StoreOperation = fakes::FakeObjectStore::Operation;
 /// A bucket that is mounted with write.mode "staged", and what programs do with its files.
 class StagedRig : public testing::Test {
  protected:
-  explicit StagedRig(std::uint64_t staging_bytes = kMiB)
-      : bucket_(MountedBucket::kTtl, staging_bytes) {}
+  explicit StagedRig(std::uint64_t staging_bytes = kMiB, PosixMetadata posix = PosixMetadata::kOff)
+      : bucket_(MountedBucket::kTtl, staging_bytes, posix) {}
 
   std::uint64_t open(std::string_view name, bool truncate = false) {
     const auto handle = bucket_.open_by_name(kRootIno, name, truncate, WritableBucket::kProcess);
