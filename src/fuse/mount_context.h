@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 
 #include "fuse/inode_io_mode.h"
@@ -48,6 +49,9 @@ struct MountContext {
 
   /// Set by INIT: files opened for direct I/O can be mapped shared (Linux 6.6). Read by open only.
   bool direct_io_allows_mmap = false;
+  /// The log has said why symbolic links are refused.
+  std::atomic<bool> has_refused_links = false;
+
   /// Set by INIT: the kernel can read whole objects itself (Linux 6.9). Read by open only.
   bool passes_through = false;
 

@@ -110,6 +110,10 @@ void Reply::written(std::size_t bytes) {
   if (claim()) fuse_reply_write(state_->request, bytes);
 }
 
+void Reply::link(const std::string& target) {
+  if (claim()) fuse_reply_readlink(state_->request, target.c_str());
+}
+
 bool Reply::bytes(std::span<const char> bytes) {
   return claim() && fuse_reply_buf(state_->request, bytes.data(), bytes.size()) == 0;
 }

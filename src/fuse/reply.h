@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "cache/read_cache.h"
 #include "fuse/lowlevel.h"
@@ -65,6 +66,8 @@ class Reply {
   bool open(const std::function<fuse_file_info(fuse_req_t)>& make_file);
   void create(const fuse_entry_param& entry, const fuse_file_info& file);
   void written(std::size_t bytes);
+  /// @param target  without a NUL byte
+  void link(const std::string& target);
   /// False as for entry(), concerning the inodes that a listing gives.
   bool bytes(std::span<const char> bytes);
   /// One writev(2) straight out of the cache. The caller keeps the bytes pinned until it returns.

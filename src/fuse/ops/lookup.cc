@@ -12,7 +12,13 @@ fuse_entry_param entry_param(const MountContext& mount, const vfs::Entry& entry)
   fuse_entry_param param{};
   param.ino = entry.attributes.ino;
   param.attr = mount.stat_of(entry.attributes);
-  param.attr_timeout = seconds(std::min(entry.valid_for, mount.valid_time_of(entry.attributes)));
+  // User metadata is as old as the name.
+  const bool is_metadata = mount.file_system.shows_posix() && !entry.attributes.is_directory &&
+                           !entry.attributes.is_being_written;
+  const auto valid_for = is_metadata
+                             ? entry.valid_for
+                             : std::min(entry.valid_for, mount.valid_time_of(entry.attributes));
+  param.attr_timeout = seconds(valid_for);
   param.entry_timeout = seconds(entry.valid_for);
   return param;
 }

@@ -20,11 +20,18 @@ constexpr std::size_t kSmallestPlusEntryBytes = 128 + kSmallestEntryBytes;
 // take gigabytes, which the kernel frees only under memory pressure.
 constexpr std::uint64_t kInodesGivenMax = 65'536;
 
+// Where a file may be a symbolic link, d_type is DT_UNKNOWN, upon which a program asks.
+struct stat listed_stat(const MountContext& mount, const vfs::Attributes& attributes) {
+  struct stat result = mount.stat_of(attributes);
+  if (!attributes.is_type_known) result.st_mode &= ~S_IFMT;
+  return result;
+}
+
 bool is_dot(const std::string& name) { return name == "." || name == ".."; }
 
 std::size_t add_plain(const Reply& reply, const MountContext& mount, std::span<char> room,
                       const vfs::DirectoryEntry& entry) {
-  const struct stat attributes = mount.stat_of(entry.attributes);
+  const struct stat attributes = listed_stat(mount, entry.attributes);
   return fuse_add_direntry(reply.request(), room.data(), room.size(), entry.name.c_str(),
                            &attributes, static_cast<off_t>(entry.next_offset));
 }
@@ -34,7 +41,7 @@ std::size_t add_plus(const Reply& reply, const MountContext& mount, std::uint64_
                      std::span<char> room, const vfs::DirectoryEntry& entry,
                      std::vector<vfs::Ino>& given) {
   fuse_entry_param param{};
-  param.attr = mount.stat_of(entry.attributes);
+  param.attr = listed_stat(mount, entry.attributes);
   const auto next = static_cast<off_t>(entry.next_offset);
   const std::size_t needed =
       fuse_add_direntry_plus(reply.request(), nullptr, 0, entry.name.c_str(), &param, next);
@@ -55,28 +62,32 @@ std::size_t add_plus(const Reply& reply, const MountContext& mount, std::uint64_
 void read_directory(fuse_req_t request, std::size_t size, off_t offset, std::uint64_t handle,
                     bool plus) {
   MountContext& mount = context_of(request);
-  mount.file_system.read_directory(
-      handle, static_cast<std::uint64_t>(offset),
-      size / (plus ? kSmallestPlusEntryBytes : kSmallestEntryBytes), mount.deadline(),
-      [&mount, reply = Reply(request), size, handle,
-       plus](const Result<std::vector<vfs::DirectoryEntry>>& entries) mutable {
-        if (!entries) {
-          reply.error(entries.error());
-          return;
-        }
-        std::vector<char> buffer(size);
-        std::size_t used = 0;
-        std::vector<vfs::Ino> given;
-        for (const vfs::DirectoryEntry& entry : *entries) {
-          const auto room = std::span(buffer).subspan(used);
-          const std::size_t needed = plus ? add_plus(reply, mount, handle, room, entry, given)
-                                          : add_plain(reply, mount, room, entry);
-          if (needed > room.size()) break;
-          used += needed;
-        }
-        if (reply.bytes(std::span(buffer).first(used))) return;
-        for (const vfs::Ino ino : given) mount.file_system.forget(ino, 1);
-      });
+  const auto from = static_cast<std::uint64_t>(offset);
+  const std::size_t entries_max = size / (plus ? kSmallestPlusEntryBytes : kSmallestEntryBytes);
+  auto answer = [&mount, reply = Reply(request), size, handle,
+                 plus](const Result<std::vector<vfs::DirectoryEntry>>& entries) mutable {
+    if (!entries) {
+      reply.error(entries.error());
+      return;
+    }
+    std::vector<char> buffer(size);
+    std::size_t used = 0;
+    std::vector<vfs::Ino> given;
+    for (const vfs::DirectoryEntry& entry : *entries) {
+      const auto room = std::span(buffer).subspan(used);
+      const std::size_t needed = plus ? add_plus(reply, mount, handle, room, entry, given)
+                                      : add_plain(reply, mount, room, entry);
+      if (needed > room.size()) break;
+      used += needed;
+    }
+    if (reply.bytes(std::span(buffer).first(used))) return;
+    for (const vfs::Ino ino : given) mount.file_system.forget(ino, 1);
+  };
+  if (plus && from < kInodesGivenMax) {
+    return mount.file_system.read_directory_plus(handle, from, entries_max, mount.deadline(),
+                                                 std::move(answer));
+  }
+  mount.file_system.read_directory(handle, from, entries_max, mount.deadline(), std::move(answer));
 }
 
 }  // namespace

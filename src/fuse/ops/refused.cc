@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations that objects do not have, by the errno that POSIX gives a file system without them:
 // programs such as git then do without a link. libfuse would answer ENOSYS.
+// Symbolic links are in ops/symlink.cc.
 #include <cerrno>
 
 #include "fuse/ops/ops.h"
 #include "fuse/reply.h"
 
 namespace s3rdmafs::fuse::ops {
-namespace {
 
-void refuse(fuse_req_t request) {
+void link(fuse_req_t request, fuse_ino_t, fuse_ino_t, const char*) noexcept {
   const bool is_writable = context_of(request).file_system.is_writable();
   Reply(request).errno_value(is_writable ? EPERM : EROFS);
 }
-
-}  // namespace
-
-void link(fuse_req_t request, fuse_ino_t, fuse_ino_t, const char*) noexcept { refuse(request); }
-void symlink(fuse_req_t request, const char*, fuse_ino_t, const char*) noexcept { refuse(request); }
 
 }  // namespace s3rdmafs::fuse::ops

@@ -29,6 +29,7 @@ fuse_lowlevel_ops table() noexcept {
   ops.rename = rename;
   ops.link = link;
   ops.symlink = symlink;
+  ops.readlink = readlink;
   ops.mknod = mknod;
   ops.statfs = statfs;
   ops.access = access;

@@ -65,6 +65,8 @@ BodyLimits reply_body_limits(const FuseRequest& request) {
       return exactly(sizeof(fuse_open_out));
     case FUSE_CREATE:
       return exactly(sizeof(fuse_entry_out) + sizeof(fuse_open_out));
+    case FUSE_READLINK:
+      return {1, 4095};
     case FUSE_READ:
     case FUSE_READDIR:
     case FUSE_READDIRPLUS:
@@ -117,6 +119,10 @@ FuseRequest setattr(std::uint64_t node, std::uint32_t valid, std::uint64_t size)
   in.valid = valid;
   in.size = size;
   in.mode = S_IFREG | 0600;
+  return {.opcode = FUSE_SETATTR, .node = node, .body = bytes_of(in)};
+}
+
+FuseRequest set_attributes(std::uint64_t node, const fuse_setattr_in& in) {
   return {.opcode = FUSE_SETATTR, .node = node, .body = bytes_of(in)};
 }
 
@@ -230,6 +236,8 @@ FuseRequest link(std::uint64_t node, std::uint64_t parent, std::string_view name
 FuseRequest symlink(std::uint64_t parent, std::string_view name, std::string_view target) {
   return {.opcode = FUSE_SYMLINK, .node = parent, .body = terminated(name) + terminated(target)};
 }
+
+FuseRequest readlink(std::uint64_t node) { return {.opcode = FUSE_READLINK, .node = node}; }
 
 FuseRequest mknod(std::uint64_t parent, std::string_view name, std::uint32_t mode) {
   fuse_mknod_in in{};

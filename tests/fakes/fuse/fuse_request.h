@@ -63,6 +63,7 @@ FuseRequest batch_forget(const std::vector<std::pair<std::uint64_t, std::uint64_
 FuseRequest getattr(std::uint64_t node);
 /// @param valid  FATTR_* of what `in` sets
 FuseRequest setattr(std::uint64_t node, std::uint32_t valid, std::uint64_t size = 0);
+FuseRequest set_attributes(std::uint64_t node, const fuse_setattr_in& in);
 FuseRequest open(std::uint64_t node, int flags);
 FuseRequest opendir(std::uint64_t node);
 /// @param direct  a read past the page cache, which names its lock owner
@@ -87,6 +88,7 @@ FuseRequest rename(std::uint64_t parent, std::string_view name, std::string_view
                    std::uint32_t flags = 0);
 FuseRequest link(std::uint64_t node, std::uint64_t parent, std::string_view name);
 FuseRequest symlink(std::uint64_t parent, std::string_view name, std::string_view target);
+FuseRequest readlink(std::uint64_t node);
 FuseRequest mknod(std::uint64_t parent, std::string_view name, std::uint32_t mode);
 FuseRequest statfs();
 FuseRequest access(std::uint64_t node, std::uint32_t mask);

@@ -43,6 +43,7 @@ class FakeMount {
     bool has_whole_objects = false;
     unsigned threads = 2;  ///< 0: as many as the machine asks for
     bool over_ring = false;
+    vfs::PosixMetadata posix = vfs::PosixMetadata::kOff;
     std::uint64_t content_bytes_max = 0;  ///< of files that go into the page cache with their open
     FakeKernel::Abilities kernel = {};
   };
@@ -58,7 +59,8 @@ class FakeMount {
             {.prefix = "",
              .ttl = std::chrono::seconds(30),
              .negative_ttl = std::chrono::seconds(5),
-             .content_bytes_max = options.content_bytes_max},
+             .content_bytes_max = options.content_bytes_max,
+             .posix = options.posix},
             uploads ? std::optional(vfs::FileSystem::Writing{store, *uploads, staging.get()})
                     : std::nullopt,
             options.has_whole_objects ? &whole : nullptr)),
