@@ -296,6 +296,20 @@ class Loader {
       relate("metadata", "manifest",
              "needs write.mode = \"off\": a manifest does not show what is written");
     }
+    check_posix_relations();
+  }
+
+  void check_posix_relations() {
+    const MountConfig& config = loaded_.config;
+    if (config.metadata.posix == PosixMetadata::kWrite && config.write.mode != WriteMode::kStaged) {
+      relate(
+          "metadata", "posix",
+          "is \"write\", which needs write.mode = \"staged\": a sequential upload has its metadata "
+          "before its file has all attributes");
+    }
+    if (config.metadata.posix != PosixMetadata::kOff && !config.metadata.manifest.empty()) {
+      relate("metadata", "posix", "needs an empty metadata.manifest: it has no user metadata");
+    }
   }
 
   void relate(std::string_view section, std::string_view name, std::string_view detail) {

@@ -51,6 +51,13 @@ enum class CacheLock {
   kRequire,  ///< the mount fails where it does not
 };
 
+/// The use of POSIX attributes in user metadata (s3fs's names).
+enum class PosixMetadata {
+  kOff,
+  kRead,   ///< they show
+  kWrite,  ///< they show, and changes are kept
+};
+
 /// When open(2) asks the server which version a name stands for.
 enum class OpenCheck {
   kAlways,  ///< each time: close-to-open between mounts
@@ -200,6 +207,7 @@ struct MountConfig {
     std::uint64_t listing_bytes_max = 0;       ///< of all open directories together
     std::string manifest = {};  ///< file that names come from (manifest/); empty: the server
     OpenCheck open = OpenCheck::kTtl;
+    PosixMetadata posix = PosixMetadata::kOff;
   } metadata;
 
   struct Mount {

@@ -39,6 +39,8 @@ constexpr Names<WriteMode> kWriteModes[] = {{"off", WriteMode::kOff},
                                             {"staged", WriteMode::kStaged}};
 constexpr Names<OpenCheck> kOpenChecks[] = {{"always", OpenCheck::kAlways},
                                             {"ttl", OpenCheck::kTtl}};
+constexpr Names<PosixMetadata> kPosixMetadata[] = {
+    {"off", PosixMetadata::kOff}, {"read", PosixMetadata::kRead}, {"write", PosixMetadata::kWrite}};
 constexpr Names<ReadMode> kReadModes[] = {
     {"auto", ReadMode::kAuto}, {"direct", ReadMode::kDirect}, {"buffered", ReadMode::kBuffered}};
 constexpr Names<Transport> kTransports[] = {
@@ -352,6 +354,12 @@ constexpr Key kKeys[] = {
      Choice<OpenCheck>{[](MountConfig& c) -> auto& { return c.metadata.open; }, kOpenChecks},
      Default{"ttl, or always if the mount may write", open_by_ttl},
      "When open asks the server which version a name has: always, or after metadata.ttl."},
+    // Off: listings have no user metadata, so that `ls -l` would cost a HeadObject for each file
+    // instead of one request for a thousand.
+    {"metadata", "posix",
+     Choice<PosixMetadata>{[](MountConfig& c) -> auto& { return c.metadata.posix; },
+                           kPosixMetadata},
+     Default{"off"}, "Whether modes, owners, times and symbolic links are user metadata."},
     // Short: a job that waits for a file to appear should see it soon.
     {"metadata", "negative_ttl",
      Duration{[](MountConfig& c) -> auto& { return c.metadata.negative_ttl; }, 0ms, kDay},

@@ -42,6 +42,18 @@ fuse::MountContext::Presentation presentation_of(const config::MountConfig& conf
           .deadline = config.retry.deadline};
 }
 
+vfs::PosixMetadata posix_metadata_of(config::PosixMetadata posix) {
+  switch (posix) {
+    case config::PosixMetadata::kRead:
+      return vfs::PosixMetadata::kRead;
+    case config::PosixMetadata::kWrite:
+      return vfs::PosixMetadata::kWrite;
+    case config::PosixMetadata::kOff:
+      break;
+  }
+  return vfs::PosixMetadata::kOff;
+}
+
 fuse::IoModePolicy::Rules read_rules(const config::MountConfig::Read& read) {
   return {.preference = preference_of(read.mode),
           .buffered = match_of(read.buffered),

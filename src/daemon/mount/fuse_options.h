@@ -8,8 +8,12 @@
 
 namespace s3rdmafs::daemon {
 
-/// The mount file in the terms of src/fuse, which does not know it: owner, modes and deadlines.
+/// The mount file in the terms of src/fuse and src/vfs, which do not know it: owner, modes and
+/// deadlines.
 [[nodiscard]] fuse::MountContext::Presentation presentation_of(const config::MountConfig& config);
+
+/// `metadata.posix`.
+[[nodiscard]] vfs::PosixMetadata posix_metadata_of(config::PosixMetadata posix);
 
 /// The `[read]` table.
 [[nodiscard]] fuse::IoModePolicy::Rules read_rules(const config::MountConfig::Read& read);

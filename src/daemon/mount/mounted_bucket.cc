@@ -200,6 +200,7 @@ Result<void> MountedBucket::Layers::build_file_system() {
                                .content_bytes_max = kContentBytesMax,
                                .listing_bytes_max = config.metadata.listing_bytes_max,
                                .call_time = config.retry.deadline,
+                               .posix = posix_metadata_of(config.metadata.posix),
                                .on_etag_repeated =
                                    [this](std::string_view key, std::string_view etag) {
                                      if (disk) disk->invalidate(key, etag);

@@ -306,6 +306,22 @@ TEST(LoadMountConfig, TakesAManifestForAMountThatDoesNotWrite) {
       << "a daemon has no working directory";
 }
 
+TEST(LoadMountConfig, KeepsAttributesOnlyWhereFilesAreStaged) {
+  EXPECT_EQ(load_with("")->config.metadata.posix, PosixMetadata::kOff);
+  const std::string read = "[metadata]\nposix = \"read\"\n";
+  EXPECT_EQ(load_with(read)->config.metadata.posix, PosixMetadata::kRead);
+  const std::string write = "[metadata]\nposix = \"write\"\n";
+  const auto loaded = load_with(write + "[write]\nmode = \"staged\"\n");
+  ASSERT_TRUE(loaded) << error_of(loaded);
+  EXPECT_EQ(loaded->config.metadata.posix, PosixMetadata::kWrite);
+  for (const std::string mode : {"off", "sequential"}) {
+    EXPECT_THAT(error_of(load_with(write + "[write]\nmode = \"" + mode + "\"\n")),
+                StartsWith("train.toml:7: metadata.posix: is \"write\", which needs write.mode"));
+  }
+  EXPECT_THAT(error_of(load_with(read + "manifest = \"/m\"\n")),
+              HasSubstr("metadata.posix: needs an empty metadata.manifest"));
+}
+
 TEST(LoadMountConfig, WarnsRootOfAFileThatOthersMayWrite) {
   const TemporaryFolder folder;
   const auto file = folder.write("train.toml", kRequiredKeys);
