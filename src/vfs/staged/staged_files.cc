@@ -172,6 +172,24 @@ std::shared_ptr<StagedFile> StagedFiles::attach(Ino ino, const std::shared_ptr<S
   return file;
 }
 
+bool StagedFiles::detach(const std::shared_ptr<StagedFile>& file) {
+  const std::string key = file->key();
+  const MutexLock lock(mutex_);
+  const auto at = inos_.find(file.get());
+  if (at == inos_.end()) return true;
+  const Ino ino = at->second;
+  OpenInode& open = by_ino_.at(ino);
+  if (open.writers > 0) return false;
+  if (const auto named = by_key_.find(key); named != by_key_.end() && named->second.file == file) {
+    by_key_.erase(named);
+  }
+  open.file = nullptr;
+  drop_if_unused(ino);
+  inos_.erase(at);
+  --files_;
+  return true;
+}
+
 Ino StagedFiles::ino_of(const StagedFile& file) const {
   const MutexLock lock(mutex_);
   const auto found = inos_.find(&file);

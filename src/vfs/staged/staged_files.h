@@ -68,6 +68,9 @@ class StagedFiles final : public LiveFiles {
   /// The inode is this file from now on, unless it is one already. Returns the file that it is;
   /// null: none, since the file was let go.
   std::shared_ptr<StagedFile> attach(Ino ino, const std::shared_ptr<StagedFile>& file);
+  /// The inode is a version again, and the name not this file's. False, and nothing is done: a
+  /// handle that writes is counted.
+  [[nodiscard]] bool detach(const std::shared_ptr<StagedFile>& file);
   /// The inode of a file; 0: none yet.
   [[nodiscard]] Ino ino_of(const StagedFile& file) const;
 

@@ -12,6 +12,7 @@
 //
 // An inode that the kernel reads by itself (passthrough) cannot be written as well. Then the name
 // gets another inode: the open reserves it and fails with kStale, and the kernel looks the name up.
+// Its attributes can be changed, by a file of its own that a later writer takes off it again.
 //
 // Threads. Staging files are made on the thread of the store's answer. That blocks for a local file
 // system, never for the network.
@@ -166,11 +167,24 @@ void StagedWriting::create_if_absent(const std::string& key, Creation how, Proce
 }
 
 void StagedWriting::with_file(Ino ino, bool shares_inode, Deadline deadline, FileDone done) {
+  const std::shared_ptr<StagedFile> present = files_->of(ino);
+  if (shares_inode || !present) return confirm(ino, shares_inode, deadline, std::move(done));
+  // Its attributes were changed, which disturbs no reader.
+  store_->store(present, [self = shared_from_this(), ino, deadline, present,
+                          done = std::move(done)](const Result<void>&) mutable {
+    const bool is_detached = present->is_version() && self->files_->detach(present);
+    if (!is_detached) return done(look_again(present->key()));
+    present->close();
+    self->confirm(ino, /*shares_inode=*/false, deadline, std::move(done));
+  });
+}
+
+void StagedWriting::confirm(Ino ino, bool shares_inode, Deadline deadline, FileDone done) {
   const Result<Inode> inode = names_->find_file(ino);
   if (!inode) return done(std::unexpected(inode.error()));
   files_->opened(ino, /*may_write=*/true);
   const std::shared_ptr<StagedFile> file = files_->of(ino);
-  if (file && file->error()) {
+  if (file && (file->error() || !shares_inode)) {
     files_->closed(ino, /*may_write=*/true);
     return done(look_again(file->key()));
   }
@@ -189,7 +203,9 @@ Result<std::shared_ptr<StagedFile>> StagedWriting::on_confirmed(Ino ino, const N
                                                                 Result<s3::ObjectInfo> there) {
   const std::string& key = asked.object.key;
   // By now another open may have attached a file, and a write changed it.
-  if (auto file = files_->of(ino); file && !file->is_version()) return file;
+  const std::shared_ptr<StagedFile> present = files_->of(ino);
+  if (present && !shares_inode) return look_again(key);
+  if (present && !present->is_version()) return present;
   const bool is_gone = !there && there.error().code == ErrorCode::kNotFound;
   if (!there && !is_gone) return std::unexpected(std::move(there.error()));
   // A store that has ended meanwhile bound the inode to the new version.

@@ -77,9 +77,10 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   void create_if_absent(const std::string& key, Creation how, ProcessId process,
                         Result<NameAnswer> answer, Done<CreatedFile> done);
   /// Gives the file of an inode, with one handle counted. Begins it if there is none; then the
-  /// store confirms the version. Errors: kStale (look the name up again), kIsDirectory, kNoSpace,
-  /// kSystem.
+  /// store confirms the version. Where the inode is not shared, it gives none: the name stands for
+  /// another inode. Errors: kStale (look the name up again), kIsDirectory, kNoSpace, kSystem.
   void with_file(Ino ino, bool shares_inode, Deadline deadline, FileDone done);
+  void confirm(Ino ino, bool shares_inode, Deadline deadline, FileDone done);
   [[nodiscard]] Result<std::shared_ptr<StagedFile>> on_confirmed(Ino ino, const Node& asked,
                                                                  bool shares_inode,
                                                                  Result<s3::ObjectInfo> there);

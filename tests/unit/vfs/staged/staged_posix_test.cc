@@ -157,6 +157,39 @@ TEST_F(StagedPosix, ReadersOfAFileReadOnWhenItsAttributesChange) {
   EXPECT_TRUE(has_nothing_staged());
 }
 
+// A writer cannot share the inode of a reader that the kernel serves by itself (passthrough), also
+// where the file of a change is still attached to it.
+TEST_F(StagedPosix, AWriterGetsAnotherInodeThanTheReaderByTheKernelWhoseModeWasChanged) {
+  store_.put("file", "bytes");
+  const auto reader = open_to_read("file");
+  const Ino read_by_kernel = bucket_.ino_of("file");
+  const auto cut = [&](Ino ino) {
+    return error_of(answer_of<void>([&](auto done) {
+      fs_.truncate(ino, 2, /*shares_inode=*/ino != read_by_kernel, {}, std::move(done));
+    }));
+  };
+  const auto open_not_shared = [&] {
+    return answer_of<OpenFile>([&](auto done) {
+      fs_.open_to_write(read_by_kernel, {.shares_inode = false}, WritableBucket::kProcess, {},
+                        std::move(done));
+    });
+  };
+  EXPECT_EQ(set("file", {.mode = 0600}), "");
+  EXPECT_EQ(bucket_.ino_of("file"), read_by_kernel) << "the control";
+  EXPECT_EQ(error_of(open_not_shared()), "Stale");
+  EXPECT_EQ(cut(read_by_kernel), "Stale");
+  EXPECT_EQ(store_.object("file"), "bytes");
+  const Ino written = bucket_.ino_of("file");
+  EXPECT_NE(written, read_by_kernel);
+  EXPECT_EQ(cut(written), "");
+  EXPECT_EQ(store_.object("file"), "by");
+  EXPECT_EQ(stored("file").mode, 0600U);
+  EXPECT_EQ(fs_.attributes(read_by_kernel)->posix.mode, 0600U);
+  EXPECT_EQ(fs_.attributes(read_by_kernel)->size_bytes, 5U);
+  fs_.release(reader);
+  EXPECT_TRUE(has_nothing_staged());
+}
+
 TEST_F(StagedPosix, AVersionOfAnotherClientIsNotReplacedByItsOldBytes) {
   store_.put("file", "old");
   const Ino ino = bucket_.ino_of("file");
