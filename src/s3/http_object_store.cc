@@ -49,7 +49,8 @@ Result<ObjectInfo> read_head(std::string key, const HttpResponse& response) {
       .etag = headers.etag,
       .size_bytes = *headers.content_length,
       .modified = headers.last_modified.value_or(std::chrono::system_clock::time_point()),
-      .metadata = std::make_shared<const UserMetadata>(user_metadata_of(headers))};
+      .metadata = std::make_shared<const UserMetadata>(user_metadata_of(headers)),
+      .headers = std::make_shared<const StoredHeaders>(headers.stored)};
 }
 
 }  // namespace

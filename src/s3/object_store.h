@@ -21,6 +21,10 @@ namespace s3rdmafs::s3 {
 /// s3rdmafs-semantics(7) names them. A name stands once.
 using UserMetadata = std::vector<std::pair<std::string, std::string>>;
 
+/// The headers that a server keeps with an object besides (s3/wire/stored_headers.h): names in
+/// lower case, and values as received.
+using StoredHeaders = std::vector<std::pair<std::string, std::string>>;
+
 /// One version of one object, as HEAD or a listing describes it.
 struct ObjectInfo {
   std::string key;   ///< whole key, mount prefix included; any bytes but NUL
@@ -29,6 +33,8 @@ struct ObjectInfo {
   std::chrono::system_clock::time_point modified;
   /// Null where it is not known: listings do not have it.
   std::shared_ptr<const UserMetadata> metadata = {};
+  /// The same.
+  std::shared_ptr<const StoredHeaders> headers = {};
 };
 
 /// One page of ListObjectsV2.

@@ -42,6 +42,7 @@ struct Precondition {
 struct PutOptions {
   Precondition when = {};
   UserMetadata metadata = {};
+  StoredHeaders headers = {};
 };
 
 /// One version that the server copies from. The copy fails with kStale where the key has another.
@@ -55,6 +56,7 @@ struct CopyOptions {
   Precondition when = {};  ///< of the key that is copied to
   /// Replaces that of the source; nothing: it is copied too.
   std::optional<UserMetadata> metadata = {};
+  StoredHeaders headers = {};  ///< beside `metadata`, which would remove those of the source
 };
 
 /// How a PUT or a part ended.

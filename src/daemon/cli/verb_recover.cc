@@ -98,6 +98,7 @@ class Sender {
                                    .size_bytes = base->size_bytes,
                                    .modified = {}};
     }
+    if (object.base && object.changed.empty()) add_headers(*object.base);
     auto source = std::make_shared<LeftoverSource>(file, *store_, *fabric_);
     const auto etag = await<Result<std::string>>(
         [&](auto done) { uploads_->staged().store(std::move(object), source, std::move(done)); });
@@ -112,6 +113,13 @@ class Sender {
   }
 
  private:
+  /// A copy of the base would lose them. Where it has another version, it is not copied either.
+  void add_headers(s3::ObjectInfo& base) {
+    const auto there = await<Result<s3::ObjectInfo>>(
+        [&](auto done) { store_->head(base.key, clock_.now() + request_time_, std::move(done)); });
+    if (there) base.headers = there->headers;
+  }
+
   Sender(const s3::Credentials& credentials, const Clock& clock,
          std::chrono::milliseconds request_time)
       : clock_(clock), request_time_(request_time), credentials_(credentials) {}

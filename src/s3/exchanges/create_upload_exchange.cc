@@ -5,6 +5,7 @@
 // removes that.
 #include "s3/exchanges/create_upload_exchange.h"
 
+#include "s3/wire/stored_headers.h"
 #include "s3/wire/user_metadata.h"
 #include "s3/wire/xml_reader.h"
 
@@ -17,10 +18,9 @@ CreateUploadExchange::CreateUploadExchange(NewUpload upload, Done<std::string> d
 
 void CreateUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<HttpRequest> ready) {
   endpoint_ = &endpoint;
-  RequestSpec spec{.method = HttpMethod::kPost,
-                   .key = upload_.key,
-                   .query = {{"uploads", ""}},
-                   .headers = {{"content-type", "application/octet-stream"}}};
+  RequestSpec spec{
+      .method = HttpMethod::kPost, .key = upload_.key, .query = {{"uploads", ""}}, .headers = {}};
+  add_stored_headers(spec.headers, upload_.headers);
   add_user_metadata(spec.headers, upload_.metadata);
   if (upload_.has_checksum && endpoint_->checksums.takes_crc64nvme()) {
     spec.headers.emplace_back("x-amz-checksum-algorithm", "CRC64NVME");

@@ -13,6 +13,7 @@ namespace s3rdmafs::s3 {
 struct NewUpload {
   std::string key;
   UserMetadata metadata = {};
+  StoredHeaders headers = {};
   /// Parts that the server copies need none, and some servers then want one with each of them.
   bool has_checksum = true;
 };

@@ -7,6 +7,7 @@
 #include <curl/curl.h>
 
 #include "s3/wire/server_text.h"
+#include "s3/wire/stored_headers.h"
 #include "s3/wire/user_metadata.h"
 #include "s3rdmafs/base/ascii.h"
 
@@ -80,6 +81,9 @@ void ResponseHeaders::add_line(std::string_view line, const RdmaHeaderNames& nam
   if (is_same_name(name.substr(0, kMetadataPrefix.size()), kMetadataPrefix)) {
     return add_user_metadata(name.substr(kMetadataPrefix.size()), value);
   }
+  if (const std::string lower = ascii_lower(name); is_stored_header(lower)) {
+    return add_stored(lower, value);
+  }
   if (!is_header_value(value)) {
     if (is_kept(name, names)) unusable = name;
     return;
@@ -125,6 +129,15 @@ void ResponseHeaders::add_user_metadata(std::string_view name, std::string_view 
     bytes += known_name.size() + known_value.size();
   }
   if (bytes <= kMetadataBytesMax) user_metadata.emplace_back(std::move(lower), value);
+}
+
+void ResponseHeaders::add_stored(std::string_view name, std::string_view value) {
+  if (has_control_character(value)) return;
+  std::size_t bytes = name.size() + value.size();
+  for (const auto& [known_name, known_value] : stored) {
+    bytes += known_name.size() + known_value.size();
+  }
+  if (bytes <= kMetadataBytesMax) take_stored_header(stored, name, value);
 }
 
 std::optional<ContentRange> parse_content_range(std::string_view text) {

@@ -40,6 +40,9 @@ struct ResponseHeaders {
   /// User metadata: names in lower case without their prefix, values as received. The first of a
   /// name. Values with control characters are left out, and what exceeds kMetadataBytesMax in all.
   std::vector<std::pair<std::string, std::string>> user_metadata;
+  /// See s3/wire/stored_headers.h. Values with control characters are left out, and what exceeds
+  /// kMetadataBytesMax in all.
+  std::vector<std::pair<std::string, std::string>> stored;
   std::optional<std::chrono::seconds> retry_after;  ///< only the form in seconds (RFC 9110 10.2.3)
 
   /// Takes one line as received. Ignores unknown headers and values that it cannot read.
@@ -47,6 +50,7 @@ struct ResponseHeaders {
 
  private:
   void add_user_metadata(std::string_view name, std::string_view value);
+  void add_stored(std::string_view name, std::string_view value);
 };
 
 /// Whether two ETags name the same version. Some servers omit the quotes in some answers only.

@@ -52,17 +52,23 @@ void StagedAttempt::start(const Context& context, std::shared_ptr<const StagedOb
   made->advance();
 }
 
-bool StagedAttempt::is_metadata_only() const {
-  return context_.copies && object_->changed.empty() &&
+bool StagedAttempt::is_metadata_only() const { return context_.copies && has_same_bytes(); }
+
+bool StagedAttempt::has_same_bytes() const {
+  return object_->base && object_->changed.empty() &&
          object_->size_bytes == object_->base->size_bytes;
+}
+
+s3::StoredHeaders StagedAttempt::kept_headers() const {
+  return has_same_bytes() && object_->base->headers ? *object_->base->headers : s3::StoredHeaders();
 }
 
 void StagedAttempt::copy_whole() {
   const s3::ObjectInfo& base = *object_->base;
   context_.uploads.writer.copy(
       {.key = base.key, .etag = base.etag, .size_bytes = base.size_bytes}, object_->key,
-      {.when = object_->when, .metadata = object_->metadata}, request_deadline(),
-      [self = shared_from_this()](Result<std::string> etag) {
+      {.when = object_->when, .metadata = object_->metadata, .headers = kept_headers()},
+      request_deadline(), [self = shared_from_this()](Result<std::string> etag) {
         if (etag) return self->succeed(std::move(*etag));
         {
           const MutexLock lock(self->mutex_);
@@ -268,15 +274,14 @@ void StagedAttempt::send_part(const PartPtr& part) {
 }
 
 void StagedAttempt::send_put(const PartPtr& part) {
-  context_.uploads.writer.put(object_->key, part->length > 0 ? part->body() : s3::PutBody{},
-                              {.when = object_->when, .metadata = object_->metadata},
-                              request_deadline(),
-                              [self = shared_from_this(), part](s3::PutOutcome outcome) {
-                                self->on_sent(*part, outcome);
-                                if (!outcome.etag)
-                                  return self->part_failed(std::move(outcome.etag.error()));
-                                self->succeed(std::move(*outcome.etag));
-                              });
+  context_.uploads.writer.put(
+      object_->key, part->length > 0 ? part->body() : s3::PutBody{},
+      {.when = object_->when, .metadata = object_->metadata, .headers = kept_headers()},
+      request_deadline(), [self = shared_from_this(), part](s3::PutOutcome outcome) {
+        self->on_sent(*part, outcome);
+        if (!outcome.etag) return self->part_failed(std::move(outcome.etag.error()));
+        self->succeed(std::move(*outcome.etag));
+      });
 }
 
 // Gives the buffer back before anything else begins: a part that waits should get this one.

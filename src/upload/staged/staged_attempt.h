@@ -53,6 +53,9 @@ class StagedAttempt : public std::enable_shared_from_this<StagedAttempt> {
   void plan();
   /// Whether the server has all bytes already: only the metadata differs.
   [[nodiscard]] bool is_metadata_only() const;
+  [[nodiscard]] bool has_same_bytes() const;
+  /// Of the base, which has the same bytes; else none.
+  [[nodiscard]] s3::StoredHeaders kept_headers() const;
   void copy_whole();
   /// Carries out next_action() until there is none.
   void advance();

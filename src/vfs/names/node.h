@@ -34,7 +34,9 @@ struct Node {
     return {.is_directory = true,
             .object = {.key = std::move(prefix), .etag = {}, .size_bytes = 0, .modified = {}}};
   }
+  /// Without the headers that the server keeps, for which no name has a use.
   [[nodiscard]] static Node file(s3::ObjectInfo object) {
+    object.headers = nullptr;
     return {.is_directory = false, .object = std::move(object)};
   }
 

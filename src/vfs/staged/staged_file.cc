@@ -176,11 +176,14 @@ void StagedFile::set_base(const std::string& etag, std::uint64_t generation) {
   const std::uint64_t size_bytes = bytes_->size_bytes();
   std::shared_ptr<cache::ObjectReader> last;  // destroyed after the lock
   const MutexLock lock(mutex_);
+  // Other bytes are an object without any.
+  auto headers = stores_same_bytes_ ? base_->object.headers : nullptr;
   base_ = Base{.object = {.key = key_,
                           .etag = etag,
                           .size_bytes = size_bytes,
                           .modified = modified_,
-                          .metadata = std::make_shared<s3::UserMetadata>(stored_metadata())},
+                          .metadata = std::make_shared<s3::UserMetadata>(stored_metadata()),
+                          .headers = std::move(headers)},
                .generation = generation};
   has_base_inode_ = true;
   ++epoch_;
@@ -209,6 +212,7 @@ void StagedFile::rename(s3::ObjectInfo copy, std::uint64_t generation) {
   std::shared_ptr<cache::ObjectReader> last;  // destroyed after the lock
   const MutexLock lock(mutex_);
   if (!copy.metadata && base_) copy.metadata = base_->object.metadata;
+  if (!copy.headers && base_) copy.headers = base_->object.headers;
   key_ = copy.key;
   base_ = Base{.object = std::move(copy), .generation = generation};
   ++epoch_;

@@ -26,13 +26,14 @@ std::string FakeObjectStore::put(std::string key, std::string bytes, s3::UserMet
 }
 
 std::string FakeObjectStore::store_locked(std::string key, std::string bytes,
-                                          s3::UserMetadata metadata) {
+                                          s3::UserMetadata metadata, s3::StoredHeaders headers) {
   const auto second = std::chrono::floor<std::chrono::seconds>(clock_.wall_now());
   const std::string name = repeats_etags_ ? std::to_string(bytes.size()) + "-" +
                                                 std::to_string(second.time_since_epoch().count())
                                           : "v" + std::to_string(++versions_);
   std::string etag = "\"" + name + "\"";
-  objects_[std::move(key)] = {std::move(bytes), etag, clock_.wall_now(), std::move(metadata)};
+  objects_[std::move(key)] = {std::move(bytes), etag, clock_.wall_now(), std::move(metadata),
+                              std::move(headers)};
   return etag;
 }
 
@@ -51,6 +52,17 @@ std::optional<std::string> FakeObjectStore::object(const std::string& key) const
   const auto found = objects_.find(key);
   if (found == objects_.end()) return std::nullopt;
   return found->second.bytes;
+}
+
+void FakeObjectStore::set_headers(const std::string& key, s3::StoredHeaders headers) {
+  const MutexLock lock(mutex_);
+  objects_.at(key).headers = std::move(headers);
+}
+
+s3::StoredHeaders FakeObjectStore::headers(const std::string& key) const {
+  const MutexLock lock(mutex_);
+  const auto found = objects_.find(key);
+  return found == objects_.end() ? s3::StoredHeaders() : found->second.headers;
 }
 
 s3::UserMetadata FakeObjectStore::metadata(const std::string& key) const {
@@ -243,8 +255,12 @@ Result<s3::ObjectInfo> FakeObjectStore::answer_head(const std::string& key) cons
   const auto found = objects_.find(key);
   if (found == objects_.end()) return fail(ErrorCode::kNotFound, "no key '" + key + "'");
   const Object& object = found->second;
-  return s3::ObjectInfo{key, object.etag, object.bytes.size(), object.modified,
-                        std::make_shared<const s3::UserMetadata>(object.metadata)};
+  return s3::ObjectInfo{key,
+                        object.etag,
+                        object.bytes.size(),
+                        object.modified,
+                        std::make_shared<const s3::UserMetadata>(object.metadata),
+                        std::make_shared<const s3::StoredHeaders>(object.headers)};
 }
 
 Result<s3::ListPage> FakeObjectStore::answer_list(const s3::ListRequest& request) const {

@@ -57,6 +57,9 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   [[nodiscard]] std::optional<std::string> object(const std::string& key) const;
   /// An object's user metadata; empty if there is no such key.
   [[nodiscard]] s3::UserMetadata metadata(const std::string& key) const;
+  /// The headers that are kept with an object.
+  void set_headers(const std::string& key, s3::StoredHeaders headers);
+  [[nodiscard]] s3::StoredHeaders headers(const std::string& key) const;
   /// Uploads begun and neither completed nor aborted.
   [[nodiscard]] std::size_t open_uploads() const;
   /// The server's clock is so far ahead of the test's.
@@ -145,6 +148,7 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
     std::string etag;
     std::chrono::system_clock::time_point modified;
     s3::UserMetadata metadata = {};
+    s3::StoredHeaders headers = {};
   };
   /// Ends one call: with the server's answer, or with the failure given.
   using Finish = std::move_only_function<void(std::optional<s3::GetFailure>)>;
@@ -177,8 +181,8 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   Result<std::string> answer_part(const Call& call, const s3::PutBody& body);
   Result<std::string> answer_complete(const Call& call, const std::vector<s3::UploadedPart>& parts,
                                       const s3::Precondition& when);
-  std::string store_locked(std::string key, std::string bytes, s3::UserMetadata metadata)
-      REQUIRES(mutex_);
+  std::string store_locked(std::string key, std::string bytes, s3::UserMetadata metadata,
+                           s3::StoredHeaders headers = {}) REQUIRES(mutex_);
   [[nodiscard]] s3::PutOutcome put_outcome(Result<std::string> etag) const;
 
   const Clock& clock_;

@@ -186,7 +186,8 @@ Result<std::string> FakeObjectStore::answer_put(const std::string& key, const s3
   if (!bytes) return bytes;
   const MutexLock lock(mutex_);
   if (auto holds = check(options.when, key); !holds) return std::unexpected(holds.error());
-  return store_locked(key, std::move(*bytes), std::move(options.metadata));
+  return store_locked(key, std::move(*bytes), std::move(options.metadata),
+                      std::move(options.headers));
 }
 
 Result<void> FakeObjectStore::check(const s3::Precondition& when, const std::string& key) const {
@@ -217,9 +218,13 @@ Result<std::string> FakeObjectStore::answer_copy(const s3::CopySource& source,
   Result<Object> object = find_version(source);
   if (!object) return std::unexpected(object.error());
   if (auto holds = check(options.when, key); !holds) return std::unexpected(holds.error());
-  if (options.metadata) object->metadata = std::move(*options.metadata);
+  if (options.metadata) {
+    object->metadata = std::move(*options.metadata);
+    object->headers = std::move(options.headers);
+  }
   const std::string source_etag = object->etag;
-  std::string etag = store_locked(key, std::move(object->bytes), std::move(object->metadata));
+  std::string etag = store_locked(key, std::move(object->bytes), std::move(object->metadata),
+                                  std::move(object->headers));
   if (keeps_etags_) etag = objects_[key].etag = source_etag;
   return etag;
 }

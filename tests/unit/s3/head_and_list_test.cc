@@ -25,6 +25,21 @@ TEST_F(HeadAndListTest, ReadsHead) {
   EXPECT_EQ(server_.seen().at(0).method, "HEAD");
 }
 
+TEST_F(HeadAndListTest, HeadTellsTheHeadersThatAreKeptWithAnObject) {
+  server_.then({.headers = {{"ETag", kEtag},
+                            {"Content-Type", "text/html"},
+                            {"Content-Encoding", "aws-chunked, gzip"},
+                            {"Cache-Control", "private"},
+                            {"cache-control", "max-age=1"},
+                            {"Server", "other"}},
+                .body = data_bytes(77)});
+  const Result<ObjectInfo> info = head();
+  ASSERT_TRUE(info) << info.error().detail;
+  EXPECT_EQ(*info->headers, (StoredHeaders{{"content-type", "text/html"},
+                                           {"content-encoding", "gzip"},
+                                           {"cache-control", "private, max-age=1"}}));
+}
+
 TEST_F(HeadAndListTest, TellsHeadThatNothingIsThere) {
   server_.then({.status = 404});
   EXPECT_EQ(head().error().code, ErrorCode::kNotFound);

@@ -6,6 +6,7 @@
 #include "s3/exchanges/copy/copy_exchange.h"
 
 #include "s3/exchanges/copy/copy_request.h"
+#include "s3/wire/stored_headers.h"
 #include "s3/wire/user_metadata.h"
 #include "s3/wire/xml_reader.h"
 #include "s3rdmafs/base/log.h"
@@ -17,6 +18,7 @@ CopyExchange::CopyExchange(CopySource source, std::string key, CopyOptions optio
     : source_(std::move(source)),
       key_(std::move(key)),
       metadata_(std::move(options.metadata)),
+      headers_(std::move(options.headers)),
       guard_(key_, std::move(options.when), ConditionKind::kCopy),
       done_(std::move(done)),
       etag_(s3rdmafs::fail(ErrorCode::kCancelled, "")) {}
@@ -33,7 +35,7 @@ Result<HttpRequest> CopyExchange::build() {
       .method = HttpMethod::kPut, .key = key_, .headers = copy_source_headers(*endpoint_, source_)};
   spec.headers.emplace_back("x-amz-metadata-directive", metadata_ ? "REPLACE" : "COPY");
   if (metadata_) {
-    spec.headers.emplace_back("content-type", "application/octet-stream");
+    add_stored_headers(spec.headers, headers_);
     add_user_metadata(spec.headers, *metadata_);
   }
   guard_.add_header(spec.headers);

@@ -34,6 +34,7 @@ class CopyExchange final : public Exchange {
   const CopySource source_;
   const std::string key_;
   const std::optional<UserMetadata> metadata_;
+  const StoredHeaders headers_;
   ConditionGuard guard_;
   Endpoint* endpoint_ = nullptr;  // of the attempt under way
   Done<std::string> done_;

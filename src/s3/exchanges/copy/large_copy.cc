@@ -31,7 +31,7 @@ LargeCopy::LargeCopy(LargeCopyContext context, What what, Done<std::string> done
       parts_(parts_count_) {}
 
 void LargeCopy::start() {
-  if (what_.options.metadata) return create(*what_.options.metadata);
+  if (what_.options.metadata) return create(*what_.options.metadata, what_.options.headers);
   context_.objects.head(
       what_.source.key, what_.deadline, [self = shared_from_this()](Result<ObjectInfo> info) {
         if (!info) {
@@ -43,12 +43,16 @@ void LargeCopy::start() {
                                   fmt::format("COPY '{}': it does not have version {} any more",
                                               self->what_.source.key, self->what_.source.etag)));
         }
-        self->create(info->metadata ? *info->metadata : UserMetadata());
+        self->create(info->metadata ? *info->metadata : UserMetadata(),
+                     info->headers ? *info->headers : StoredHeaders());
       });
 }
 
-void LargeCopy::create(UserMetadata metadata) {
-  NewUpload upload{.key = what_.key, .metadata = std::move(metadata), .has_checksum = false};
+void LargeCopy::create(UserMetadata metadata, StoredHeaders headers) {
+  NewUpload upload{.key = what_.key,
+                   .metadata = std::move(metadata),
+                   .headers = std::move(headers),
+                   .has_checksum = false};
   context_.create_upload(std::move(upload), what_.deadline,
                          [self = shared_from_this()](Result<std::string> upload_id) {
                            if (!upload_id) {

@@ -25,7 +25,7 @@ struct LargeCopyContext {
 };
 
 /// A copy of more bytes than one CopyObject may copy: an upload whose parts the server copies, some
-/// at a time. User metadata is carried over by a HEAD. Lives until its requests have ended.
+/// at a time. Metadata and headers are carried over by a HEAD. Lives until its requests have ended.
 /// Thread-safe: parts end on any event thread.
 class LargeCopy : public std::enable_shared_from_this<LargeCopy> {
  public:
@@ -45,7 +45,7 @@ class LargeCopy : public std::enable_shared_from_this<LargeCopy> {
   void start();
 
  private:
-  void create(UserMetadata metadata);
+  void create(UserMetadata metadata, StoredHeaders headers);
   void send_parts();
   void send_part(unsigned number);
   void on_part(unsigned number, Result<std::string> etag);

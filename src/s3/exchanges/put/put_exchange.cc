@@ -17,6 +17,7 @@
 #include "s3/exchanges/put/put_exchange.h"
 
 #include "s3/wire/object_checksum.h"
+#include "s3/wire/stored_headers.h"
 #include "s3/wire/user_metadata.h"
 #include "s3/wire/xml_reader.h"
 #include "s3rdmafs/base/log.h"
@@ -82,7 +83,7 @@ void PutExchange::next_request(Endpoint& endpoint, Deadline deadline, Done<HttpR
 Result<HttpRequest> PutExchange::build() {
   RequestSpec spec{.method = HttpMethod::kPut,
                    .key = put_.key,
-                   .headers = {{"content-type", "application/octet-stream"}},
+                   .headers = {},
                    .payload_hash = std::string(kUnsignedPayload)};
   if (!put_.upload_id.empty()) {
     spec.query = {{"partNumber", std::to_string(put_.part_number)}, {"uploadId", put_.upload_id}};
@@ -91,6 +92,7 @@ Result<HttpRequest> PutExchange::build() {
   if (has_checksum_) {
     spec.headers.emplace_back("x-amz-checksum-crc64nvme", checksum_text(put_.body.crc64nvme));
   }
+  add_stored_headers(spec.headers, put_.options.headers);
   add_user_metadata(spec.headers, put_.options.metadata);
   add_condition(spec.headers);
   has_token_ = policy_.add_token(spec);

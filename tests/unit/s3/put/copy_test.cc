@@ -67,6 +67,20 @@ TEST_F(CopyTest, ReplacesTheMetadataIfAsked) {
   EXPECT_EQ(seen(0).headers.at("x-amz-meta-mode"), "33024");
 }
 
+TEST_F(CopyTest, SendsTheHeadersThatAReplacementWouldRemove) {
+  server_.then(copied());
+  server_.then(copied());
+  server_.then(copied());
+  const StoredHeaders headers = {{"content-type", "text/html"}, {"content-encoding", "gzip"}};
+  EXPECT_TRUE(copy({.metadata = UserMetadata{}, .headers = headers}));
+  EXPECT_EQ(seen(0).headers.at("content-type"), "text/html");
+  EXPECT_EQ(seen(0).headers.at("content-encoding"), "gzip");
+  EXPECT_TRUE(copy({.metadata = UserMetadata{}}));
+  EXPECT_EQ(seen(1).headers.at("content-type"), "application/octet-stream");
+  EXPECT_TRUE(copy({.headers = headers}));
+  EXPECT_FALSE(seen(2).headers.contains("content-encoding")) << "the server copies them";
+}
+
 TEST_F(CopyTest, FindsTheErrorInsideA200) {
   server_.then({.body = "<Error><Code>InternalError</Code></Error>"});
   server_.then(copied());
@@ -221,7 +235,10 @@ class LargeCopyTest : public CopyTest {
       const MutexLock lock(mutex_);
       requests_.push_back(request);
       if (request.method == "HEAD") {
-        return ScriptedAnswer{.headers = {{"ETag", etag}, {"x-amz-meta-mode", "33188"}}};
+        return ScriptedAnswer{.headers = {{"ETag", etag},
+                                          {"x-amz-meta-mode", "33188"},
+                                          {"Content-Language", "de"},
+                                          {"x-amz-storage-class", "STANDARD_IA"}}};
       }
       if (request.query == "uploads=" || request.query == "uploads") return upload_created();
       if (request.method == "POST") return upload_completed();
@@ -246,6 +263,8 @@ TEST_F(LargeCopyTest, IsMadeOfPartsAndKeepsItsMetadata) {
   const MutexLock lock(mutex_);
   EXPECT_EQ(requests_.at(0).method, "HEAD");
   EXPECT_EQ(requests_.at(1).headers.at("x-amz-meta-mode"), "33188");
+  EXPECT_EQ(requests_.at(1).headers.at("content-language"), "de");
+  EXPECT_EQ(requests_.at(1).headers.at("x-amz-storage-class"), "STANDARD_IA");
   EXPECT_FALSE(requests_.at(1).headers.contains("x-amz-checksum-algorithm"));
   bool has_last = false;
   for (const SeenRequest& request : requests_) {
@@ -257,9 +276,11 @@ TEST_F(LargeCopyTest, IsMadeOfPartsAndKeepsItsMetadata) {
 
 TEST_F(LargeCopyTest, TakesTheMetadataGivenWithoutAsking) {
   serve("\"src\"");
-  EXPECT_TRUE(copy({.metadata = UserMetadata{{"mode", "1"}}}, source(kLargeBytes)));
+  EXPECT_TRUE(copy({.metadata = UserMetadata{{"mode", "1"}}, .headers = {{"expires", "0"}}},
+                   source(kLargeBytes)));
   EXPECT_EQ(count("HEAD"), 0U);
   const MutexLock lock(mutex_);
+  EXPECT_EQ(requests_.at(0).headers.at("expires"), "0");
   EXPECT_EQ(requests_.at(0).headers.at("x-amz-meta-mode"), "1");
 }
 

@@ -82,6 +82,29 @@ TEST_F(StagedPosix, AChangeIsKeptWithoutTheBytesAndTheInodeStays) {
   EXPECT_EQ(read(open_to_read("file")), std::string(10'000, 'x'));
 }
 
+TEST_F(StagedPosix, ChangesKeepTheTypeOfTheContentAndItsLike) {
+  const s3::StoredHeaders headers = {{"content-type", "text/html"},
+                                     {"content-encoding", "gzip"},
+                                     {"x-amz-storage-class", "STANDARD_IA"}};
+  store_.put("file", "bytes");
+  store_.set_headers("file", headers);
+  EXPECT_EQ(set("file", {.mode = 0600}), "");
+  EXPECT_EQ(store_.headers("file"), headers);
+  const auto reader = open_to_read("file");
+  EXPECT_EQ(set("file", {.mode = 0644}), "");
+  EXPECT_EQ(set("file", {.uid = 3}), "") << "by the same staged file";
+  EXPECT_EQ(store_.headers("file"), headers);
+  fs_.release(reader);
+  EXPECT_EQ(error_of(bucket_.rename("file", "other")), "");
+  store_.fail_next(Operation::kCopy, 1, ErrorCode::kUnsupported);
+  EXPECT_EQ(set("other", {.uid = 4}), "");
+  EXPECT_EQ(store_.headers("other"), headers) << "also where the bytes are sent again";
+  const auto handle = open("other");
+  write(handle, 0, "other");
+  EXPECT_EQ(close(handle), "");
+  EXPECT_TRUE(store_.headers("other").empty()) << "other bytes are another content";
+}
+
 TEST_F(StagedPosix, AChangeThatIsNoneCostsNoCopy) {
   store_.put("file", "x", {{"mode", "33188"}, {"uid", "3"}});
   EXPECT_EQ(set("file", {.mode = 0644, .uid = 3}), "");

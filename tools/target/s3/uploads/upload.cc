@@ -138,8 +138,9 @@ S3Result<BodySummary> UploadBody::finish(const Request& request, const NameValue
 }
 
 NameValues kept_headers(const Request& request) {
-  constexpr std::array<std::string_view, 5> kKept{"cache-control", "content-disposition",
-                                                  "content-language", "content-type", "expires"};
+  constexpr std::array<std::string_view, 6> kKept{"cache-control",    "content-disposition",
+                                                  "content-language", "content-type",
+                                                  "expires",          "x-amz-storage-class"};
   NameValues kept;
   for (const auto& [name, value] : request.headers) {
     if (std::ranges::find(kKept, name) != kKept.end() || name.starts_with("x-amz-meta-")) {
