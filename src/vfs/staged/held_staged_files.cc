@@ -8,6 +8,9 @@
 // The destination is replaced as if it had been removed: handles go on, and nothing is stored. The
 // bytes that only its version has are fetched before that.
 //
+// Where the version stays after all, its inode is that version again. The file may lack its user
+// metadata, which listings do not have, so it is not to be stored.
+//
 // A file below a renamed directory that no key stands for yet keeps its key, and is stored there.
 //
 // Turns are taken in the order of addresses: two renames never wait for each other.
@@ -77,10 +80,12 @@ void HeldStagedFiles::stage_version(const std::string& key) {
     const Node& node = inode->node;
     if (node.written || parts_.names->is_outdated(node)) continue;
     if (node.object.size_bytes > kKeptVersionBytesMax) return;
-    auto made =
-        parts_.maker->make({.key = key, .base = StagedFile::Base{node.object, node.generation}});
+    auto made = parts_.maker->make(
+        {.key = key,
+         .base = StagedFile::Base{node.object, node.generation},
+         .metadata = node.object.metadata ? *node.object.metadata : s3::UserMetadata()});
     if (!made) return;
-    held_.push_back({.file = *made, .key = key});
+    held_.push_back({.file = *made, .key = key, .is_of_version = true});
     parts_.store->take_turn(*made, [this] { ++turns_; });
     if (!parts_.files->name(*made) || parts_.files->attach(ino, *made) != *made) {
       parts_.files->unname(**made);
@@ -117,7 +122,14 @@ void HeldStagedFiles::replaced(const std::string& key, Done<void> done) {
 }
 
 void HeldStagedFiles::release() {
-  for (const Held& held : held_) parts_.store->end_turn(held.file);
+  for (const Held& held : held_) {
+    if (held.is_of_version) let_go_of_version(held.file);
+    parts_.store->end_turn(held.file);
+  }
+}
+
+void HeldStagedFiles::let_go_of_version(const std::shared_ptr<StagedFile>& file) {
+  if (file->is_version() && parts_.files->detach(file)) file->close();
 }
 
 }  // namespace s3rdmafs::vfs

@@ -38,12 +38,15 @@ class HeldStagedFiles final : public HeldFiles,
  private:
   struct Held {
     std::shared_ptr<StagedFile> file;
-    std::string key;  ///< before the rename
+    std::string key;             ///< before the rename
+    bool is_of_version = false;  ///< made for the readers of a version
   };
 
   void add(const std::shared_ptr<StagedFile>& file);
   /// Makes a file of a version that handles only read.
   void stage_version(const std::string& key);
+  /// It was neither removed nor replaced.
+  void let_go_of_version(const std::shared_ptr<StagedFile>& file);
   void keep_next(std::size_t next, const std::string& key, Deadline deadline, Done<void> done);
 
   const Parts parts_;

@@ -213,6 +213,34 @@ TEST_F(StagedPosix, AWriterGetsAnotherInodeThanTheReaderByTheKernelWhoseModeWasC
   EXPECT_TRUE(has_nothing_staged());
 }
 
+TEST_F(StagedPosix, AFileThatIsReadKeepsItsMetadataAfterARemovalThatFails) {
+  const s3::UserMetadata metadata = {{"mode", "33188"}, {"uid", "3"}, {"other", "y"}};
+  store_.put("file", "bytes", metadata);
+  const auto reader = open_to_read("file");
+  const Ino ino = bucket_.ino_of("file");
+  store_.fail_next(Operation::kRemove, 1, ErrorCode::kAccessDenied);
+  EXPECT_EQ(error_of(bucket_.unlink(kRootIno, "file")), "AccessDenied");
+  EXPECT_EQ(store_.metadata("file"), metadata);
+  EXPECT_TRUE(has_nothing_staged());
+  EXPECT_EQ(set("file", {.mode = 0600}), "");
+  EXPECT_EQ(stored("file").uid, 3U);
+  EXPECT_EQ(store_.metadata("file")[2], metadata[2]);
+  EXPECT_EQ(error_of(bucket_.unlink(kRootIno, "file")), "");
+  EXPECT_EQ(fs_.attributes(ino)->posix.mode, 0600U) << "as fstat(2) shows it";
+  EXPECT_EQ(read(reader), "bytes");
+}
+
+TEST_F(StagedPosix, AFileThatIsReadShowsItsAttributesAfterItsRemoval) {
+  store_.put("file", "bytes", {{"mode", "33152"}, {"uid", "3"}, {"mtime", "100"}});
+  const auto reader = open_to_read("file");
+  const Ino ino = bucket_.ino_of("file");
+  EXPECT_EQ(error_of(bucket_.unlink(kRootIno, "file")), "");
+  EXPECT_EQ(fs_.attributes(ino)->posix.mode, 0600U);
+  EXPECT_EQ(fs_.attributes(ino)->posix.uid, 3U);
+  EXPECT_EQ(fs_.attributes(ino)->modified, Time(seconds(100)));
+  EXPECT_EQ(read(reader), "bytes");
+}
+
 TEST_F(StagedPosix, AVersionOfAnotherClientIsNotReplacedByItsOldBytes) {
   store_.put("file", "old");
   const Ino ino = bucket_.ino_of("file");
