@@ -276,6 +276,19 @@ Result<void> StagingFile::set_metadata(s3::UserMetadata metadata) {
   return rewrite_sidecar();
 }
 
+void StagingFile::set_base_metadata(s3::UserMetadata metadata) {
+  Result<void> written;
+  {
+    const MutexLock lock(mutex_);
+    state_.identity.metadata = std::move(metadata);
+    state_.metadata_changed = false;
+    written = rewrite_sidecar();
+  }
+  if (!written) {
+    spdlog::warn("staging: {}; `recover` would send former user metadata", written.error().detail);
+  }
+}
+
 void StagingFile::set_reason(std::string_view reason) {
   Result<void> written;
   {

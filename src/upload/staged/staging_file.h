@@ -74,6 +74,9 @@ class StagingFile {
   [[nodiscard]] Result<void> set_copy(std::string key, std::string etag);
   /// Replaces the user metadata to be stored. Errors: kSystem.
   [[nodiscard]] Result<void> set_metadata(s3::UserMetadata metadata);
+  /// The user metadata of the base, to be stored with the next change; not a change. An error of
+  /// the disk is logged.
+  void set_base_metadata(s3::UserMetadata metadata);
   /// Why it was not stored, for `s3rdmafs recover`. An error of the disk is logged.
   void set_reason(std::string_view reason);
 

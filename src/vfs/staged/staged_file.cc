@@ -17,6 +17,7 @@
 // Locks. mutex_ is a leaf: the staging file and the cache are called without it.
 #include "vfs/staged/staged_file.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
@@ -25,11 +26,10 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-/// The modification time that the base shows.
-std::chrono::system_clock::time_point shown_time(const StagedFile::Start& start) {
-  const auto stored = start.base->object.modified;
-  if (start.posix == PosixMetadata::kOff) return stored;
-  return posix_attributes(start.metadata).modified.value_or(stored);
+bool has_same_entries(s3::UserMetadata one, s3::UserMetadata other) {
+  std::ranges::sort(one);
+  std::ranges::sort(other);
+  return one == other;
 }
 
 }  // namespace
@@ -43,10 +43,24 @@ StagedFile::StagedFile(cache::ReadCache& cache, const Clock& clock,
       posix_(start.posix),
       key_(std::move(start.key)),
       has_base_inode_(start.base && start.has_base_inode),
-      modified_(start.base ? shown_time(start) : clock.wall_now()),
-      changed_(start.base ? start.base->object.modified : modified_),
+      modified_(clock.wall_now()),
+      changed_(modified_),
       metadata_(std::make_shared<const s3::UserMetadata>(bytes_->identity().metadata)) {
+  if (!start.base) return;
   base_ = std::move(start.base);
+  base_->object.metadata = std::make_shared<const s3::UserMetadata>(std::move(start.metadata));
+  show_base();
+}
+
+void StagedFile::show_base() {
+  const s3::ObjectInfo& object = base_->object;
+  metadata_ = object.metadata;
+  modified_ = changed_ = object.modified;
+  if (posix_ == PosixMetadata::kOff) return;
+  metadata_ = std::make_shared<const s3::UserMetadata>(without_posix_times(*object.metadata));
+  const PosixAttributes shown = posix_attributes(*object.metadata);
+  modified_ = shown.modified.value_or(object.modified);
+  changed_ = shown.changed.value_or(object.modified);
 }
 
 std::string StagedFile::key() const {
@@ -122,6 +136,36 @@ Result<void> StagedFile::set_attributes_now(const PosixAttributes& set) {
     changed_ = now;
   }
   return bytes_->set_metadata(std::move(metadata));
+}
+
+std::uint64_t StagedFile::epoch() const {
+  const MutexLock lock(mutex_);
+  return epoch_;
+}
+
+void StagedFile::refresh(s3::ObjectInfo base, std::uint64_t epoch, Done<void> done) {
+  turns_.alone(
+      [self = shared_from_this(), base = std::move(base), epoch, done = std::move(done)]() mutable {
+        self->refresh_now(std::move(base), epoch);
+        self->turns_.end();
+        done({});
+      });
+}
+
+void StagedFile::refresh_now(s3::ObjectInfo base, std::uint64_t epoch) {
+  if (!is_version()) return;
+  s3::UserMetadata metadata;
+  {
+    const MutexLock lock(mutex_);
+    if (epoch != epoch_ || !base_ || !base.metadata) return;
+    base_->object.headers = std::move(base.headers);
+    if (base_->object.metadata && has_same_entries(*base_->object.metadata, *base.metadata)) return;
+    base_->object.metadata = std::move(base.metadata);
+    base_->object.modified = base.modified;
+    show_base();
+    metadata = *metadata_;
+  }
+  bytes_->set_base_metadata(std::move(metadata));
 }
 
 bool StagedFile::is_dirty() const {

@@ -94,6 +94,13 @@ class StagedFile final : public cache::ObjectReader,
   /// are so already. Errors: as write().
   void set_attributes(const PosixAttributes& set, Done<void> done);
 
+  /// Counts the versions that were its base.
+  [[nodiscard]] std::uint64_t epoch() const;
+  /// Takes the metadata of its base as the store has it now, since other clients can change it
+  /// without another ETag. Does nothing where the file has changed since `epoch`.
+  /// @param base  asked for after `epoch`
+  void refresh(s3::ObjectInfo base, std::uint64_t epoch, Done<void> done);
+
   // Storing: called by StagedStore, which has the turn alone.
 
   [[nodiscard]] Turns& turns() { return turns_; }
@@ -131,7 +138,10 @@ class StagedFile final : public cache::ObjectReader,
   using Change = std::move_only_function<Result<void>(upload::StagingFile&)>;
   void change(Change how, Done<void> done);
   [[nodiscard]] Result<void> change_now(Change& how);
+  void refresh_now(s3::ObjectInfo base, std::uint64_t epoch);
   [[nodiscard]] Result<void> set_attributes_now(const PosixAttributes& set);
+  /// User metadata and times become those of the base.
+  void show_base() REQUIRES(mutex_);
   /// User metadata with the times that the file has now.
   [[nodiscard]] s3::UserMetadata stored_metadata() const REQUIRES(mutex_);
 

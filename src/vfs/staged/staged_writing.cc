@@ -189,48 +189,67 @@ void StagedWriting::confirm(Ino ino, bool shares_inode, Deadline deadline, FileD
     return done(look_again(file->key()));
   }
   if (file && !file->is_version()) return done(file);
-  versions_.head(inode->node.object.key, deadline,
-                 [self = shared_from_this(), ino, node = inode->node, shares_inode,
-                  done = std::move(done)](Result<s3::ObjectInfo> there) mutable {
-                   auto found = self->on_confirmed(ino, node, shares_inode, std::move(there));
-                   if (!found) self->files_->closed(ino, /*may_write=*/true);
-                   done(std::move(found));
-                 });
+  Question asked{.ino = ino,
+                 .node = inode->node,
+                 .shares_inode = shares_inode,
+                 .file = file,
+                 .epoch = file ? file->epoch() : 0};
+  versions_.head(
+      inode->node.object.key, deadline,
+      [self = shared_from_this(), asked = std::move(asked), deadline,
+       done = std::move(done)](Result<s3::ObjectInfo> there) mutable {
+        const std::shared_ptr<StagedFile> present = self->files_->of(asked.ino);
+        if (present && present != asked.file) {  // its metadata may be newer than the answer
+          self->files_->closed(asked.ino, /*may_write=*/true);
+          return self->confirm(asked.ino, asked.shares_inode, deadline, std::move(done));
+        }
+        auto found = self->on_confirmed(asked, there);
+        if (!found) self->files_->closed(asked.ino, /*may_write=*/true);
+        if (!found || *found != asked.file || !there) return done(std::move(found));
+        (*found)->refresh(
+            std::move(*there), asked.epoch,
+            [file = *found, done = std::move(done)](const Result<void>&) mutable { done(file); });
+      });
 }
 
-Result<std::shared_ptr<StagedFile>> StagedWriting::on_confirmed(Ino ino, const Node& asked,
-                                                                bool shares_inode,
-                                                                Result<s3::ObjectInfo> there) {
-  const std::string& key = asked.object.key;
+Result<std::shared_ptr<StagedFile>> StagedWriting::on_confirmed(
+    const Question& asked, const Result<s3::ObjectInfo>& there) {
+  const std::string& key = asked.node.object.key;
   // By now another open may have attached a file, and a write changed it.
-  const std::shared_ptr<StagedFile> present = files_->of(ino);
-  if (present && !shares_inode) return look_again(key);
+  const std::shared_ptr<StagedFile> present = files_->of(asked.ino);
+  if (present && !asked.shares_inode) return look_again(key);
   if (present && !present->is_version()) return present;
   const bool is_gone = !there && there.error().code == ErrorCode::kNotFound;
-  if (!there && !is_gone) return std::unexpected(std::move(there.error()));
+  if (!there && !is_gone) return std::unexpected(there.error());
   // A store that has ended meanwhile bound the inode to the new version.
-  const Result<Inode> inode = names_->find_file(ino);
-  const Node& node = inode ? inode->node : asked;
+  const Result<Inode> inode = names_->find_file(asked.ino);
+  const Node& node = inode ? inode->node : asked.node;
   if (is_gone || there->etag != node.object.etag || names_->is_outdated(node)) {
-    names_->invalidate_version(ino, key);
+    names_->invalidate_version(asked.ino, key);
     return look_again(key);
   }
-  if (auto file = files_->of(ino)) return file;
-  auto metadata = there->metadata ? *there->metadata : s3::UserMetadata();
-  auto begun = make({.key = key,
-                     .base = StagedFile::Base{std::move(*there), node.generation},
+  if (present) return present;
+  return begin(asked, *there, node.generation);
+}
+
+Result<std::shared_ptr<StagedFile>> StagedWriting::begin(const Question& asked,
+                                                         s3::ObjectInfo there,
+                                                         std::uint64_t generation) {
+  auto metadata = there.metadata ? *there.metadata : s3::UserMetadata();
+  auto begun = make({.key = asked.node.object.key,
+                     .base = StagedFile::Base{std::move(there), generation},
                      .metadata = std::move(metadata),
-                     .has_base_inode = shares_inode});
+                     .has_base_inode = asked.shares_inode});
   if (!begun) return begun;
-  auto named = shares_inode ? files_->name(*begun) : files_->reserve_name(*begun);
-  auto attached = named && shares_inode ? files_->attach(ino, *begun) : nullptr;
+  auto named = asked.shares_inode ? files_->name(*begun) : files_->reserve_name(*begun);
+  auto attached = named && asked.shares_inode ? files_->attach(asked.ino, *begun) : nullptr;
   if (attached == *begun) return begun;
-  if (!named || shares_inode) {
+  if (!named || asked.shares_inode) {
     files_->unname(**begun);
     (*begun)->close();
   }
   if (attached) return attached;
-  return look_again(key);
+  return look_again(asked.node.object.key);
 }
 
 OpenFile StagedWriting::add_handle(StagedHandle handle) {

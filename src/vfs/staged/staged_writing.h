@@ -81,9 +81,19 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   /// another inode. Errors: kStale (look the name up again), kIsDirectory, kNoSpace, kSystem.
   void with_file(Ino ino, bool shares_inode, Deadline deadline, FileDone done);
   void confirm(Ino ino, bool shares_inode, Deadline deadline, FileDone done);
-  [[nodiscard]] Result<std::shared_ptr<StagedFile>> on_confirmed(Ino ino, const Node& asked,
-                                                                 bool shares_inode,
-                                                                 Result<s3::ObjectInfo> there);
+  /// A question to the store: whether an inode's version is still there.
+  struct Question {
+    Ino ino = 0;
+    Node node;
+    bool shares_inode = true;
+    std::shared_ptr<StagedFile> file;  ///< of the inode when it was asked; null: none
+    std::uint64_t epoch = 0;           ///< of the file
+  };
+  [[nodiscard]] Result<std::shared_ptr<StagedFile>> on_confirmed(
+      const Question& asked, const Result<s3::ObjectInfo>& there);
+  [[nodiscard]] Result<std::shared_ptr<StagedFile>> begin(const Question& asked,
+                                                          s3::ObjectInfo there,
+                                                          std::uint64_t generation);
   /// Makes room for it where there is none. Errors: as StagedFileMaker::make.
   Result<std::shared_ptr<StagedFile>> make(StagedFile::Start start);
   /// Gives room back that files take for bytes that the store has.

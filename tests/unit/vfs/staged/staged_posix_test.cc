@@ -241,6 +241,28 @@ TEST_F(StagedPosix, AFileThatIsReadShowsItsAttributesAfterItsRemoval) {
   EXPECT_EQ(read(reader), "bytes");
 }
 
+// A copy onto itself keeps the ETag at most servers, so no condition sees it.
+TEST_F(StagedPosix, AnOpenTakesTheAttributesThatAnotherClientHasSetMeanwhile) {
+  store_.keep_etags_of_copies();
+  const std::string etag = store_.put("file", "bytes", {{"mode", "33188"}, {"other", "old"}});
+  const auto first = open("file");
+  const auto copied = answer_of<std::string>([&](auto done) {
+    store_.copy({.key = "file", .etag = etag, .size_bytes = 5}, "file",
+                {.metadata = s3::UserMetadata{{"mode", "33152"}, {"other", "new"}}}, {},
+                std::move(done));
+  });
+  ASSERT_EQ(copied.value_or(""), etag);
+  const auto second = open("file");
+  write(second, 0, "other");
+  EXPECT_EQ(close(second), "");
+  EXPECT_EQ(stored("file").mode, 0600U);
+  EXPECT_EQ(store_.metadata("file")[1].second, "new");
+  EXPECT_EQ(set("file", {.uid = 3}), "");
+  EXPECT_EQ(close(first), "");
+  EXPECT_EQ(stored("file").mode, 0600U);
+  EXPECT_EQ(stored("file").uid, 3U);
+}
+
 TEST_F(StagedPosix, AVersionOfAnotherClientIsNotReplacedByItsOldBytes) {
   store_.put("file", "old");
   const Ino ino = bucket_.ino_of("file");
