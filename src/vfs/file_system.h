@@ -219,7 +219,8 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   /// chmod, chown and utimens: `set` has what changes. Kept where keeps_posix(), for files: stored
   /// before `done`, unless a handle has the file open to write, which stores it at its close. Else
   /// accepted and forgotten. Errors: kStale: look the name up again; those of sync().
-  void set_attributes(Ino ino, const PosixAttributes& set, Deadline deadline, Done<void> done);
+  void set_attributes(Ino ino, const PosixAttributes& set, ProcessId process, Deadline deadline,
+                      Done<void> done);
   /// Renames a file, which replaces another, or a directory, which may replace an empty one. Bytes
   /// of the source that the store lacks are stored first. A file moves at once, and never has no
   /// name; a directory key by key (vfs/renames/tree_mover.h). Each request to the store has a time

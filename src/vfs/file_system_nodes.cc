@@ -141,13 +141,13 @@ void FileSystem::read_link(Ino ino, Deadline deadline, Done<std::string> done) {
        });
 }
 
-void FileSystem::set_attributes(Ino ino, const PosixAttributes& set, Deadline deadline,
-                                Done<void> done) {
+void FileSystem::set_attributes(Ino ino, const PosixAttributes& set, ProcessId process,
+                                Deadline deadline, Done<void> done) {
   if (!writing_) return done(read_only());
   const Result<Inode> inode = names_->find(ino);
   if (!inode) return done(std::unexpected(inode.error()));
   if (!keeps_posix() || inode->node.is_directory) return done({});
-  file_writing_->set_attributes(ino, set, deadline, std::move(done));
+  file_writing_->set_attributes(ino, set, process, deadline, std::move(done));
 }
 
 }  // namespace s3rdmafs::vfs

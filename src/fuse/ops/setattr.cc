@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "fuse/ops/ops.h"
+#include "fuse/process.h"
 #include "fuse/reply.h"
 
 namespace s3rdmafs::fuse::ops {
@@ -55,8 +56,9 @@ void set_attributes(MountContext& mount, fuse_ino_t ino, const vfs::PosixAttribu
                     Reply reply) {
   const bool has_any = set.mode || set.uid || set.gid || set.modified || set.accessed;
   if (!has_any) return reply_attributes(mount, ino, reply);
+  const vfs::ProcessId process = process_of(reply.request());
   mount.file_system.set_attributes(
-      ino, set, mount.deadline(),
+      ino, set, process, mount.deadline(),
       [&mount, ino, reply = std::move(reply)](const Result<void>& done) mutable {
         if (!done) return reply.error(done.error());
         reply_attributes(mount, ino, reply);

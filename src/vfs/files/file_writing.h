@@ -76,9 +76,10 @@ class FileWriting {
   [[nodiscard]] virtual std::optional<ProcessId> opener(std::uint64_t handle) const = 0;
   virtual void truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode, Deadline deadline,
                         Done<void> done) = 0;
-  /// Changes attributes in the user metadata of a file.
-  virtual void set_attributes(Ino ino, const PosixAttributes& set, Deadline deadline,
-                              Done<void> done) = 0;
+  /// Changes attributes in the user metadata of a file. They are stored at `done`, unless `process`
+  /// has the file open and its close will store them.
+  virtual void set_attributes(Ino ino, const PosixAttributes& set, ProcessId process,
+                              Deadline deadline, Done<void> done) = 0;
   virtual void allocate(std::uint64_t handle, Allocation what, Done<void> done) = 0;
   /// False for a handle that is not open for writing.
   virtual bool release(std::uint64_t handle) = 0;

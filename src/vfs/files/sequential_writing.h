@@ -57,7 +57,9 @@ class SequentialWriting final : public FileWriting,
   void truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode, Deadline deadline,
                 Done<void> done) override;
   /// Nothing: an upload has its metadata from its beginning on.
-  void set_attributes(Ino, const PosixAttributes&, Deadline, Done<void> done) override { done({}); }
+  void set_attributes(Ino, const PosixAttributes&, ProcessId, Deadline, Done<void> done) override {
+    done({});
+  }
   void allocate(std::uint64_t handle, Allocation what, Done<void> done) override;
   bool release(std::uint64_t handle) override;
 

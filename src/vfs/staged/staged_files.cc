@@ -239,6 +239,28 @@ bool StagedFiles::has_writers(Ino ino) const {
   return found != by_ino_.end() && found->second.writers > 0;
 }
 
+void StagedFiles::add_writer(std::shared_ptr<const StagedHandle> handle) {
+  const MutexLock lock(mutex_);
+  by_ino_[handle->ino].writing.push_back(std::move(handle));
+}
+
+void StagedFiles::remove_writer(const StagedHandle& handle) {
+  const MutexLock lock(mutex_);
+  const auto open = by_ino_.find(handle.ino);
+  if (open == by_ino_.end()) return;
+  std::erase_if(open->second.writing, [&](const auto& writer) { return writer.get() == &handle; });
+}
+
+// 0 is every process that the kernel does not name.
+bool StagedFiles::is_stored_by(Ino ino, ProcessId process) const {
+  const MutexLock lock(mutex_);
+  const auto open = by_ino_.find(ino);
+  if (process == 0 || open == by_ino_.end()) return false;
+  return std::ranges::any_of(open->second.writing, [&](const auto& writer) {
+    return writer->process == process && !*writer->is_flushed;
+  });
+}
+
 bool StagedFiles::let_go(const std::shared_ptr<StagedFile>& file) {
   if (file->is_dirty() || file->turns().is_held()) return false;
   const std::string key = file->key();

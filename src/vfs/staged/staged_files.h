@@ -28,6 +28,8 @@ struct StagedHandle {
   ProcessId process = 0;
   bool may_write = false;
   bool is_synchronous = false;
+  /// It was flushed after its last write, so its process may have closed it; copies share it.
+  std::shared_ptr<std::atomic<bool>> is_flushed = std::make_shared<std::atomic<bool>>(false);
 };
 
 /// The staged files of a mount: which one a name stands for, and which one an inode is. Counts the
@@ -80,6 +82,12 @@ class StagedFiles final : public LiveFiles {
   void opened(Ino ino, bool may_write);
   void closed(Ino ino, bool may_write);
   [[nodiscard]] bool has_writers(Ino ino) const;
+  /// A handle that writes, from its open to its release; opened() and closed() count it besides.
+  void add_writer(std::shared_ptr<const StagedHandle> handle);
+  void remove_writer(const StagedHandle& handle);
+  /// Whether this process has a handle that will store the file when it is closed, and tell it of
+  /// a failure.
+  [[nodiscard]] bool is_stored_by(Ino ino, ProcessId process) const;
   /// Takes the file off its inode and its name, if no handle of the inode is left and nothing of
   /// the file waits to be stored. True: it did, and the caller has to close the file.
   [[nodiscard]] bool let_go(const std::shared_ptr<StagedFile>& file);
@@ -97,6 +105,7 @@ class StagedFiles final : public LiveFiles {
     std::shared_ptr<StagedFile> file;
     std::size_t handles = 0;
     std::size_t writers = 0;
+    std::vector<std::shared_ptr<const StagedHandle>> writing = {};
   };
   struct Named {
     std::shared_ptr<StagedFile> file;

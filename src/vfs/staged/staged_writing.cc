@@ -254,8 +254,9 @@ Result<std::shared_ptr<StagedFile>> StagedWriting::begin(const Question& asked,
 
 OpenFile StagedWriting::add_handle(StagedHandle handle) {
   const std::uint64_t size_bytes = handle.file->live().size_bytes;
-  return {.handle = handles_->add(std::make_shared<StagedHandle>(std::move(handle))),
-          .size_bytes = size_bytes};
+  auto opened = std::make_shared<StagedHandle>(std::move(handle));
+  if (opened->may_write) files_->add_writer(opened);
+  return {.handle = handles_->add(std::move(opened)), .size_bytes = size_bytes};
 }
 
 void StagedWriting::open_to_write(Ino ino, OpenToWrite how, ProcessId process, Deadline deadline,
@@ -304,8 +305,10 @@ void StagedWriting::close(const std::shared_ptr<StagedFile>& file, Ino ino, bool
 
 bool StagedWriting::release(std::uint64_t handle) {
   const std::shared_ptr<StagedHandle> closed = handles_->remove<StagedHandle>(handle);
-  if (closed) close(closed->file, closed->ino, closed->may_write);
-  return closed != nullptr;
+  if (!closed) return false;
+  files_->remove_writer(*closed);
+  close(closed->file, closed->ino, closed->may_write);
+  return true;
 }
 
 std::optional<ProcessId> StagedWriting::opener(std::uint64_t handle) const {
@@ -327,6 +330,7 @@ void StagedWriting::write(std::uint64_t handle, std::uint64_t offset_bytes,
                           std::span<const std::byte> bytes, Deadline, Done<void> done) {
   const std::shared_ptr<StagedHandle> found = handles_->find<StagedHandle>(handle);
   if (!found) return done(no_such_handle(handle));
+  *found->is_flushed = false;
   auto written = found->file->try_write(offset_bytes, bytes);
   if (written && !is_no_room(*written)) {
     return sync_if_asked(*found, std::move(*written), std::move(done));
@@ -380,55 +384,15 @@ void StagedWriting::sync_inode(Ino ino, Done<void> done) {
 void StagedWriting::sync(std::uint64_t handle, Done<void> done) {
   const std::shared_ptr<StagedHandle> found = handles_->find<StagedHandle>(handle);
   if (!found) return done(no_such_handle(handle));
+  *found->is_flushed = true;
   store_->store(found->file, std::move(done));
 }
 
 void StagedWriting::allocate(std::uint64_t handle, Allocation what, Done<void> done) {
   const std::shared_ptr<StagedHandle> found = handles_->find<StagedHandle>(handle);
   if (!found) return done(no_such_handle(handle));
+  *found->is_flushed = false;
   found->file->allocate(what, std::move(done));
-}
-
-// Of a path: no handle will store the file later. Of a descriptor: its close does.
-void StagedWriting::truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode,
-                             Deadline deadline, Done<void> done) {
-  const std::shared_ptr<StagedFile> open = files_->of(ino);
-  if (auto error = open ? open->error() : std::nullopt) {
-    return done(std::unexpected(*std::move(error)));
-  }
-  with_file(ino, shares_inode, deadline,
-            [self = shared_from_this(), ino, size_bytes,
-             done = std::move(done)](Result<std::shared_ptr<StagedFile>> found) mutable {
-              if (!found) return done(std::unexpected(std::move(found.error())));
-              (*found)->resize(size_bytes, [self, ino, file = *found,
-                                            done = std::move(done)](Result<void> cut) mutable {
-                self->end_change(ino, file, std::move(cut), std::move(done));
-              });
-            });
-}
-
-void StagedWriting::end_change(Ino ino, const std::shared_ptr<StagedFile>& file,
-                               Result<void> changed, Done<void> done) {
-  files_->closed(ino, /*may_write=*/true);
-  if (!changed || files_->has_writers(ino)) {
-    store_->let_go(file);
-    return done(std::move(changed));
-  }
-  store_->store(file, std::move(done));
-}
-
-// The bytes stay what they are, so readers of the inode are not disturbed, the kernel included.
-void StagedWriting::set_attributes(Ino ino, const PosixAttributes& set, Deadline deadline,
-                                   Done<void> done) {
-  with_file(ino, /*shares_inode=*/true, deadline,
-            [self = shared_from_this(), ino, set,
-             done = std::move(done)](Result<std::shared_ptr<StagedFile>> found) mutable {
-              if (!found) return done(std::unexpected(std::move(found.error())));
-              (*found)->set_attributes(set, [self, ino, file = *found,
-                                             done = std::move(done)](Result<void> changed) mutable {
-                self->end_change(ino, file, std::move(changed), std::move(done));
-              });
-            });
 }
 
 }  // namespace s3rdmafs::vfs

@@ -59,7 +59,7 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   std::optional<ProcessId> opener(std::uint64_t handle) const override;
   void truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode, Deadline deadline,
                 Done<void> done) override;
-  void set_attributes(Ino ino, const PosixAttributes& set, Deadline deadline,
+  void set_attributes(Ino ino, const PosixAttributes& set, ProcessId process, Deadline deadline,
                       Done<void> done) override;
   void allocate(std::uint64_t handle, Allocation what, Done<void> done) override;
   bool release(std::uint64_t handle) override;
@@ -109,9 +109,10 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   };
   void write_later(Write write, bool is_last_try);
   void on_no_room(Write write, bool was_last_try, Error error);
-  /// After a change without a handle: stores the file unless a handle will.
-  void end_change(Ino ino, const std::shared_ptr<StagedFile>& file, Result<void> changed,
-                  Done<void> done);
+  /// After a change without a handle: stores the file unless a handle will, of this process if one
+  /// is given.
+  void end_change(Ino ino, const std::shared_ptr<StagedFile>& file,
+                  std::optional<ProcessId> process, Result<void> changed, Done<void> done);
   void sync_if_asked(const StagedHandle& handle, Result<void> changed, Done<void> done);
 
   s3::ObjectStore& versions_;

@@ -69,8 +69,9 @@ struct WritableBucket : MountedBucket {
     return answer_of<void>(
         [&](auto done) { fs.truncate(ino, size, /*shares_inode=*/true, {}, std::move(done)); });
   }
-  Result<void> set_attributes(Ino ino, const PosixAttributes& set) {
-    return answer_of<void>([&](auto done) { fs.set_attributes(ino, set, {}, std::move(done)); });
+  Result<void> set_attributes(Ino ino, const PosixAttributes& set, ProcessId process = kProcess) {
+    return answer_of<void>(
+        [&](auto done) { fs.set_attributes(ino, set, process, {}, std::move(done)); });
   }
   Result<Entry> make_symlink(std::string_view name, std::string target) {
     return answer_of<Entry>([&](auto done) {

@@ -128,6 +128,31 @@ TEST_F(StagedPosix, AChangeOfAnOpenFileIsStoredWithItsBytes) {
   EXPECT_EQ(store_.count(Operation::kCopy), 0U);
 }
 
+// close(2) returns before the handle is released, and the next program changes the mode then.
+TEST_F(StagedPosix, AChangeAfterAFlushIsStoredAtOnce) {
+  const auto handle = make("file");
+  write(handle, 0, "bytes");
+  EXPECT_EQ(error_of(bucket_.sync(handle)), "");
+  EXPECT_EQ(set("file", {.mode = 0600}), "");
+  EXPECT_EQ(stored("file").mode, 0600U);
+  store_.fail_next(Operation::kCopy, 1, ErrorCode::kAccessDenied);
+  EXPECT_EQ(set("file", {.mode = 0644}), "AccessDenied");
+  fs_.release(handle);
+}
+
+TEST_F(StagedPosix, AChangeByAnotherProcessThanTheWriterIsStoredAtOnce) {
+  const auto handle = make("file");
+  write(handle, 0, "bytes");
+  const Ino ino = bucket_.ino_of("file");
+  EXPECT_EQ(error_of(bucket_.set_attributes(ino, {.mode = 0600})), "");
+  EXPECT_FALSE(store_.object("file")) << "the control: its close will";
+  EXPECT_EQ(error_of(bucket_.set_attributes(ino, {.mode = 0604}, WritableBucket::kProcess + 1)),
+            "");
+  EXPECT_EQ(store_.object("file"), "bytes");
+  EXPECT_EQ(stored("file").mode, 0604U);
+  EXPECT_EQ(close(handle), "");
+}
+
 TEST_F(StagedPosix, AWriteMakesTheTimeThatOfTheWrite) {
   store_.put("file", "old", {{"mode", "33188"}, {"mtime", "100"}});
   const auto handle = open("file");
