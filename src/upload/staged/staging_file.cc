@@ -270,10 +270,13 @@ Result<void> StagingFile::set_copy(std::string key, std::string etag) {
 
 Result<void> StagingFile::set_metadata(s3::UserMetadata metadata) {
   const MutexLock lock(mutex_);
-  if (metadata == state_.identity.metadata) return {};
-  state_.identity.metadata = std::move(metadata);
-  state_.metadata_changed = true;
-  return rewrite_sidecar();
+  std::swap(state_.identity.metadata, metadata);
+  const bool was_changed = std::exchange(state_.metadata_changed, true);
+  auto written = rewrite_sidecar();
+  if (written) return written;
+  std::swap(state_.identity.metadata, metadata);
+  state_.metadata_changed = was_changed;
+  return written;
 }
 
 void StagingFile::set_base_metadata(s3::UserMetadata metadata) {

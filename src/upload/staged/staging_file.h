@@ -72,7 +72,8 @@ class StagingFile {
   [[nodiscard]] Result<void> set_key(std::string key);
   /// As set_key(), where the new key has a copy of the base with this ETag. Errors: kSystem.
   [[nodiscard]] Result<void> set_copy(std::string key, std::string etag);
-  /// Replaces the user metadata to be stored. Errors: kSystem.
+  /// Replaces the user metadata to be stored, which counts as a change also where it is the same:
+  /// times that are not in it may differ. Errors: kSystem; then it is as before.
   [[nodiscard]] Result<void> set_metadata(s3::UserMetadata metadata);
   /// The user metadata of the base, to be stored with the next change; not a change. An error of
   /// the disk is logged.

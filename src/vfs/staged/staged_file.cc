@@ -112,30 +112,31 @@ s3::UserMetadata StagedFile::stored_metadata() const {
 }
 
 void StagedFile::set_attributes(const PosixAttributes& set, Done<void> done) {
-  turns_.share([self = shared_from_this(), set, done = std::move(done)]() mutable {
+  turns_.alone([self = shared_from_this(), set, done = std::move(done)]() mutable {
     auto changed = self->set_attributes_now(set);
     self->turns_.end();
     done(std::move(changed));
   });
 }
 
-// Calls of one file may come side by side: the second finds what the first has set.
+// Alone: no other change of the file comes between the look at what it has and the end.
 Result<void> StagedFile::set_attributes_now(const PosixAttributes& set) {
   if (auto error = this->error()) return std::unexpected(*std::move(error));
-  const auto now = clock_.wall_now();
   s3::UserMetadata metadata;
   {
     const MutexLock lock(mutex_);
     metadata = *metadata_;
     set_posix_attributes(metadata, set);
+    metadata = without_posix_times(std::move(metadata));
     const bool is_new_time = set.modified && *set.modified != modified_;
     if (metadata == *metadata_ && !is_new_time) return {};
-    set_posix_attributes(metadata, {.changed = now});  // not what it was, so it is stored
-    metadata_ = std::make_shared<const s3::UserMetadata>(metadata);
-    if (set.modified) modified_ = *set.modified;
-    changed_ = now;
   }
-  return bytes_->set_metadata(std::move(metadata));
+  if (auto kept = bytes_->set_metadata(metadata); !kept) return kept;
+  const MutexLock lock(mutex_);
+  metadata_ = std::make_shared<const s3::UserMetadata>(std::move(metadata));
+  if (set.modified) modified_ = *set.modified;
+  changed_ = clock_.wall_now();
+  return {};
 }
 
 std::uint64_t StagedFile::epoch() const {

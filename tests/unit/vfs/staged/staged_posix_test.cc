@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes and symbolic links that are kept in user metadata (metadata.posix = "write").
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -103,6 +106,35 @@ TEST_F(StagedPosix, ChangesKeepTheTypeOfTheContentAndItsLike) {
   write(handle, 0, "other");
   EXPECT_EQ(close(handle), "");
   EXPECT_TRUE(store_.headers("other").empty()) << "other bytes are another content";
+}
+
+// So that a file which `recover` sends does not look older than its bytes.
+TEST_F(StagedPosix, ATimeThatIsSetIsNotLeftToRecover) {
+  const auto handle = make("file");
+  EXPECT_EQ(set("file", {.modified = Time(seconds(5))}), "");
+  write(handle, 0, "bytes");
+  store_.fail_next(Operation::kPut, 1, ErrorCode::kAccessDenied);
+  EXPECT_EQ(close(handle), "AccessDenied");
+  std::string sidecar;
+  for (const auto& entry : std::filesystem::directory_iterator(bucket_.staging->path())) {
+    if (entry.path().extension() != ".meta") continue;
+    std::ifstream file(entry.path());
+    sidecar.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  EXPECT_TRUE(sidecar.contains("mode")) << "the control";
+  EXPECT_FALSE(sidecar.contains("mtime")) << sidecar;
+}
+
+TEST_F(StagedPosix, AChangeThatTheLocalDiskDoesNotTakeIsNotShown) {
+  store_.put("file", "bytes", {{"mode", "33188"}});
+  const auto handle = open("file");
+  std::filesystem::remove_all(bucket_.staging->path());
+  EXPECT_EQ(set("file", {.mode = 0600, .modified = Time(seconds(5))}), "System");
+  EXPECT_EQ(of("file").posix.mode, 0644U);
+  EXPECT_NE(of("file").modified, Time(seconds(5)));
+  EXPECT_EQ(close(handle), "");
+  EXPECT_EQ(stored("file").mode, 0644U);
+  EXPECT_EQ(store_.count(Operation::kCopy), 0U);
 }
 
 TEST_F(StagedPosix, AChangeThatIsNoneCostsNoCopy) {
