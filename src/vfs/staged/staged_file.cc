@@ -26,6 +26,15 @@
 namespace s3rdmafs::vfs {
 namespace {
 
+// S3 takes no more in all. Some servers take 8 KiB, so what an object has can be more.
+constexpr std::size_t kStoredMetadataBytesMax = 2048;
+
+std::size_t text_bytes_of(const s3::UserMetadata& metadata) {
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : metadata) bytes += name.size() + value.size();
+  return bytes;
+}
+
 bool has_same_entries(s3::UserMetadata one, s3::UserMetadata other) {
   std::ranges::sort(one);
   std::ranges::sort(other);
@@ -105,10 +114,10 @@ bool StagedFile::is_version() const {
 
 s3::UserMetadata StagedFile::stored_metadata() const {
   s3::UserMetadata metadata = *metadata_;
-  if (posix_ == PosixMetadata::kWrite) {
-    set_posix_attributes(metadata, {.modified = modified_, .changed = changed_});
-  }
-  return metadata;
+  if (posix_ != PosixMetadata::kWrite) return metadata;
+  set_posix_attributes(metadata, {.modified = modified_, .changed = changed_});
+  // The bytes are worth more than their times.
+  return text_bytes_of(metadata) <= kStoredMetadataBytesMax ? metadata : *metadata_;
 }
 
 void StagedFile::set_attributes(const PosixAttributes& set, Done<void> done) {
@@ -127,9 +136,13 @@ Result<void> StagedFile::set_attributes_now(const PosixAttributes& set) {
     const MutexLock lock(mutex_);
     metadata = *metadata_;
     set_posix_attributes(metadata, set);
+    const std::size_t wanted_bytes = text_bytes_of(metadata);
     metadata = without_posix_times(std::move(metadata));
     const bool is_new_time = set.modified && *set.modified != modified_;
     if (metadata == *metadata_ && !is_new_time) return {};
+    if (wanted_bytes > std::max(kStoredMetadataBytesMax, text_bytes_of(*metadata_))) {
+      return fail(ErrorCode::kNoSpace, "the user metadata of '" + key_ + "' has no room for it");
+    }
   }
   if (auto kept = bytes_->set_metadata(metadata); !kept) return kept;
   const MutexLock lock(mutex_);

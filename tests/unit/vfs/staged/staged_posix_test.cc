@@ -137,6 +137,23 @@ TEST_F(StagedPosix, AChangeThatTheLocalDiskDoesNotTakeIsNotShown) {
   EXPECT_EQ(store_.count(Operation::kCopy), 0U);
 }
 
+// S3 takes 2 KiB.
+TEST_F(StagedPosix, AFileWhoseMetadataHasNoRoomIsStoredWithoutItsTimes) {
+  const s3::UserMetadata metadata = {{"mode", "33188"}, {"other", std::string(2030, 'y')}};
+  store_.put("file", "bytes", metadata);
+  const auto handle = open("file");
+  write(handle, 0, "other");
+  EXPECT_EQ(close(handle), "");
+  EXPECT_EQ(store_.object("file"), "other");
+  EXPECT_EQ(store_.metadata("file"), metadata);
+  EXPECT_EQ(set("file", {.uid = 3, .gid = 4}), "NoSpace");
+  EXPECT_EQ(set("file", {.modified = Time(seconds(1'600'000'000))}), "NoSpace");
+  EXPECT_EQ(store_.metadata("file"), metadata);
+  EXPECT_TRUE(has_nothing_staged());
+  EXPECT_EQ(set("file", {.mode = 0600}), "") << "it is as long as the former";
+  EXPECT_EQ(stored("file").mode, 0600U);
+}
+
 TEST_F(StagedPosix, AChangeThatIsNoneCostsNoCopy) {
   store_.put("file", "x", {{"mode", "33188"}, {"uid", "3"}});
   EXPECT_EQ(set("file", {.mode = 0644, .uid = 3}), "");
