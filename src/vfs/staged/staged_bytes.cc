@@ -199,7 +199,7 @@ Result<void> StagedFile::change_now(Change& how) {
   if (!changed) return changed;
   const auto now = clock_.wall_now();
   const MutexLock lock(mutex_);
-  modified_ = now;
+  modified_ = changed_ = now;
   return changed;
 }
 

@@ -209,10 +209,12 @@ TEST_F(StagedPosix, AWriteMakesTheTimeThatOfTheWrite) {
   later();
   write(handle, 0, "new");
   EXPECT_EQ(of("file").modified, now());
+  EXPECT_EQ(of("file").posix.changed, now()) << "as POSIX has it";
   const Time written = now();
   later();
   EXPECT_EQ(close(handle), "");
   EXPECT_EQ(stored("file").modified, written);
+  EXPECT_EQ(stored("file").changed, written);
   EXPECT_EQ(stored("file").mode, 0644U);
   EXPECT_EQ(of("file").modified, written);
 }
