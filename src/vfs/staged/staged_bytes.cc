@@ -230,8 +230,15 @@ void StagedFile::write(std::uint64_t offset_bytes,
 }
 
 void StagedFile::resize(std::uint64_t size_bytes, Done<void> done) {
-  change([size_bytes](upload::StagingFile& file) { return file.truncate(size_bytes); },
-         std::move(done));
+  const bool keeps_times = posix_ == PosixMetadata::kWrite;
+  change(
+      [size_bytes, keeps_times](upload::StagingFile& file) -> Result<void> {
+        auto cut = file.truncate(size_bytes);
+        // The same size is a new time all the same, as touch(1) by `: > file` needs it.
+        if (!cut || !keeps_times || file.is_changed()) return cut;
+        return file.set_metadata(file.identity().metadata);
+      },
+      std::move(done));
 }
 
 void StagedFile::allocate(Allocation what, Done<void> done) {

@@ -219,6 +219,19 @@ TEST_F(StagedPosix, AWriteMakesTheTimeThatOfTheWrite) {
   EXPECT_EQ(of("file").modified, written);
 }
 
+TEST_F(StagedPosix, ATruncationToTheSameSizeIsANewTime) {
+  store_.put("stamp", "", {{"mode", "33188"}, {"mtime", "100"}});
+  later();
+  EXPECT_EQ(close(open("stamp", /*truncate=*/true)), "");
+  EXPECT_EQ(stored("stamp").modified, now());
+  later();
+  EXPECT_EQ(error_of(bucket_.truncate(bucket_.ino_of("stamp"), 0)), "");
+  EXPECT_EQ(stored("stamp").modified, now());
+  EXPECT_EQ(of("stamp").modified, now());
+  EXPECT_EQ(stored("stamp").mode, 0644U);
+  EXPECT_EQ(store_.count(Operation::kCopy), 2U);
+}
+
 TEST_F(StagedPosix, ATimeThatIsSetTwiceWithAWriteBetweenIsKept) {
   store_.put("file", "old");
   const auto handle = open("file");
