@@ -60,6 +60,9 @@ void set_attributes(MountContext& mount, fuse_ino_t ino, const vfs::PosixAttribu
   mount.file_system.set_attributes(
       ino, set, process, mount.deadline(),
       [&mount, ino, reply = std::move(reply)](const Result<void>& done) mutable {
+        if (!done && done.error().code == ErrorCode::kUnsupported) {
+          return reply.errno_value(EOPNOTSUPP);  // the server copies no objects
+        }
         if (!done) return reply.error(done.error());
         reply_attributes(mount, ino, reply);
       });

@@ -52,15 +52,13 @@ void StagedAttempt::start(const Context& context, std::shared_ptr<const StagedOb
   made->advance();
 }
 
-bool StagedAttempt::is_metadata_only() const { return context_.copies && has_same_bytes(); }
-
-bool StagedAttempt::has_same_bytes() const {
-  return object_->base && object_->changed.empty() &&
-         object_->size_bytes == object_->base->size_bytes;
+bool StagedAttempt::is_metadata_only() const {
+  return context_.copies && object_->has_bytes_of_base();
 }
 
 s3::StoredHeaders StagedAttempt::kept_headers() const {
-  return has_same_bytes() && object_->base->headers ? *object_->base->headers : s3::StoredHeaders();
+  const bool has_any = object_->has_bytes_of_base() && object_->base->headers;
+  return has_any ? *object_->base->headers : s3::StoredHeaders();
 }
 
 void StagedAttempt::copy_whole() {

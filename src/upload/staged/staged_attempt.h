@@ -51,9 +51,8 @@ class StagedAttempt : public std::enable_shared_from_this<StagedAttempt> {
         done_(std::move(done)) {}
 
   void plan();
-  /// Whether the server has all bytes already: only the metadata differs.
+  /// Whether the server has all bytes already, and copies them.
   [[nodiscard]] bool is_metadata_only() const;
-  [[nodiscard]] bool has_same_bytes() const;
   /// Of the base, which has the same bytes; else none.
   [[nodiscard]] s3::StoredHeaders kept_headers() const;
   void copy_whole();

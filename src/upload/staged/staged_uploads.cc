@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands around an attempt to store: the threads that read, and a second attempt.
 //
-// Some servers lack what an attempt asks for. One without UploadPartCopy gets all bytes; that is
-// remembered for the mount, with one warning. Conditions are the writer's concern (s3/): nothing is
-// ever stored without its own.
+// Some servers lack what an attempt asks for. One without UploadPartCopy gets all bytes; one
+// without CopyObject gets those of an object of one part, and of a larger one no new metadata,
+// which would cost all its bytes. Both are remembered for the mount, with one warning each.
+// Conditions are the writer's concern (s3/): nothing is ever stored without its own.
 //
 // Locks. None here.
 #include "upload/staged/staged_uploads.h"
@@ -34,22 +35,38 @@ void StagedUploads::store(StagedObject object, std::shared_ptr<StagedSource> sou
 
 void StagedUploads::attempt(std::shared_ptr<const StagedObject> object,
                             std::shared_ptr<StagedSource> source, Done<std::string> done) {
-  const bool copies = !lacks_copies_ && object->base.has_value();
+  const bool is_whole = object->has_bytes_of_base();
+  if (is_whole && lacks_object_copies_ && !may_go_without_copy(*object)) {
+    return done(fail(ErrorCode::kUnsupported,
+                     "'" + object->key + "': the server copies no objects (CopyObject)"));
+  }
+  const bool copies =
+      object->base.has_value() && !(is_whole ? lacks_object_copies_ : lacks_part_copies_);
   WorkerThread& thread = threads_[next_thread_++ % threads_.size()];
   StagedAttempt::start({.uploads = context_, .thread = thread, .copies = copies}, object, source,
                        [this, object, source, copies,
                         done = std::move(done)](StagedAttempt::Outcome outcome) mutable {
                          if (outcome.etag) return done(std::move(outcome.etag));
-                         if (copies && outcome.copy_was_refused) {
-                           if (!lacks_copies_.exchange(true)) {
-                             spdlog::warn(
-                                 "upload: the server has no UploadPartCopy or CopyObject; changed "
-                                 "files are sent whole");
-                           }
+                         if (copies && outcome.copy_was_refused && may_go_without_copy(*object)) {
                            return attempt(std::move(object), std::move(source), std::move(done));
                          }
                          done(failed(*object, std::move(outcome.etag.error())));
                        });
+}
+
+bool StagedUploads::may_go_without_copy(const StagedObject& object) {
+  if (!object.has_bytes_of_base()) {
+    if (!lacks_part_copies_.exchange(true)) {
+      spdlog::warn("upload: the server has no UploadPartCopy; changed files are sent whole");
+    }
+    return true;
+  }
+  if (!lacks_object_copies_.exchange(true)) {
+    spdlog::warn(
+        "upload: the server has no CopyObject; small files are sent again when their attributes "
+        "change, and large ones keep theirs");
+  }
+  return object.size_bytes <= context_.part_sizes.first_bytes;
 }
 
 std::unexpected<Error> StagedUploads::failed(const StagedObject& object, Error error) {

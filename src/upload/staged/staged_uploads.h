@@ -42,13 +42,18 @@ struct StagedObject {
   ByteRanges changed = {};
   s3::Precondition when = {};
   s3::UserMetadata metadata = {};
+
+  /// Whether the server has all bytes already: only the metadata differs.
+  [[nodiscard]] bool has_bytes_of_base() const {
+    return base && changed.empty() && size_bytes == base->size_bytes;
+  }
 };
 
 /// Stores staged objects: what fits one part is one PUT; of a larger one changed parts are sent by
 /// RDMA or HTTP out of the mount's part buffers, and the rest is copied on the server. Where the
-/// metadata alone differs, the object is copied onto itself. Takes no
-/// memory beyond those buffers. A caller keeps its staged bytes until `done` says success. Made by
-/// Uploads. Thread-safe.
+/// metadata alone differs, the object is copied onto itself, or sent again if it fits one part.
+/// Takes no memory beyond those buffers. A caller keeps its staged bytes until `done` says success.
+/// Made by Uploads. Thread-safe.
 class StagedUploads {
  public:
   /// Borrows what the context borrows.
@@ -65,6 +70,7 @@ class StagedUploads {
   /// thread, when no request of the object is under way. After an error nothing of it is visible,
   /// unless the last answer was lost, and its upload is aborted now or later (AbandonedUploads).
   /// Errors: kStale (another client changed the key, by `object.when`, or the base is gone),
+  ///         kUnsupported (the metadata alone differs, and the server copies no objects),
   ///         kTooLarge, kNoMemory (no part buffer came free), those of the writer and the source.
   void store(StagedObject object, std::shared_ptr<StagedSource> source, Done<std::string> done);
 
@@ -74,7 +80,12 @@ class StagedUploads {
   [[nodiscard]] static std::unexpected<Error> failed(const StagedObject& object, Error error);
 
   const Uploader::Context context_;
-  std::atomic<bool> lacks_copies_{false};  ///< the server has no UploadPartCopy
+  /// Remembers that the server lacks a kind of copy, with one warning. False: another attempt would
+  /// cost too much.
+  [[nodiscard]] bool may_go_without_copy(const StagedObject& object);
+
+  std::atomic<bool> lacks_part_copies_{false};    ///< the server has no UploadPartCopy
+  std::atomic<bool> lacks_object_copies_{false};  ///< the server has no CopyObject
   std::atomic<std::size_t> next_thread_{0};
   // Two keep one store busy: one copies out of the page cache while the other computes a checksum.
   std::array<WorkerThread, 2> threads_;  // last: their jobs use the rest

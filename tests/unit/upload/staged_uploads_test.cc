@@ -207,6 +207,34 @@ TEST_F(StagedUploadsTest, CopiesAnObjectOntoItselfWhereTheMetadataAloneDiffers) 
   EXPECT_EQ(store_.object("key"), "their");
 }
 
+// Each kind of copy is lacking by itself.
+TEST_F(StagedUploadsTest, SendsNoLargeObjectForItsMetadataWhereTheServerCopiesNoObjects) {
+  store_.fail_if([](const fakes::FakeObjectStore::Call& call) -> std::optional<s3::GetFailure> {
+    if (call.operation != Operation::kCopy) return std::nullopt;
+    return s3::GetFailure{.error = {ErrorCode::kUnsupported, "no copies"}};
+  });
+  const std::string small = text(kStagedPart);
+  const std::string large = text(20 * kStagedPart);
+  for (int i = 0; i < 2; ++i) {
+    StagedObject object = over(large, store_.put("key", large), large.size(), {});
+    object.metadata = {{"mode", "2"}};
+    EXPECT_EQ(store(std::move(object), large), "Unsupported");
+    EXPECT_TRUE(store_.metadata("key").empty());
+    object = over(small, store_.put("key", small), small.size(), {});
+    object.metadata = {{"mode", "2"}};
+    EXPECT_EQ(store(std::move(object), small), "");
+    EXPECT_EQ(store_.metadata("key"), (s3::UserMetadata{{"mode", "2"}}));
+  }
+  EXPECT_EQ(store_.count(Operation::kCopy), 1U) << "it is asked once";
+  EXPECT_EQ(bytes_by("rdma"), 2 * kStagedPart);
+  std::string content = large;
+  content[7] = '!';
+  EXPECT_EQ(store(over(large, store_.put("key", large), content.size(), {{.begin = 7, .end = 8}}),
+                  content),
+            "");
+  EXPECT_GT(store_.count(Operation::kPartCopy), 0U) << "parts are copied all the same";
+}
+
 TEST_F(StagedUploadsTest, NeverReplacesWhatAnotherClientStored) {
   const std::string base = text(5 * kStagedPart);
   const std::string etag = store_.put("key", base);
