@@ -36,9 +36,12 @@ std::optional<std::uint64_t> number_in(std::string_view text, int base, std::uin
   return number;
 }
 
-// Decimal modes of files and links have five digits, octal ones six.
+// Decimal modes of files and links have five digits, octal ones six, or four at most without the
+// type.
 std::optional<std::uint32_t> mode_in(std::string_view text) {
-  auto mode = text.starts_with('0') ? std::nullopt : number_in(text, 10, kModeMax);
+  constexpr std::size_t kOctalDigitsMax = 4;
+  const bool is_octal = text.starts_with('0') || text.size() <= kOctalDigitsMax;
+  auto mode = is_octal ? std::nullopt : number_in(text, 10, kModeMax);
   if (!mode) mode = number_in(text, 8, kModeMax);
   if (!mode) return std::nullopt;
   const std::uint64_t type = *mode & S_IFMT;

@@ -10,8 +10,8 @@
 namespace s3rdmafs::vfs {
 
 /// The attributes in the metadata. It comes from other clients: a value that cannot be one is
-/// ignored. A mode may also be octal, as "0100644" or as rclone's "100644"; it is ignored where its
-/// type is neither a file nor a symbolic link.
+/// ignored. A mode may also be octal, as "0100644", as rclone's "100644" or as "644"; it is ignored
+/// where its type is neither a file nor a symbolic link.
 [[nodiscard]] PosixAttributes posix_attributes(const s3::UserMetadata& metadata);
 
 /// Puts all that `set` has into the metadata, and keeps everything else. The mode of a symbolic

@@ -41,7 +41,10 @@ TEST(PosixMetadata, MayHaveAnOctalMode) {
   EXPECT_EQ(of("mode", "100640").mode, 0640U) << "as rclone has it";
   EXPECT_TRUE(of("mode", "120777").is_symlink);
   EXPECT_EQ(of("mode", "0644").mode, 0644U);
-  EXPECT_EQ(of("mode", "420").mode, 0644U) << "the control: decimal without a type";
+  EXPECT_EQ(of("mode", "644").mode, 0644U) << "no mode with a type is as short";
+  EXPECT_EQ(of("mode", "1755").mode, 01755U);
+  EXPECT_FALSE(of("mode", "489").mode) << "it is not decimal either";
+  EXPECT_EQ(of("mode", "32768").mode, 0U) << "the control: decimal with a type alone";
 }
 
 TEST(PosixMetadata, ThatCannotBeIsIgnored) {
