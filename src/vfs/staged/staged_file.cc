@@ -120,7 +120,7 @@ s3::UserMetadata StagedFile::stored_metadata() const {
   return text_bytes_of(metadata) <= kStoredMetadataBytesMax ? metadata : *metadata_;
 }
 
-void StagedFile::set_attributes(const PosixAttributes& set, Done<void> done) {
+void StagedFile::set_attributes(const PosixAttributes& set, Done<std::uint64_t> done) {
   turns_.alone([self = shared_from_this(), set, done = std::move(done)]() mutable {
     auto changed = self->set_attributes_now(set);
     self->turns_.end();
@@ -129,7 +129,7 @@ void StagedFile::set_attributes(const PosixAttributes& set, Done<void> done) {
 }
 
 // Alone: no other change of the file comes between the look at what it has and the end.
-Result<void> StagedFile::set_attributes_now(const PosixAttributes& set) {
+Result<std::uint64_t> StagedFile::set_attributes_now(const PosixAttributes& set) {
   if (auto error = this->error()) return std::unexpected(*std::move(error));
   s3::UserMetadata metadata;
   {
@@ -139,17 +139,24 @@ Result<void> StagedFile::set_attributes_now(const PosixAttributes& set) {
     const std::size_t wanted_bytes = text_bytes_of(metadata);
     metadata = without_posix_times(std::move(metadata));
     const bool is_new_time = set.modified && *set.modified != modified_;
-    if (metadata == *metadata_ && !is_new_time) return {};
+    if (metadata == *metadata_ && !is_new_time) return lost_changes_;
     if (wanted_bytes > std::max(kStoredMetadataBytesMax, text_bytes_of(*metadata_))) {
       return fail(ErrorCode::kNoSpace, "the user metadata of '" + key_ + "' has no room for it");
     }
   }
-  if (auto kept = bytes_->set_metadata(metadata); !kept) return kept;
+  if (auto kept = bytes_->set_metadata(metadata); !kept) {
+    return std::unexpected(std::move(kept.error()));
+  }
   const MutexLock lock(mutex_);
   metadata_ = std::make_shared<const s3::UserMetadata>(std::move(metadata));
   if (set.modified) modified_ = *set.modified;
   changed_ = clock_.wall_now();
-  return {};
+  return lost_changes_;
+}
+
+std::optional<Error> StagedFile::lost_since(std::uint64_t lost_before) const {
+  const MutexLock lock(mutex_);
+  return lost_changes_ == lost_before ? std::nullopt : last_loss_;
 }
 
 std::uint64_t StagedFile::epoch() const {
@@ -250,6 +257,17 @@ void StagedFile::set_base(const std::string& etag, std::uint64_t generation) {
 
 void StagedFile::fail_store(Error error) {
   bytes_->not_stored();
+  if (error.code != ErrorCode::kStale && stores_same_bytes()) {
+    s3::UserMetadata metadata;
+    {
+      const MutexLock lock(mutex_);
+      show_base();
+      metadata = *metadata_;
+      ++lost_changes_;
+      last_loss_ = std::move(error);
+    }
+    return bytes_->set_base_metadata(std::move(metadata));
+  }
   bytes_->set_reason(error.detail);
   const MutexLock lock(mutex_);
   if (phase_ == Phase::kOpen) phase_ = Phase::kFailed;

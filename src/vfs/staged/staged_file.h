@@ -91,8 +91,12 @@ class StagedFile final : public cache::ObjectReader,
   void drop_unchanged();
 
   /// Changes attributes in the user metadata that is stored with the file; does nothing where they
-  /// are so already. Errors: as write().
-  void set_attributes(const PosixAttributes& set, Done<void> done);
+  /// are so already. `done` gets the number of changes that were lost before, for lost_since().
+  /// Errors: as write().
+  void set_attributes(const PosixAttributes& set, Done<std::uint64_t> done);
+  /// The error of the last store of attributes alone that failed, if any did since; the file then
+  /// has its former ones.
+  [[nodiscard]] std::optional<Error> lost_since(std::uint64_t lost_before) const;
 
   /// Counts the versions that were its base.
   [[nodiscard]] std::uint64_t epoch() const;
@@ -114,6 +118,8 @@ class StagedFile final : public cache::ObjectReader,
   /// The ETag of the base; empty: there is none.
   [[nodiscard]] std::string base_etag() const;
   void end_store(const std::string& etag, std::uint64_t generation);
+  /// A store of attributes alone, whose version is still there, leaves the file as that version is.
+  /// Any other failure is final.
   void fail_store(Error error);
 
   /// Whether this version is its base, and it may still be stored.
@@ -139,7 +145,7 @@ class StagedFile final : public cache::ObjectReader,
   void change(Change how, Done<void> done);
   [[nodiscard]] Result<void> change_now(Change& how);
   void refresh_now(s3::ObjectInfo base, std::uint64_t epoch);
-  [[nodiscard]] Result<void> set_attributes_now(const PosixAttributes& set);
+  [[nodiscard]] Result<std::uint64_t> set_attributes_now(const PosixAttributes& set);
   /// User metadata and times become those of the base.
   void show_base() REQUIRES(mutex_);
   /// User metadata with the times that the file has now.
@@ -166,6 +172,8 @@ class StagedFile final : public cache::ObjectReader,
   std::shared_ptr<const s3::UserMetadata> metadata_ GUARDED_BY(mutex_);
   Phase phase_ GUARDED_BY(mutex_) = Phase::kOpen;
   std::optional<Error> error_ GUARDED_BY(mutex_);
+  std::uint64_t lost_changes_ GUARDED_BY(mutex_) = 0;  ///< of attributes
+  std::optional<Error> last_loss_ GUARDED_BY(mutex_);
 };
 
 }  // namespace s3rdmafs::vfs

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -380,6 +381,45 @@ TEST_F(StagedPosix, AChangeThatFailsSaysSoAndLeavesTheFile) {
   EXPECT_EQ(of("file").posix.mode, 0644U);
   EXPECT_TRUE(has_nothing_staged()) << "no bytes are to be recovered";
   EXPECT_EQ(set("file", {.mode = 0600}), "") << "the control";
+}
+
+// Its bytes were never in doubt.
+TEST_F(StagedPosix, AnOpenFileCanBeWrittenAfterItsAttributesWereNotStored) {
+  store_.put("file", "bytes", {{"mode", "33188"}});
+  const auto handle = open("file");
+  EXPECT_EQ(set("file", {.mode = 0600}), "");
+  store_.fail_next(Operation::kCopy, 1, ErrorCode::kAccessDenied);
+  EXPECT_EQ(error_of(bucket_.sync(handle)), "AccessDenied");
+  EXPECT_EQ(of("file").posix.mode, 0644U) << "it has its former mode";
+  EXPECT_EQ(error_of(bucket_.sync(handle)), "");
+  write(handle, 0, "other");
+  EXPECT_EQ(close(handle), "");
+  EXPECT_EQ(store_.object("file"), "other");
+  EXPECT_EQ(stored("file").mode, 0644U);
+}
+
+// The store of the first takes the second's change too.
+TEST_F(StagedPosix, EachChangeHearsOfTheStoreThatLostIt) {
+  store_.put("file", "bytes", {{"mode", "33188"}});
+  const auto handle = open("file");
+  const Ino ino = bucket_.ino_of("file");
+  write(handle, 0, "other");
+  store_.fail_if([](const fakes::FakeObjectStore::Call& call) -> std::optional<s3::GetFailure> {
+    if (call.operation != Operation::kCopy) return std::nullopt;
+    return s3::GetFailure{.error = {ErrorCode::kAccessDenied, "no tags"}};
+  });
+  store_.hold();
+  std::vector<std::string> answers;
+  const auto answer = [&](const Result<void>& done) { answers.emplace_back(error_of(done)); };
+  fs_.sync(handle, answer);
+  ASSERT_TRUE(fakes::eventually([&] { return store_.held().size() == 1; }));
+  fs_.set_attributes(ino, {.mode = 0600}, WritableBucket::kProcess, {}, answer);
+  fs_.set_attributes(ino, {.uid = 3}, WritableBucket::kProcess, {}, answer);
+  store_.release_all();
+  EXPECT_EQ(answers, (std::vector<std::string>{"", "AccessDenied", "AccessDenied"}));
+  EXPECT_EQ(store_.count(Operation::kCopy), 1U) << "the control";
+  EXPECT_EQ(stored("file").mode, 0644U);
+  EXPECT_EQ(close(handle), "");
 }
 
 TEST_F(StagedPosix, ARenameKeepsAttributesAndLinks) {
