@@ -2,8 +2,8 @@
 // Files that are made at once, without a handle: mknod(2) of a regular file, and symbolic links.
 // And what is changed without one: the attributes in user metadata.
 //
-// A symbolic link is an object whose user metadata says so (vfs/names/posix_metadata.h) and whose
-// body is the target, as s3fs has it.
+// A symbolic link is an object whose user metadata says so (vfs/metadata/posix_metadata.h) and
+// whose body is the target, as s3fs has it.
 #include <algorithm>
 #include <memory>
 #include <span>
@@ -14,8 +14,8 @@
 #include "vfs/file_system.h"
 #include "vfs/files/file_writing.h"
 #include "vfs/files/open_files.h"
+#include "vfs/metadata/posix_metadata.h"
 #include "vfs/names/names.h"
-#include "vfs/names/posix_metadata.h"
 #include "vfs/refusals.h"
 
 namespace s3rdmafs::vfs {

@@ -17,7 +17,7 @@ inline constexpr Ino kRootIno = 1;
 /// The use that a mount makes of POSIX attributes in user metadata (metadata.posix).
 enum class PosixMetadata { kOff, kRead, kWrite };
 
-/// The attributes that user metadata has (names/posix_metadata.h), or is to get. Plain value.
+/// The attributes that user metadata has (metadata/posix_metadata.h), or is to get. Plain value.
 struct PosixAttributes {
   using Time = std::chrono::system_clock::time_point;
   bool is_symlink = false;

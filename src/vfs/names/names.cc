@@ -39,8 +39,8 @@
 #include <utility>
 
 #include "vfs/files/written_file.h"
+#include "vfs/metadata/posix_metadata.h"
 #include "vfs/names/key_path.h"
-#include "vfs/names/posix_metadata.h"
 
 namespace s3rdmafs::vfs {
 namespace {

@@ -21,7 +21,7 @@
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
-#include "vfs/names/posix_metadata.h"
+#include "vfs/metadata/posix_metadata.h"
 
 namespace s3rdmafs::vfs {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "vfs/names/posix_metadata.h"
+#include "vfs/metadata/posix_metadata.h"
 
 namespace s3rdmafs::vfs {
 

@@ -20,7 +20,7 @@
 
 #include <utility>
 
-#include "vfs/names/posix_metadata.h"
+#include "vfs/metadata/posix_metadata.h"
 #include "vfs/refusals.h"
 #include "vfs/staged/held_staged_files.h"
 

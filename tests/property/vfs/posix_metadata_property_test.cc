@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "vfs/names/posix_metadata.h"
+#include "vfs/metadata/posix_metadata.h"
 
 namespace s3rdmafs::vfs {
 namespace {

@@ -7,7 +7,7 @@
 //
 // Lifetime. Each request under way keeps this alive. A store that is shut down answers on the
 // caller's thread; advance() takes the next request in a loop, so the stack does not grow.
-#include "vfs/names/metadata_fetcher.h"
+#include "vfs/metadata/metadata_fetcher.h"
 
 #include <atomic>
 #include <utility>

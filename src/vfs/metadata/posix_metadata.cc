@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/names/posix_metadata.h"
+#include "vfs/metadata/posix_metadata.h"
 
 #include <sys/stat.h>
 
