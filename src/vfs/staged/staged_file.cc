@@ -131,6 +131,7 @@ void StagedFile::set_attributes(const PosixAttributes& set, Done<std::uint64_t> 
 // Alone: no other change of the file comes between the look at what it has and the end.
 Result<std::uint64_t> StagedFile::set_attributes_now(const PosixAttributes& set) {
   if (auto error = this->error()) return std::unexpected(*std::move(error));
+  const auto now = clock_.wall_now();
   s3::UserMetadata metadata;
   {
     const MutexLock lock(mutex_);
@@ -150,7 +151,7 @@ Result<std::uint64_t> StagedFile::set_attributes_now(const PosixAttributes& set)
   const MutexLock lock(mutex_);
   metadata_ = std::make_shared<const s3::UserMetadata>(std::move(metadata));
   if (set.modified) modified_ = *set.modified;
-  changed_ = clock_.wall_now();
+  changed_ = now;
   return lost_changes_;
 }
 
