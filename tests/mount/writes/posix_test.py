@@ -153,6 +153,23 @@ def test_the_user_metadata_has_the_names_of_s3fs(at, server):
     assert metadata("link")["mode"] == "41471"
 
 
+@pytest.mark.needs(Awscli.program)
+def test_a_change_keeps_the_type_of_the_content_and_its_like(at, server, tmp_path):
+    (tmp_path / "page").write_bytes(b"<p>")
+    client = client_of(server, BUCKET)
+    where = ["--bucket", BUCKET, "--key", f"{at.name}/page"]
+    client.run("s3api", "put-object", *where, "--body", str(tmp_path / "page"), "--content-type", "text/html",
+               "--content-encoding", "gzip", "--cache-control", "max-age=7", "--storage-class", "STANDARD_IA")
+    for mode in (0o600, 0o604):
+        os.chmod(at / "page", mode)
+    found = json.loads(client.run("s3api", "head-object", *where))
+    assert found["Metadata"]["mode"] == str(stat.S_IFREG | 0o604)
+    assert (found["ContentType"], found["ContentEncoding"], found["CacheControl"]) == ("text/html", "gzip", "max-age=7")
+    assert found["StorageClass"] == "STANDARD_IA"
+    (at / "page").write_bytes(b"other")
+    assert json.loads(client.run("s3api", "head-object", *where))["ContentType"] != "text/html", "the control"
+
+
 @pytest.mark.needs(Awscli.program, S3fs.program)
 def test_a_bucket_moves_between_s3fs_and_this(server, site, tmp_path):
     s3fs = S3fs(server, "moved", tmp_path / "s3fs")
