@@ -205,7 +205,8 @@ void StagedWriting::confirm(Ino ino, bool shares_inode, Deadline deadline, FileD
         }
         auto found = self->on_confirmed(asked, there);
         if (!found) self->files_->closed(asked.ino, /*may_write=*/true);
-        if (!found || *found != asked.file || !there) return done(std::move(found));
+        const bool is_old = found && *found == asked.file && (*found)->is_version();
+        if (!is_old || !there) return done(std::move(found));
         (*found)->refresh(
             std::move(*there), asked.epoch,
             [file = *found, done = std::move(done)](const Result<void>&) mutable { done(file); });
