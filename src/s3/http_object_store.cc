@@ -50,7 +50,8 @@ Result<ObjectInfo> read_head(std::string key, const HttpResponse& response) {
       .size_bytes = *headers.content_length,
       .modified = headers.last_modified.value_or(std::chrono::system_clock::time_point()),
       .metadata = std::make_shared<const UserMetadata>(user_metadata_of(headers)),
-      .headers = std::make_shared<const StoredHeaders>(headers.stored)};
+      .headers = std::make_shared<const StoredHeaders>(headers.stored),
+      .answered_at = headers.date.value_or(std::chrono::system_clock::time_point())};
 }
 
 }  // namespace

@@ -35,6 +35,8 @@ struct ObjectInfo {
   std::shared_ptr<const UserMetadata> metadata = {};
   /// The same.
   std::shared_ptr<const StoredHeaders> headers = {};
+  /// The server's clock when it answered; its epoch where it is not known, as in a listing.
+  std::chrono::system_clock::time_point answered_at = {};
 };
 
 /// One page of ListObjectsV2.

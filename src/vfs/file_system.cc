@@ -30,7 +30,7 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-// About 300 bytes each, 20 MB in all: enough that `ls -l` of a directory of tens of thousands of
+// About 400 bytes each, 26 MB in all: enough that `ls -l` of a directory of tens of thousands of
 // files asks for no name that its listing just showed.
 constexpr std::size_t kCachedNamesMax = 65'536;
 
@@ -51,17 +51,18 @@ std::shared_ptr<Directories> make_directories(s3::ObjectStore& store, const Cloc
                            .call_time = options.call_time});
 }
 
-// User metadata of a directory is asked for by so many names at a time, and as many ahead: a reader
-// takes some twenty with each call.
-constexpr std::uint64_t kNamesAhead = 128;
+// User metadata is asked for by so many names ahead: a reader takes twenty with each call, or two
+// hundred where the kernel gives it all of its program's buffer.
+constexpr std::uint64_t kNamesAhead = 256;
+// Once for so many names, as each time costs a copy of those ahead.
+constexpr std::uint64_t kNamesBetween = 64;
 
-/// The listed names whose metadata a reader needs soon: where it enters a run of kNamesAhead names,
-/// that run and the next.
+/// The listed names whose metadata a reader needs soon.
 std::vector<ListedName> names_ahead(const DirectorySnapshot& snapshot, std::uint64_t offset,
                                     std::uint64_t count) {
-  const std::uint64_t begin = (offset + kNamesAhead - 1) / kNamesAhead * kNamesAhead;
+  const std::uint64_t begin = (offset + kNamesBetween - 1) / kNamesBetween * kNamesBetween;
   if (begin >= offset + count) return {};
-  return snapshot.listed(begin, 2 * kNamesAhead);
+  return snapshot.listed(begin, kNamesAhead);
 }
 
 }  // namespace
@@ -90,7 +91,8 @@ FileSystem::FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
                          .keeps_absences = options_.negative_ttl.count() > 0,
                          .on_etag_repeated = options_.on_etag_repeated,
                          .live = staged_files_,
-                         .posix = options_.posix})),
+                         .posix = options_.posix,
+                         .metadata_requests_max = options_.metadata_requests_max})),
       open_files_(std::make_unique<OpenFiles>(cache, *handles_, metrics)),
       whole_(whole),
       writing_(writing),
@@ -174,7 +176,10 @@ void FileSystem::read_directory(std::uint64_t handle, std::uint64_t offset, std:
 void FileSystem::read_directory_plus(std::uint64_t handle, std::uint64_t offset,
                                      std::size_t entries_max, Deadline deadline,
                                      Done<std::vector<DirectoryEntry>> done) {
-  read_entries({handle, offset, entries_max, names_->shows_posix()}, deadline, std::move(done));
+  // The kernel begins each directory so, whether or not a program asks for attributes. It goes on
+  // so only after a lookup.
+  const bool is_complete = names_->shows_posix() && offset > 0;
+  read_entries({handle, offset, entries_max, is_complete}, deadline, std::move(done));
 }
 
 void FileSystem::read_entries(DirectoryRead read, Deadline deadline,

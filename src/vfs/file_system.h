@@ -78,6 +78,9 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
     std::chrono::milliseconds call_time{30'000};
     /// Whether attributes of files come from user metadata, and go there. kWrite: staged mode only.
     PosixMetadata posix = PosixMetadata::kOff;
+    /// Requests for the user metadata of listed files, at a time: some of the connections, so that
+    /// reads of data find one.
+    std::size_t metadata_requests_max = 16;
     /// Called when this mount has stored a version whose key and ETag named another one before: for
     /// caches that go by these two alone. May be empty; any thread.
     std::function<void(std::string_view key, std::string_view etag)> on_etag_repeated = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that are made at once, without a handle: mknod(2) of a regular file, and symbolic links.
-// And what is changed without one: the attributes in user metadata.
+// Attributes in user metadata are changed here too, which needs no handle either.
 //
 // A symbolic link is an object whose user metadata says so (vfs/metadata/posix_metadata.h) and
 // whose body is the target, as s3fs has it.
@@ -115,17 +115,14 @@ std::string FileSystem::target_of(const cache::PinnedBytes& bytes) {
   return target;
 }
 
-// The kernel has just looked the name up, so the version is not confirmed again; where it is gone
-// by now, the read fails with kStale.
+// The version is believed as long as its name, and not confirmed again: each path through a link
+// would cost a request. Where it is gone by now, the read fails with kStale.
 void FileSystem::read_link(Ino ino, Deadline deadline, Done<std::string> done) {
   const Result<Inode> inode = names_->find_file(ino);
   if (!inode) return done(std::unexpected(inode.error()));
   const s3::ObjectInfo& object = inode->node.object;
-  if (!names_->attributes_of(ino, inode->node).posix.is_symlink || object.size_bytes == 0) {
+  if (!names_->attributes_of(ino, inode->node).posix.is_symlink) {
     return done(fail(ErrorCode::kInvalidArgument, "'" + object.key + "' is not a symbolic link"));
-  }
-  if (object.size_bytes > kLinkBytesMax) {
-    return done(fail(ErrorCode::kNameTooLong, "the target of '" + object.key + "' is too long"));
   }
   const std::uint64_t handle = open_files_->open(ino, object, inode->node.generation);
   read(handle, 0, object.size_bytes, deadline,

@@ -126,12 +126,13 @@ void FileSystem::confirm_version(Ino ino, Deadline deadline, Done<Node> done) {
        done = std::move(done)](Result<s3::ObjectInfo> object) mutable {
         const bool gone = !object && object.error().code == ErrorCode::kNotFound;
         if (!object && !gone) return done(std::unexpected(std::move(object.error())));
-        if (gone || object->etag != current.object.etag || self->names_->is_outdated(current)) {
+        const Node found = object ? Node::file(*std::move(object)) : Node();
+        if (gone || !self->names_->is_version_of(found, current)) {
           self->names_->invalidate_version(ino, current.object.key);
           return done(fail(ErrorCode::kStale, "'" + current.object.key + "' is no longer version " +
                                                   current.object.etag));
         }
-        self->names_->confirm(ino, seen_at, *object);
+        self->names_->confirm(ino, seen_at, found);
         done(std::move(current));
       });
 }

@@ -31,6 +31,10 @@ struct PosixAttributes {
 
 /// A symbolic link's target is at most so long: PATH_MAX of Linux, without the NUL at its end.
 inline constexpr std::uint64_t kLinkBytesMax = 4095;
+/// Whether an object of this size can be a symbolic link.
+[[nodiscard]] constexpr bool may_have_target(std::uint64_t size_bytes) {
+  return size_bytes > 0 && size_bytes <= kLinkBytesMax;
+}
 
 /// The attributes that stat(2) shows; fuse/ adds the mount's owner and permission bits where
 /// `posix` has none.

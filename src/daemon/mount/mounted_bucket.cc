@@ -193,18 +193,20 @@ Result<void> MountedBucket::Layers::build_file_system() {
   }
   file_system = vfs::FileSystem::create(
       bucket(), *caches.blocks, clock, metrics,
-      vfs::FileSystem::Options{.prefix = config.bucket.prefix,
-                               .ttl = names ? kManifestTtl : config.metadata.ttl,
-                               .negative_ttl = names ? kManifestTtl : config.metadata.negative_ttl,
-                               .confirms_opens = config.metadata.open == config::OpenCheck::kAlways,
-                               .content_bytes_max = kContentBytesMax,
-                               .listing_bytes_max = config.metadata.listing_bytes_max,
-                               .call_time = config.retry.deadline,
-                               .posix = posix_metadata_of(config.metadata.posix),
-                               .on_etag_repeated =
-                                   [this](std::string_view key, std::string_view etag) {
-                                     if (disk) disk->invalidate(key, etag);
-                                   }},
+      vfs::FileSystem::Options{
+          .prefix = config.bucket.prefix,
+          .ttl = names ? kManifestTtl : config.metadata.ttl,
+          .negative_ttl = names ? kManifestTtl : config.metadata.negative_ttl,
+          .confirms_opens = config.metadata.open == config::OpenCheck::kAlways,
+          .content_bytes_max = kContentBytesMax,
+          .listing_bytes_max = config.metadata.listing_bytes_max,
+          .call_time = config.retry.deadline,
+          .posix = posix_metadata_of(config.metadata.posix),
+          .metadata_requests_max = std::max(1U, config.http.connections_max / 4),
+          .on_etag_repeated =
+              [this](std::string_view key, std::string_view etag) {
+                if (disk) disk->invalidate(key, etag);
+              }},
       writing, caches.objects.get());
   return {};
 }

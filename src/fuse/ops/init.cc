@@ -73,11 +73,17 @@ void init(void* context, fuse_conn_info* connection) noexcept {
   }
   for (const std::uint64_t unwanted :
        {FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE, FUSE_CAP_AUTO_INVAL_DATA,
-        FUSE_CAP_WRITEBACK_CACHE, FUSE_CAP_READDIRPLUS_AUTO}) {
+        FUSE_CAP_WRITEBACK_CACHE}) {
     fuse_unset_feature_flag(connection, unwanted);
   }
   // A listing gives the inode of each entry, whether or not one was looked up before: the page of
   // keys has cost far more, and each lookup of a file that is opened later costs ten times as much.
+  // Where an entry costs a request of its own, only a program that asks for attributes gets them.
+  if (mount.file_system.shows_posix()) {
+    fuse_set_feature_flag(connection, FUSE_CAP_READDIRPLUS_AUTO);
+  } else {
+    fuse_unset_feature_flag(connection, FUSE_CAP_READDIRPLUS_AUTO);
+  }
   mount.direct_io_allows_mmap = fuse_set_feature_flag(connection, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
 
   mount.passes_through = take_passthrough(mount, connection);

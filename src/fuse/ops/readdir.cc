@@ -16,7 +16,7 @@ constexpr std::size_t kSmallestEntryBytes = 24 + 8;
 constexpr std::size_t kSmallestPlusEntryBytes = 128 + kSmallestEntryBytes;
 
 // One listing gives the kernel this many inodes at most: as many as the name cache holds, at about
-// 1.5 KiB each in the daemon and the kernel together. So listing a directory of millions does not
+// 2 KiB each in the daemon and the kernel together. So listing a directory of millions does not
 // take gigabytes, which the kernel frees only under memory pressure.
 constexpr std::uint64_t kInodesGivenMax = 65'536;
 
@@ -83,7 +83,7 @@ void read_directory(fuse_req_t request, std::size_t size, off_t offset, std::uin
     if (reply.bytes(std::span(buffer).first(used))) return;
     for (const vfs::Ino ino : given) mount.file_system.forget(ino, 1);
   };
-  if (plus && from < kInodesGivenMax) {
+  if (plus) {
     return mount.file_system.read_directory_plus(handle, from, entries_max, mount.deadline(),
                                                  std::move(answer));
   }

@@ -56,7 +56,8 @@ void set_attributes(MountContext& mount, fuse_ino_t ino, const vfs::PosixAttribu
                     Reply reply) {
   const bool has_any = set.mode || set.uid || set.gid || set.modified || set.accessed;
   if (!has_any) return reply_attributes(mount, ino, reply);
-  const vfs::ProcessId process = process_of(reply.request());
+  const bool is_kept = mount.file_system.keeps_posix();  // else the process is not asked for
+  const vfs::ProcessId process = is_kept ? process_of(reply.request()) : 0;
   mount.file_system.set_attributes(
       ino, set, process, mount.deadline(),
       [&mount, ino, reply = std::move(reply)](const Result<void>& done) mutable {

@@ -52,6 +52,11 @@ class Directories : public std::enable_shared_from_this<Directories> {
   /// listing is fetched into the name cache; see directory_preload.h.
   /// @param was_asked  whether the lookup had to ask the store
   void on_lookup(const std::string& key, bool was_asked, Deadline deadline);
+  /// The attributes of a listed file are asked for. Returns the files to ask for besides; see
+  /// directory_order.h.
+  [[nodiscard]] std::vector<s3::ObjectInfo> on_stat(const std::string& key) {
+    return order_->on_stat(key);
+  }
   /// A file is opened. Returns the files to fetch now; see directory_order.h.
   [[nodiscard]] std::vector<s3::ObjectInfo> on_open(const s3::ObjectInfo& object) {
     return order_->on_open(object);

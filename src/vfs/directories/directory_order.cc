@@ -49,18 +49,48 @@ void DirectoryOrder::make_room(const Directory& but) {
   }
 }
 
+/// The directory of a listed file, and its place there; null: it was not listed.
+DirectoryOrder::Directory* DirectoryOrder::find(const std::string& key, std::size_t& index) {
+  const auto found = directories_.find(prefix_of(key));
+  if (found == directories_.end()) return nullptr;
+  Directory& directory = found->second;
+  const auto place = std::ranges::lower_bound(directory.files, key, {}, &s3::ObjectInfo::key);
+  if (place == directory.files.end() || place->key != key) return nullptr;
+  index = static_cast<std::size_t>(place - directory.files.begin());
+  directory.last_use = ++uses_;
+  return &directory;
+}
+
+// One lookup alone may be all that a program wants; from the second in order on the guesses double.
+std::vector<s3::ObjectInfo> DirectoryOrder::on_stat(const std::string& key) {
+  const MutexLock lock(mutex_);
+  std::size_t index = 0;
+  Directory* const directory = find(key, index);
+  if (directory == nullptr) return {};
+  const bool is_in_order =
+      index + kSlack >= directory->next_stat && index <= directory->next_stat + kSlack;
+  directory->stat_run = is_in_order ? directory->stat_run + 1 : 1;
+  const std::size_t first = std::max(index + 1, is_in_order ? directory->next_stat : 0);
+  const std::size_t window =
+      directory->stat_run < 2
+          ? 0
+          : std::min(kStatsMax, kSlack << std::min<std::size_t>(directory->stat_run - 2, 4));
+  const std::size_t end = std::min(first + window, directory->files.size());
+  directory->next_stat = std::max(first, end);
+  if (first >= end) return {};
+  return {directory->files.begin() + static_cast<std::ptrdiff_t>(first),
+          directory->files.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
 std::vector<s3::ObjectInfo> DirectoryOrder::on_open(const s3::ObjectInfo& object) {
   std::vector<s3::ObjectInfo> wanted;
   const MutexLock lock(mutex_);
-  const auto found = directories_.find(prefix_of(object.key));
-  if (found == directories_.end()) return wanted;
-  Directory& directory = found->second;
+  std::size_t index = 0;
+  Directory* const found = find(object.key, index);
+  if (found == nullptr) return wanted;
+  Directory& directory = *found;
   const std::vector<s3::ObjectInfo>& files = directory.files;
-  const auto place = std::ranges::lower_bound(files, object.key, {}, &s3::ObjectInfo::key);
-  if (place == files.end() || place->key != object.key) return wanted;
-  directory.last_use = ++uses_;
 
-  const auto index = static_cast<std::size_t>(place - files.begin());
   const bool is_in_order = index + kSlack >= directory.next && index <= directory.next + kSlack;
   directory.run = is_in_order ? directory.run + 1 : 1;
   directory.next = is_in_order ? std::max(directory.next, index + 1) : index + 1;

@@ -29,7 +29,10 @@ class DirectoryOrder {
   static constexpr std::size_t kFilesMax = 32;
   /// How many bytes ahead, whatever the files' sizes.
   static constexpr std::uint64_t kBytesMax = 32 * kMiB;
-  /// How far from the expected place an open may be, since parallel readers overtake each other.
+  /// How many files ahead of a lookup: their requests take some ten round trips.
+  static constexpr std::size_t kStatsMax = 128;
+  /// How far from the expected place an open or a lookup may be, since parallel readers overtake
+  /// each other.
   static constexpr std::size_t kSlack = 8;
   /// Opens in order before anything is guessed.
   static constexpr std::size_t kRunMin = 3;
@@ -46,6 +49,9 @@ class DirectoryOrder {
   void on_listed(const std::string& prefix, std::size_t position, std::span<const ListedName> names)
       EXCLUDES(mutex_);
 
+  /// The attributes of a file are asked for that no listing shows; returns the next files, of which
+  /// they are probably asked for too. Call for those alone that were not among the files returned.
+  [[nodiscard]] std::vector<s3::ObjectInfo> on_stat(const std::string& key) EXCLUDES(mutex_);
   /// A file is opened; returns the files to fetch now.
   [[nodiscard]] std::vector<s3::ObjectInfo> on_open(const s3::ObjectInfo& object) EXCLUDES(mutex_);
 
@@ -56,9 +62,12 @@ class DirectoryOrder {
     std::size_t next = 0;               // the file that is expected
     std::size_t run = 0;                // opens in order until now
     std::size_t fetched_to = 0;
+    std::size_t next_stat = 0;  // the file after the last one that was returned by on_stat()
+    std::size_t stat_run = 0;   // calls of it in order until now
     std::uint64_t last_use = 0;
   };
 
+  Directory* find(const std::string& key, std::size_t& index) REQUIRES(mutex_);
   void make_room(const Directory& but) REQUIRES(mutex_);
 
   const std::size_t files_max_;

@@ -36,10 +36,12 @@ std::optional<std::uint64_t> number_in(std::string_view text, int base, std::uin
   return number;
 }
 
-// Decimal modes of files and links have five digits, octal ones six, or four at most without the
-// type.
+// Decimal modes of files and links have five digits, octal ones six, or three or four without the
+// type. Fewer digits are another program's "mode".
 std::optional<std::uint32_t> mode_in(std::string_view text) {
+  constexpr std::size_t kOctalDigitsMin = 3;
   constexpr std::size_t kOctalDigitsMax = 4;
+  if (text.size() < kOctalDigitsMin) return std::nullopt;
   const bool is_octal = text.starts_with('0') || text.size() <= kOctalDigitsMax;
   auto mode = is_octal ? std::nullopt : number_in(text, 10, kModeMax);
   if (!mode) mode = number_in(text, 8, kModeMax);
@@ -119,6 +121,12 @@ PosixAttributes posix_attributes(const s3::UserMetadata& metadata) {
       attributes.accessed = time_in(value);
     }
   }
+  return attributes;
+}
+
+PosixAttributes posix_attributes(const s3::UserMetadata& metadata, std::uint64_t size_bytes) {
+  PosixAttributes attributes = posix_attributes(metadata);
+  attributes.is_symlink = attributes.is_symlink && may_have_target(size_bytes);
   return attributes;
 }
 

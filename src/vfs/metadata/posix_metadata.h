@@ -13,6 +13,9 @@ namespace s3rdmafs::vfs {
 /// ignored. A mode may also be octal, as "0100644", as rclone's "100644" or as "644"; it is ignored
 /// where its type is neither a file nor a symbolic link.
 [[nodiscard]] PosixAttributes posix_attributes(const s3::UserMetadata& metadata);
+/// Of an object of this size: only one whose body can be a target is a symbolic link.
+[[nodiscard]] PosixAttributes posix_attributes(const s3::UserMetadata& metadata,
+                                               std::uint64_t size_bytes);
 
 /// Puts all that `set` has into the metadata, and keeps everything else. The mode of a symbolic
 /// link stays that of one.

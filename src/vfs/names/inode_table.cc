@@ -32,7 +32,7 @@ Ino hash_node(const Node& node) noexcept {
     return crc64nvme(crc, std::as_bytes(std::span(text)));
   };
   constexpr std::string_view kNul("\0", 1);  // in no key, so no two nodes hash the same bytes
-  std::uint64_t crc = add(0, node.is_directory ? "d" : "f");
+  std::uint64_t crc = add(0, node.is_directory ? "d" : node.is_symlink() ? "l" : "f");
   crc = add(crc, node.object.key);
   crc = add(crc, kNul);
   crc = add(crc, node.object.etag);
@@ -154,13 +154,12 @@ bool InodeTable::take_answer(Ino ino, SeenAt since) {
   return true;
 }
 
-void InodeTable::confirm(Ino ino, SeenAt seen_at,
-                         const std::shared_ptr<const s3::UserMetadata>& metadata) {
+void InodeTable::confirm(Ino ino, SeenAt seen_at, std::shared_ptr<const PosixAttributes> posix) {
   const MutexLock lock(mutex_);
   const auto found = entries_.find(ino);
   if (found == entries_.end()) return;
   Entry& entry = found->second;
-  if (metadata && entry.inode.seen_at <= seen_at) entry.inode.node.object.metadata = metadata;
+  if (posix && entry.inode.seen_at <= seen_at) entry.inode.node.posix = std::move(posix);
   entry.inode.seen_at = std::max(entry.inode.seen_at, seen_at);
   entry.relied_on = std::max(entry.relied_on, seen_at);
 }

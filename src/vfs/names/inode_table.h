@@ -62,9 +62,8 @@ class InodeTable {
   [[nodiscard]] bool take_answer(Ino ino, SeenAt since);
 
   /// The store said, to an open, that the name still stands for this node.
-  /// @param metadata  of the version now; null: not known
-  void confirm(Ino ino, SeenAt seen_at,
-               const std::shared_ptr<const s3::UserMetadata>& metadata = nullptr);
+  /// @param posix  of the version now; null: not known
+  void confirm(Ino ino, SeenAt seen_at, std::shared_ptr<const PosixAttributes> posix = nullptr);
   /// The name no longer stands for this node: nothing seen before is believed.
   void invalidate(Ino ino);
 

@@ -5,9 +5,9 @@
 // entry.
 //
 // User metadata. A listing has none; an answer of HeadObject does. Where a listing shows the same
-// version with the same time, the metadata that was known stays: to change it the object is stored
-// again, which changes the time. A change by another client within the second in which the object
-// was stored is seen when the name is forgotten.
+// version with the same time, the attributes that were known stay: to change them the object is
+// stored again, which changes the time. They must be settled (Node::file()), since HeadObject and
+// some listings tell the time in seconds.
 //
 // An answer that is no longer believed leaves its time, since an older answer may still be on its
 // way: in a request, or in the listing of a directory that is open. A dropped
@@ -36,25 +36,17 @@ std::uint64_t heap_bytes(const std::string& text) {
   return text.size() <= kInside ? 0 : text.size() + 17;
 }
 
-// With the allocations of the vector and of what is shared.
-std::uint64_t metadata_bytes(const s3::UserMetadata& metadata) {
-  std::uint64_t bytes = 80;
-  for (const auto& entry : metadata) {
-    bytes += sizeof(entry) + heap_bytes(entry.first) + heap_bytes(entry.second);
-  }
-  return bytes;
-}
-
 }  // namespace
 
 // The same before and after an answer is stored: sizes, not capacities.
 std::uint64_t NameCache::bytes_of(const std::string& key, const Kept& kept) {
   constexpr std::uint64_t kOfTheTable = 48;  // a node's link, hash and allocation, and its bucket
+  constexpr std::uint64_t kOfTheAttributes = sizeof(PosixAttributes) + 32;  // counters, allocation
   std::uint64_t bytes = kOfTheTable + sizeof(std::pair<std::string, Kept>) + heap_bytes(key);
   if (kept.answer && kept.answer->node) {
     const s3::ObjectInfo& object = kept.answer->node->object;
     bytes += heap_bytes(object.key) + heap_bytes(object.etag);
-    if (object.metadata) bytes += metadata_bytes(*object.metadata);
+    if (kept.answer->node->posix) bytes += kOfTheAttributes;
   }
   return bytes;
 }
@@ -100,12 +92,14 @@ void NameCache::invalidate(const std::string& key, SeenAt since) {
   keep(key, {.answer = std::nullopt, .seen_at = since});
 }
 
-void NameCache::take_metadata(const Kept& known, Kept& kept) {
+void NameCache::take_attributes(const Kept& known, Kept& kept) {
   const bool are_names = known.answer && known.answer->node && kept.answer && kept.answer->node;
   if (!are_names || kept.answer->node->is_directory || known.answer->node->is_directory) return;
-  s3::ObjectInfo& object = kept.answer->node->object;
-  const s3::ObjectInfo& before = known.answer->node->object;
-  if (!object.metadata && is_same_store(before, object)) object.metadata = before.metadata;
+  Node& node = *kept.answer->node;
+  const Node& before = *known.answer->node;
+  if (node.posix || !before.is_posix_settled || !is_same_store(before.object, node.object)) return;
+  node.posix = before.posix;
+  node.is_posix_settled = true;
 }
 
 void NameCache::keep(const std::string& key, Kept kept) {
@@ -117,7 +111,7 @@ void NameCache::keep(const std::string& key, Kept kept) {
     const auto found = answers->by_key.find(key);
     if (found == answers->by_key.end()) continue;
     if (found->second.seen_at > kept.seen_at) return;
-    take_metadata(found->second, kept);
+    take_attributes(found->second, kept);
     answers->bytes -= bytes_of(key, found->second);
     answers->by_key.erase(found);
     is_known = true;

@@ -19,8 +19,8 @@
 namespace s3rdmafs::vfs {
 
 /// The store's recent answers about keys, so that a lookup after a listing, or soon after another
-/// lookup, needs no network. Holds answers that a key exists and that it does not. User metadata
-/// that is known of a version stays when a listing shows the version again. Thread-safe.
+/// lookup, needs no network. Holds answers that a key exists and that it does not. Attributes that
+/// are known of a version stay when a listing shows the version again. Thread-safe.
 class NameCache {
  public:
   struct Limits {
@@ -74,8 +74,8 @@ class NameCache {
     return answer.node ? limits_.ttl : limits_.negative_ttl;
   }
   void keep(const std::string& key, Kept kept);
-  /// Gives an answer of a listing the metadata that was known of the same version.
-  static void take_metadata(const Kept& known, Kept& kept);
+  /// Gives an answer of a listing the attributes that were known of the same version.
+  static void take_attributes(const Kept& known, Kept& kept);
   static std::uint64_t bytes_of(const std::string& key, const Kept& kept);
 
   const Clock& clock_;

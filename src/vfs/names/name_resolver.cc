@@ -79,7 +79,7 @@ std::optional<Error> NameResolver::failed_just_now(const std::string& key) {
   return found->second.error;
 }
 
-void NameResolver::remember(const std::string& key, const Error& error, SeenAt asked_at) {
+void NameResolver::remember_failure(const std::string& key, const Error& error, SeenAt asked_at) {
   const SeenAt now = clock_.now();
   if (now - asked_at < kLongWait || !names_.was_found(key)) return;
   const MutexLock lock(mutex_);
@@ -94,7 +94,7 @@ void NameResolver::finish(const std::string& key, const std::shared_ptr<Waiting>
   if (outcome) {
     names_.insert(key, {*outcome, seen_at});
   } else {
-    remember(key, outcome.error(), seen_at);
+    remember_failure(key, outcome.error(), seen_at);
   }
   Waiting waiting;
   {

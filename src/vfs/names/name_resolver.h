@@ -34,6 +34,10 @@ class NameResolver : public std::enable_shared_from_this<NameResolver> {
   /// As resolve(), but does not believe the name cache.
   void ask(const std::string& key, Deadline deadline, Done<NameAnswer> done);
 
+  /// A lookup has failed that asked another part since then: if it took long, so does the lookup
+  /// that the kernel makes at once.
+  void remember_failure(const std::string& key, const Error& error, SeenAt asked_at);
+
   /// This mount changed the key: later calls do not join the ones under way.
   void invalidate(const std::string& key);
 
@@ -44,7 +48,6 @@ class NameResolver : public std::enable_shared_from_this<NameResolver> {
     SeenAt failed_at;
   };
   [[nodiscard]] std::optional<Error> failed_just_now(const std::string& key);
-  void remember(const std::string& key, const Error& error, SeenAt asked_at);
   void finish(const std::string& key, const std::shared_ptr<Waiting>& waiting, SeenAt seen_at,
               Result<std::optional<Node>> outcome);
 

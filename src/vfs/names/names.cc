@@ -76,7 +76,8 @@ Names::Names(s3::ObjectStore& store, const Clock& clock, metrics::Registry& metr
       resolver_(std::make_shared<NameResolver>(store, clock, *cache_, metrics)),
       metadata_(options_.posix == PosixMetadata::kOff
                     ? nullptr
-                    : std::make_shared<MetadataFetcher>(store, clock, cache_, metrics)),
+                    : std::make_shared<MetadataFetcher>(store, clock, cache_,
+                                                        options_.metadata_requests_max, metrics)),
       directories_(std::move(directories)) {}
 
 Result<Inode> Names::find(Ino ino) const {
@@ -101,7 +102,7 @@ Attributes Names::attributes_of(Ino ino, const Node& node) const {
                           .size_bytes = live->size_bytes,
                           .modified = live->modified};
     if (!shows_posix()) return attributes;
-    attributes.posix = posix_attributes(*live->metadata);
+    attributes.posix = posix_attributes(*live->metadata, live->size_bytes);
     attributes.posix.changed = live->changed;
     return attributes;
   }
@@ -113,28 +114,42 @@ Attributes Names::attributes_of(Ino ino, const Node& node) const {
       .modified = node.is_directory ? directory_times_.of(node.object.key) : node.object.modified,
       .posix = posix_of(node)};
   attributes.modified = attributes.posix.modified.value_or(attributes.modified);
-  const bool may_be_link = node.object.size_bytes > 0 && node.object.size_bytes <= kLinkBytesMax;
+  const bool may_be_link = may_have_target(node.object.size_bytes);
   attributes.is_type_known = !shows_posix() || !MetadataFetcher::is_wanting(node) || !may_be_link;
   return attributes;
 }
 
 // To another client's change of the metadata alone the time of the store is the nearest.
 PosixAttributes Names::posix_of(const Node& node) const {
-  if (!shows_posix() || node.is_directory || node.written || !node.object.metadata) return {};
-  PosixAttributes attributes = posix_attributes(*node.object.metadata);
+  if (!shows_posix() || node.is_directory || node.written || !node.posix) return {};
+  PosixAttributes attributes = *node.posix;
   if (!attributes.changed) attributes.changed = node.object.modified;
   return attributes;
 }
 
-void Names::rebind(Ino ino, const Node& node) {
-  Node shown = node;
-  shown.generation = generation_of(node);
-  inodes_.rebind(ino, shown, clock_.now());
+// As this mount's inodes have it: where no attributes are shown, a link is a file.
+Node Names::known(Node node) const {
+  node.generation = generation_of(node);
+  if (!shows_posix()) node.posix = nullptr;
+  return node;
 }
 
+void Names::rebind(Ino ino, const Node& node) { inodes_.rebind(ino, known(node), clock_.now()); }
+
 Attributes Names::attributes_of(Node listed) const {
-  listed.generation = generation_of(listed);
-  return attributes_of(inodes_.number_of(listed), listed);
+  const Node node = known(std::move(listed));
+  return attributes_of(number_of(node), node);
+}
+
+// A listing does not tell whether a version is a link: it is the inode that the kernel has.
+Ino Names::number_of(Node known) const {
+  static const auto kLink =
+      std::make_shared<const PosixAttributes>(PosixAttributes{.is_symlink = true});
+  const Ino ino = inodes_.number_of(known);
+  if (!shows_posix() || known.is_directory || known.posix || inodes_.find(ino)) return ino;
+  known.posix = kLink;
+  const Ino link = inodes_.number_of(known);
+  return inodes_.find(link) ? link : ino;
 }
 
 std::uint64_t Names::generation_of(const Node& node) const {
@@ -145,10 +160,7 @@ std::uint64_t Names::generation_of(const Node& node) const {
 Entry Names::add_lookup(const Node& node, SeenAt seen_at) {
   const bool is_version = !node.is_directory && !node.written;
   if (is_version && options_.is_writable) generations_.seen(node.object.key, node.object.etag);
-  Node shown = node;
-  shown.generation = generation_of(node);
-  if (!shows_posix()) shown.object.metadata = nullptr;  // memory that nothing needs
-  const Ino ino = inodes_.add_lookup(shown, seen_at);
+  const Ino ino = inodes_.add_lookup(known(node), seen_at);
   const bool is_old = node.written || cache_->is_superseded(name_key_of(node), seen_at);
   return {.attributes = attributes_of(ino, node),
           .valid_for = is_old ? std::chrono::milliseconds(0) : cache_->time_left(seen_at)};
@@ -179,22 +191,26 @@ void Names::look_up(const std::string& key, Deadline deadline, Done<NameAnswer> 
   resolver_->resolve(key, deadline, std::move(done));
 }
 
-// A file that a listing has shown costs one request more. Where that fails, for whatever reason,
-// the name is asked for as if it had never been listed.
+// A file that a listing has shown costs one request more. Where that fails, the name is asked for
+// as if it had never been listed. Where HeadObject is refused, as to a user who may only list, the
+// file has the mount's owner and mode.
 Done<NameAnswer> Names::with_metadata(const std::string& key, Deadline deadline,
                                       Done<NameAnswer> done) const {
-  return [metadata = metadata_, resolver = resolver_, key, deadline,
-          done = std::move(done)](Result<NameAnswer> answer) mutable {
+  return [&clock = clock_, metadata = metadata_, resolver = resolver_, directories = directories_,
+          key, deadline, done = std::move(done)](Result<NameAnswer> answer) mutable {
     if (!answer || !answer->node || !MetadataFetcher::is_wanting(*answer->node)) {
       return done(std::move(answer));
     }
-    const Node listed = *answer->node;
-    metadata->get(
-        listed, deadline,
-        [resolver, key, deadline, done = std::move(done)](Result<NameAnswer> completed) mutable {
-          if (completed) return done(std::move(completed));
-          resolver->ask(key, deadline, std::move(done));
-        });
+    auto completed = [&clock, resolver, key, deadline, listed = *answer, asked_at = clock.now(),
+                      done = std::move(done)](Result<NameAnswer> found) mutable {
+      if (found) return done(std::move(found));
+      if (found.error().code == ErrorCode::kAccessDenied) return done(std::move(listed));
+      if (clock.now() < deadline) return resolver->ask(key, deadline, std::move(done));
+      resolver->remember_failure(key, found.error(), asked_at);
+      done(std::move(found));
+    };
+    metadata->get(*answer->node, answer->seen_at, deadline, std::move(completed));
+    metadata->fill_ahead(directories->on_stat(key), deadline);
   };
 }
 
@@ -222,14 +238,27 @@ void Names::resolve_new(const std::string& key, bool asks, Deadline deadline,
   resolver_->resolve(key, deadline, std::move(done));
 }
 
-bool Names::kernel_has(Node node) const {
-  node.generation = generation_of(node);
-  return inodes_.has(node);
+bool Names::kernel_has(const Node& node) const {
+  return inodes_.find(number_of(known(node))).has_value();
 }
 
 bool Names::may_open(Ino ino, const Inode& inode) {
   if (options_.confirms_opens) return inodes_.take_answer(ino, clock_.now() - kLookupToOpen);
   return cache_->time_left(inode.seen_at) > std::chrono::milliseconds(0);
+}
+
+bool Names::is_version_of(const Node& found, const Node& inode) const {
+  return found.object.etag == inode.object.etag && !is_outdated(inode) &&
+         known(found).is_symlink() == inode.is_symlink();
+}
+
+void Names::confirm(Ino ino, SeenAt seen_at, Node version) {
+  version = known(std::move(version));
+  inodes_.confirm(ino, seen_at, version.posix);
+  if (!shows_posix()) return;
+  // A listing must not bring back what the name cache knew before.
+  std::string key = version.object.key;
+  cache_->insert(key, {.node = std::move(version), .seen_at = seen_at});
 }
 
 void Names::invalidate_version(Ino ino, const std::string& key) {
@@ -254,13 +283,11 @@ void Names::on_changed(const std::string& key) {
 void Names::on_moved(Node from, Node to) {
   on_changed(from.object.key);
   on_changed(to.object.key);
-  from.generation = generation_of(from);
-  to.generation = generation_of(to);
-  const Ino ino = inodes_.number_of(from);
+  const Ino ino = number_of(known(std::move(from)));
   // The copy has that of the source, which a listing may not have shown.
-  const std::optional<Inode> known = inodes_.find(ino);
-  if (!to.object.metadata && known) to.object.metadata = known->node.object.metadata;
-  inodes_.rebind(ino, to, clock_.now());
+  const std::optional<Inode> source = inodes_.find(ino);
+  if (!to.posix && source) to.posix = source->node.posix;
+  inodes_.rebind(ino, known(std::move(to)), clock_.now());
 }
 
 void Names::on_directory_changed(const std::string& prefix) {

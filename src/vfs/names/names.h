@@ -43,6 +43,7 @@ class Names {
     std::function<void(std::string_view key, std::string_view etag)> on_etag_repeated = {};
     std::shared_ptr<const LiveFiles> live = {};  ///< null: no inode is newer than its node
     PosixMetadata posix = PosixMetadata::kOff;
+    std::size_t metadata_requests_max = 16;  ///< see FileSystem::Options
   };
 
   /// Borrows the store, the clock and the metrics.
@@ -88,9 +89,7 @@ class Names {
   /// confirmed, one open alone may believe the answer of a lookup.
   [[nodiscard]] bool may_open(Ino ino, const Inode& inode);
   /// The store said that this inode is still what its name stands for.
-  void confirm(Ino ino, SeenAt seen_at, const s3::ObjectInfo& version) {
-    inodes_.confirm(ino, seen_at, shows_posix() ? version.metadata : nullptr);
-  }
+  void confirm(Ino ino, SeenAt seen_at, Node version);
   /// The version of an inode is gone: nothing known about its name holds any longer.
   void invalidate_version(Ino ino, const std::string& key);
   /// This mount changed what a key (a directory's without its last "/") stands for.
@@ -111,6 +110,8 @@ class Names {
 
   // User metadata
 
+  /// Whether a version that the store has is that of the inode, and of the same type.
+  [[nodiscard]] bool is_version_of(const Node& found, const Node& inode) const;
   /// Whether attributes of files come from user metadata.
   [[nodiscard]] bool shows_posix() const { return metadata_ != nullptr; }
   /// Gives names of a listing the user metadata that their attributes need. Where the store does
@@ -135,11 +136,13 @@ class Names {
   }
 
  private:
+  [[nodiscard]] Node known(Node node) const;
   [[nodiscard]] PosixAttributes posix_of(const Node& node) const;
   [[nodiscard]] Done<NameAnswer> with_metadata(const std::string& key, Deadline deadline,
                                                Done<NameAnswer> done) const;
   [[nodiscard]] std::uint64_t generation_of(const Node& node) const;
-  [[nodiscard]] bool kernel_has(Node node) const;
+  [[nodiscard]] Ino number_of(Node known) const;
+  [[nodiscard]] bool kernel_has(const Node& node) const;
 
   const Clock& clock_;
   const Options options_;

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "s3/object_store.h"
+#include "vfs/metadata/posix_metadata.h"
+#include "vfs/types.h"
 
 namespace s3rdmafs::vfs {
 
@@ -29,31 +31,32 @@ struct Node {
   std::shared_ptr<WrittenFile> written = {};
   /// Of a version: see Generations. 0 in what the store answers.
   std::uint64_t generation = 0;
+  /// Of a version, from its user metadata, which itself is not kept: it may have 8 KiB. Null where
+  /// it is not known, as of a listing.
+  std::shared_ptr<const PosixAttributes> posix = {};
+  /// Any later change of the metadata gives the version another time than `object.modified`.
+  bool is_posix_settled = false;
 
   [[nodiscard]] static Node directory(std::string prefix) {
     return {.is_directory = true,
             .object = {.key = std::move(prefix), .etag = {}, .size_bytes = 0, .modified = {}}};
   }
-  /// Without the headers that the server keeps, for which no name has a use.
-  [[nodiscard]] static Node file(s3::ObjectInfo object) {
-    object.headers = nullptr;
-    return {.is_directory = false, .object = std::move(object)};
-  }
+  [[nodiscard]] static Node file(s3::ObjectInfo object);
 
-  /// Whether both are the same directory, or the same version of the same file.
+  /// Of a link too, whose object may have the bytes and so the ETag of a file.
+  [[nodiscard]] bool is_symlink() const { return posix && posix->is_symlink; }
+
+  /// Whether both are the same directory, or the same version of the same file or link.
   [[nodiscard]] bool same_as(const Node& other) const {
-    return is_directory == other.is_directory && object.key == other.object.key &&
-           object.etag == other.object.etag && generation == other.generation;
+    return is_directory == other.is_directory && is_symlink() == other.is_symlink() &&
+           object.key == other.object.key && object.etag == other.object.etag &&
+           generation == other.generation;
   }
 };
 
-/// Whether both are one version that was stored at one time. Listings have the time in milliseconds
-/// or finer, HeadObject in seconds.
-[[nodiscard]] inline bool is_same_store(const s3::ObjectInfo& one, const s3::ObjectInfo& other) {
-  using std::chrono::floor;
-  using std::chrono::seconds;
-  return one.etag == other.etag && floor<seconds>(one.modified) == floor<seconds>(other.modified);
-}
+/// Whether both are one version that was stored at one time. HeadObject and some listings have the
+/// time in seconds, others finer.
+[[nodiscard]] bool is_same_store(const s3::ObjectInfo& one, const s3::ObjectInfo& other);
 
 /// The store's answer about one key: a node, or that none exists.
 struct NameAnswer {

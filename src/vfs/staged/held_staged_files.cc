@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "s3rdmafs/base/units.h"
+#include "vfs/metadata/posix_metadata.h"
 
 namespace s3rdmafs::vfs {
 namespace {
@@ -80,10 +81,11 @@ void HeldStagedFiles::stage_version(const std::string& key) {
     const Node& node = inode->node;
     if (node.written || parts_.names->is_outdated(node)) continue;
     if (node.object.size_bytes > kKeptVersionBytesMax) return;
-    auto made = parts_.maker->make(
-        {.key = key,
-         .base = StagedFile::Base{node.object, node.generation},
-         .metadata = node.object.metadata ? *node.object.metadata : s3::UserMetadata()});
+    s3::UserMetadata shown;
+    if (node.posix) set_posix_attributes(shown, *node.posix);
+    auto made = parts_.maker->make({.key = key,
+                                    .base = StagedFile::Base{node.object, node.generation},
+                                    .metadata = std::move(shown)});
     if (!made) return;
     held_.push_back({.file = *made, .key = key, .is_of_version = true});
     parts_.store->take_turn(*made, [this] { ++turns_; });

@@ -225,7 +225,7 @@ Result<std::shared_ptr<StagedFile>> StagedWriting::on_confirmed(
   // A store that has ended meanwhile bound the inode to the new version.
   const Result<Inode> inode = names_->find_file(asked.ino);
   const Node& node = inode ? inode->node : asked.node;
-  if (is_gone || there->etag != node.object.etag || names_->is_outdated(node)) {
+  if (is_gone || !names_->is_version_of(Node::file(*there), node)) {
     names_->invalidate_version(asked.ino, key);
     return look_again(key);
   }

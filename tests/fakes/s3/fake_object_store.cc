@@ -260,7 +260,8 @@ Result<s3::ObjectInfo> FakeObjectStore::answer_head(const std::string& key) cons
                         object.bytes.size(),
                         object.modified,
                         std::make_shared<const s3::UserMetadata>(object.metadata),
-                        std::make_shared<const s3::StoredHeaders>(object.headers)};
+                        std::make_shared<const s3::StoredHeaders>(object.headers),
+                        clock_.wall_now()};
 }
 
 Result<s3::ListPage> FakeObjectStore::answer_list(const s3::ListRequest& request) const {

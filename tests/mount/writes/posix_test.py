@@ -255,12 +255,18 @@ def test_git_finds_its_files_unchanged(at, tmp_path):
 def test_a_listing_asks_once_for_each_file_and_then_not_again(server, site):
     folder = server.root / BUCKET / "listed"
     folder.mkdir()
+    large = server.root / BUCKET / "large"
+    large.mkdir()
     for number in range(LISTED):
+        (large / f"file{number:03}").write_bytes(bytes(LONGEST_LINK + 1))
         (folder / f"file{number:03}").write_bytes(b"x")
-    mounted = site.mount(server, BUCKET, metadata={"posix": "read"})
+    mounted = site.mount(server, BUCKET, metadata={"posix": "read", "ttl": "1h"})
 
     def heads():
         return total(mounted.stats(), "s3_requests_total", 'operation="head"')
+    run("ls", mounted / "listed")
+    run("find", mounted / "large", "-name", "none")
+    assert heads() <= 5, "names alone need no attributes, and no link is so large"
     run("ls", "-l", mounted / "listed")
     asked = heads()
     assert LISTED <= asked <= LISTED + 5

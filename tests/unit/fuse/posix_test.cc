@@ -45,6 +45,10 @@ TEST_F(FusePosix, AttributesAreKeptAsLongAsTheName) {
   const auto entry = mount_.call(request::lookup(kRoot, "file")).as<fuse_entry_out>();
   EXPECT_EQ(entry.attr_valid, 30U);
   EXPECT_EQ(mount_.call(request::getattr(entry.nodeid)).as<fuse_attr_out>().attr_valid, 1U);
+  FakeMount off({.is_staged = true});
+  off.store.put("file", "12345");
+  const vfs::Ino ino = off.ino_of("file");
+  EXPECT_EQ(off.call(request::getattr(ino)).as<fuse_attr_out>().attr_valid, 86'400U);
 }
 
 TEST_F(FusePosix, SetattrKeepsModeOwnerAndTimes) {
@@ -62,6 +66,8 @@ TEST_F(FusePosix, SetattrKeepsModeOwnerAndTimes) {
   const auto shown = reply.as<fuse_attr_out>().attr;
   EXPECT_EQ(shown.mode, S_IFREG | 04755U);
   EXPECT_EQ(shown.uid, 11U);
+  EXPECT_EQ(shown.gid, 12U);
+  EXPECT_GT(shown.atime, 1'000U) << "now";
   EXPECT_EQ(shown.mtime, 1'000U);
   EXPECT_EQ(shown.mtimensec, 7U);
   EXPECT_EQ(shown.ino, ino);
@@ -87,7 +93,8 @@ TEST_F(FusePosix, ANewFileHasItsModeAndTheProcesssOwner) {
   const FuseReply created = mount_.call(request::create(kRoot, "new", O_WRONLY));
   ASSERT_EQ(created.error, 0);
   EXPECT_EQ(created.as<fuse_entry_out>().attr.mode, S_IFREG | 0644U);
-  EXPECT_NE(created.as<fuse_entry_out>().attr.uid, 7U) << "the mount's owner";
+  EXPECT_EQ(created.as<fuse_entry_out>().attr.uid, ::geteuid()) << "not 7, the mount's owner";
+  EXPECT_EQ(created.as<fuse_entry_out>().attr.gid, ::getegid());
   const auto handle = created.as<fuse_open_out>(sizeof(fuse_entry_out)).fh;
   EXPECT_EQ(mount_.call(request::release(created.as<fuse_entry_out>().nodeid, handle)).error, 0);
   EXPECT_TRUE(fakes::eventually([&] { return store_.object("new").has_value(); }));

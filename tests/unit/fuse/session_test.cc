@@ -47,6 +47,8 @@ TEST(Session, GetsTheInodesOfEveryListing) {
     EXPECT_NE(flags_of(mount.granted) & FUSE_DO_READDIRPLUS, 0U);
     EXPECT_EQ(flags_of(mount.granted) & FUSE_READDIRPLUS_AUTO, 0U) << "not only of those looked at";
   }
+  FakeMount posix({.is_staged = true, .posix = vfs::PosixMetadata::kRead});
+  EXPECT_NE(flags_of(posix.granted) & FUSE_READDIRPLUS_AUTO, 0U) << "there each costs a request";
 }
 
 TEST(Session, AsksForPassthroughOnlyWhereThereAreWholeObjectsAndAKernelThatHasIt) {

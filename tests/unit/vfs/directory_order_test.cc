@@ -36,8 +36,28 @@ class DirectoryOrderTest : public ::testing::Test {
     return keys;
   }
 
+  /// The number of files to be asked for because of each of these lookups.
+  std::vector<std::size_t> stat(const std::vector<std::size_t>& numbers) {
+    std::vector<std::size_t> counts;
+    for (const std::size_t number : numbers) {
+      counts.push_back(order_.on_stat(file(number).key).size());
+    }
+    return counts;
+  }
+
   DirectoryOrder order_{1000};
 };
+
+TEST_F(DirectoryOrderTest, GuessesMoreStatsWithEachLookupInOrder) {
+  list(1000);
+  EXPECT_EQ(stat({0, 1, 10, 27, 60, 125, 254}),
+            (std::vector<std::size_t>{0, 8, 16, 32, 64, 128, 128}));
+  EXPECT_EQ(order_.on_stat(file(383).key).front().key, file(384).key);
+  EXPECT_EQ(stat({990, 500, 0}), (std::vector<std::size_t>{0, 0, 0})) << "another order, or none";
+  EXPECT_EQ(stat({998, 999}), (std::vector<std::size_t>{0, 0})) << "the directory ends";
+  EXPECT_TRUE(order_.on_stat("d/other").empty());
+  EXPECT_TRUE(order_.on_stat("other/file").empty());
+}
 
 TEST_F(DirectoryOrderTest, FetchesNothingUntilAnOrderShows) {
   list(100);

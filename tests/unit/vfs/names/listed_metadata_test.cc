@@ -36,7 +36,8 @@ class ListedMetadata : public testing::Test {
     });
     return entries.value_or(std::vector<DirectoryEntry>());
   }
-  /// All of the root, `ls -l`: with an inode for each entry.
+  /// All of the root, `ls -l`: with an inode for each entry. As the kernel does, looks up what
+  /// comes without one.
   std::vector<Entry> list_long(std::size_t entries_max = 20) {
     const std::uint64_t handle = fs_.open_directory(kRootIno).value();
     std::vector<Entry> found;
@@ -45,7 +46,10 @@ class ListedMetadata : public testing::Test {
       if (some.empty()) break;
       offset = some.back().next_offset;
       for (const DirectoryEntry& entry : some) {
-        if (!entry.name.starts_with('.')) found.push_back(fs_.add_lookup(handle, entry));
+        if (entry.name.starts_with('.')) continue;
+        const Entry given = fs_.add_lookup(handle, entry);
+        const bool has_inode = given.attributes.ino != 0;
+        found.push_back(has_inode ? given : bucket_.lookup(kRootIno, entry.name).value_or(Entry()));
       }
     }
     fs_.release_directory(handle);
@@ -79,6 +83,7 @@ TEST_F(ListedMetadata, IsShownByALookup) {
 TEST_F(ListedMetadata, CostsOneRequestForEachFileAndNoneForDirectories) {
   for (const char* name : {"a", "b", "c"}) put(name);
   store_.put("d/file", "x");
+  bucket_.clock.advance(seconds(1));
   const auto listed = list_long();
   ASSERT_EQ(listed.size(), 4U);
   for (const Entry& entry : listed) {
@@ -107,24 +112,52 @@ TEST_F(ListedMetadata, OfAPlainListingCostsNothingAndLeavesTheTypeOpen) {
   EXPECT_EQ(store_.calls().size(), 1U) << "one request, not the two of an unknown name";
 }
 
+TEST_F(ListedMetadata, OfADirectorysFirstEntriesIsAskedForByLookupsAlone) {
+  for (int i = 0; i < 40; ++i) put("f" + std::to_string(1000 + i));
+  const std::uint64_t handle = fs_.open_directory(kRootIno).value();
+  const auto first = read_plus(handle, 0, 20);
+  EXPECT_EQ(first.size(), 20U);
+  EXPECT_EQ(fs_.add_lookup(handle, first.back()).attributes.ino, 0U) << "the name alone";
+  EXPECT_EQ(heads(), 0U) << "an `ls` without -l ends here";
+  EXPECT_EQ(read_plus(handle, 20, 20).size(), 20U);
+  EXPECT_EQ(heads(), 20U) << "the control";
+  fs_.release_directory(handle);
+}
+
+TEST_F(ListedMetadata, OfNamesLookedUpInOrderIsAskedForAhead) {
+  for (int i = 0; i < 100; ++i) put("f" + std::to_string(1000 + i));
+  ASSERT_EQ(bucket_.list(kRootIno)->size(), 100U);
+  EXPECT_TRUE(bucket_.lookup(kRootIno, "f1000"));
+  EXPECT_EQ(heads(), 1U) << "one name may be all that is wanted";
+  EXPECT_TRUE(bucket_.lookup(kRootIno, "f1001"));
+  EXPECT_EQ(heads(), 10U);
+  for (int i = 2; i < 100; ++i)
+    EXPECT_TRUE(bucket_.lookup(kRootIno, "f" + std::to_string(1000 + i)));
+  EXPECT_EQ(heads(), 100U) << "each once";
+}
+
 // The server holds all requests back: those that are there came side by side.
 TEST_F(ListedMetadata, IsAskedForSideBySideAheadOfTheReaderAndBounded) {
   for (int i = 0; i < 400; ++i) put("f" + std::to_string(1000 + i));
   const std::uint64_t handle = fs_.open_directory(kRootIno).value();
+  ASSERT_EQ(read_plus(handle, 0, 20).size(), 20U);
   store_.hold();
   std::size_t listed = 0;
-  fs_.read_directory_plus(handle, 0, 20, bucket_.clock.now() + seconds(10),
+  fs_.read_directory_plus(handle, 20, 60, bucket_.clock.now() + seconds(10),
                           [&](auto entries) { listed = entries->size(); });
-  ASSERT_TRUE(store_.release());  // the page of the listing
-  EXPECT_EQ(store_.held().size(), 64U);
+  EXPECT_EQ(store_.held().size(), options().metadata_requests_max);
+  for (int i = 0; i < 59; ++i) store_.release();
   EXPECT_EQ(listed, 0U);
-  for (int i = 0; i < 18; ++i) store_.release();
-  EXPECT_EQ(listed, 20U) << "two of them are dots";
-  EXPECT_EQ(store_.held().size(), 64U) << "the next ones follow";
+  store_.release();
+  EXPECT_EQ(listed, 60U);
+  EXPECT_EQ(store_.held().size(), options().metadata_requests_max) << "the next ones follow";
+  fs_.lookup(kRootIno, "f1399", bucket_.clock.now() + seconds(10), [](const auto&) {});
+  store_.release();
+  EXPECT_EQ(store_.calls().back().key, "f1399") << "a lookup is not made to wait for guesses";
   store_.release_all();
-  EXPECT_EQ(heads(), 254U) << "two runs of 128 entries, without the dots";
+  EXPECT_EQ(heads(), 60U + 240U + 1U) << "from the 64th entry on 256, of which some were read";
   store_.forget_calls();
-  EXPECT_EQ(read_plus(handle, 20, 20).size(), 20U);
+  EXPECT_EQ(read_plus(handle, 80, 20).size(), 20U);
   EXPECT_EQ(heads(), 0U);
   fs_.release_directory(handle);
 }
@@ -156,22 +189,103 @@ TEST_F(ListedMetadata, OfAFileThatWentOrChangedSinceIsThatOfNow) {
 }
 
 // Another client's chmod keeps the ETag at most servers.
-TEST_F(ListedMetadata, ThatAnotherClientChangesShowsAfterTheTtl) {
-  store_.keep_etags_of_copies();
-  put("file");
+class ChangedMetadata : public ListedMetadata {
+ protected:
+  ChangedMetadata() {
+    store_.keep_etags_of_copies();
+    put("file");
+  }
+  void change(const std::string& mode) {
+    const auto etag = answer_of<s3::ObjectInfo>([&](auto done) {
+                        store_.head("file", {}, std::move(done));
+                      })->etag;
+    store_.copy({"file", etag, 5}, "file",
+                {.when = {}, .metadata = s3::UserMetadata{{"mode", mode}}}, {},
+                [](const auto& copied) { ASSERT_TRUE(copied); });
+    store_.forget_calls();
+  }
+};
+
+TEST_F(ChangedMetadata, ShowsAfterTheTtl) {
+  bucket_.clock.advance(seconds(1));
   EXPECT_EQ(list_long().front().attributes.posix.mode, 0640U);
   bucket_.clock.advance(hours(1));
   EXPECT_EQ(list_long().front().attributes.posix.mode, 0640U);
   EXPECT_EQ(heads(), 1U) << "the control: the same version, stored at the same time";
-  const auto etag =
-      answer_of<s3::ObjectInfo>([&](auto done) { store_.head("file", {}, std::move(done)); })->etag;
-  store_.copy({"file", etag, 5}, "file",
-              {.when = {}, .metadata = s3::UserMetadata{{"mode", "33152"}}}, {},
-              [](const auto& copied) { ASSERT_TRUE(copied); });
+  change("33152");
   bucket_.clock.advance(hours(1));
   const Entry changed = list_long().front();
   EXPECT_EQ(changed.attributes.posix.mode, 0600U);
   EXPECT_EQ(fs_.attributes(changed.attributes.ino)->posix.mode, 0600U) << "the same inode";
+}
+
+TEST_F(ChangedMetadata, ShowsAlsoWhereItChangedInTheSecondOfTheStore) {
+  EXPECT_EQ(list_long().front().attributes.posix.mode, 0640U);
+  change("33152");
+  bucket_.clock.advance(hours(1));
+  EXPECT_EQ(list_long().front().attributes.posix.mode, 0600U);
+}
+
+TEST_F(ChangedMetadata, IsKnownFromAnOpenOnAndNoListingBringsBackTheOld) {
+  bucket_.clock.advance(seconds(1));
+  const Ino ino = list_long().front().attributes.ino;
+  bucket_.clock.advance(hours(1));
+  change("33152");
+  bucket_.clock.advance(seconds(1));
+  EXPECT_TRUE(bucket_.open(ino));
+  EXPECT_EQ(fs_.attributes(ino)->posix.mode, 0600U);
+  bucket_.clock.advance(hours(1));
+  EXPECT_EQ(list_long().front().attributes.posix.mode, 0600U);
+  EXPECT_EQ(heads(), 1U) << "that of the open";
+}
+
+TEST_F(ChangedMetadata, ThatMakesALinkOfAFileMakesAnotherInode) {
+  const Ino ino = list_long().front().attributes.ino;
+  EXPECT_TRUE(bucket_.open(ino)) << "the control";
+  change("41471");
+  bucket_.clock.advance(hours(1));
+  EXPECT_EQ(error_of(bucket_.open(ino)), "Stale") << "not a link's target as a file's bytes";
+  const Entry link = *bucket_.lookup(kRootIno, "file");
+  EXPECT_TRUE(link.attributes.posix.is_symlink);
+  EXPECT_NE(link.attributes.ino, ino);
+  EXPECT_EQ(bucket_.read_link(link.attributes.ino), "bytes");
+  MountedBucket off;
+  off.store.put("file", "bytes", {{"mode", "41471"}});
+  EXPECT_FALSE(off.lookup(kRootIno, "file")->attributes.posix.is_symlink);
+}
+
+// The kernel looks the name up twice in one call.
+TEST_F(ListedMetadata, OfASilentServerIsWaitedForOnce) {
+  put("file");
+  ASSERT_EQ(bucket_.list(kRootIno)->size(), 1U);
+  store_.fail_if([this](const fakes::FakeObjectStore::Call& call) -> std::optional<s3::GetFailure> {
+    if (call.operation != Operation::kHead) return std::nullopt;
+    bucket_.clock.advance(seconds(20));
+    return s3::GetFailure{.error = {ErrorCode::kTimedOut, "silent"}};
+  });
+  const auto look_up = [this] {
+    return answer_of<Entry>([this](auto done) {
+      fs_.lookup(kRootIno, "file", bucket_.clock.now() + seconds(10), std::move(done));
+    });
+  };
+  EXPECT_EQ(error_of(look_up()), "TimedOut");
+  EXPECT_EQ(heads(), 1U);
+  bucket_.clock.advance(hours(1));
+  store_.fail_if({});
+  EXPECT_TRUE(look_up()) << "the control";
+}
+
+TEST_F(ListedMetadata, ThatMayNotBeReadLeavesTheFilesToTheMountsOwner) {
+  put("file");
+  ASSERT_EQ(bucket_.list(kRootIno)->size(), 1U);
+  store_.fail_if([](const fakes::FakeObjectStore::Call& call) -> std::optional<s3::GetFailure> {
+    if (call.operation != Operation::kHead) return std::nullopt;
+    return s3::GetFailure{.error = {ErrorCode::kAccessDenied, "may only list"}};
+  });
+  const auto shown = bucket_.lookup(kRootIno, "file");
+  ASSERT_TRUE(shown);
+  EXPECT_FALSE(shown->attributes.posix.mode);
+  EXPECT_EQ(shown->attributes.size_bytes, 5U);
 }
 
 TEST_F(ListedMetadata, OfManyLookupsOfOneNameIsAskedForOnce) {
@@ -190,11 +304,11 @@ TEST_F(ListedMetadata, OfManyLookupsOfOneNameIsAskedForOnce) {
 TEST_F(ListedMetadata, WaitsForNothingWhenTheMountEnds) {
   for (int i = 0; i < 300; ++i) put("f" + std::to_string(1000 + i));
   const std::uint64_t handle = fs_.open_directory(kRootIno).value();
+  ASSERT_EQ(read_plus(handle, 0, 20).size(), 20U);
   store_.hold();
   std::size_t listed = 0;
-  fs_.read_directory_plus(handle, 0, 200, bucket_.clock.now() + seconds(10),
+  fs_.read_directory_plus(handle, 20, 200, bucket_.clock.now() + seconds(10),
                           [&](auto entries) { listed = entries->size(); });
-  ASSERT_TRUE(store_.release());  // the page of the listing
   store_.shut_down();
   EXPECT_EQ(listed, 200U);
   EXPECT_TRUE(store_.held().empty());
@@ -207,9 +321,9 @@ TEST_F(ListedMetadata, IsAskedForByLookupsAloneWhereNoNameIsKept) {
   bucket.store.put("file", "x", {{"mode", "33152"}});
   const std::uint64_t handle = bucket.fs.open_directory(kRootIno).value();
   std::size_t listed = 0;
-  bucket.fs.read_directory_plus(handle, 0, 20, bucket.clock.now() + seconds(10),
+  bucket.fs.read_directory_plus(handle, 2, 20, bucket.clock.now() + seconds(10),
                                 [&](auto entries) { listed = entries->size(); });
-  EXPECT_EQ(listed, 3U);
+  EXPECT_EQ(listed, 1U);
   EXPECT_EQ(bucket.store.count(Operation::kHead), 0U);
   EXPECT_EQ(bucket.lookup(kRootIno, "file")->attributes.posix.mode, 0600U);
   bucket.fs.release_directory(handle);
@@ -226,8 +340,10 @@ TEST_F(ListedMetadata, SaysThatAFileIsALinkAndItsTargetIsReadWithinABound) {
   EXPECT_TRUE(bucket_.lookup(kRootIno, "link")->attributes.posix.is_symlink);
   EXPECT_EQ(bucket_.read_link(bucket_.ino_of("link")), "../target");
   EXPECT_EQ(bucket_.read_link(bucket_.ino_of("longest"))->size(), kLinkBytesMax);
-  EXPECT_EQ(error_of(bucket_.read_link(bucket_.ino_of("empty"))), "InvalidArgument");
-  EXPECT_EQ(error_of(bucket_.read_link(bucket_.ino_of("long"))), "NameTooLong");
+  for (const char* name : {"empty", "long"}) {
+    EXPECT_FALSE(bucket_.lookup(kRootIno, name)->attributes.posix.is_symlink) << "has no target";
+    EXPECT_EQ(error_of(bucket_.read_link(bucket_.ino_of(name))), "InvalidArgument");
+  }
   EXPECT_EQ(error_of(bucket_.read_link(bucket_.ino_of("binary"))), "Corrupt");
   EXPECT_EQ(error_of(bucket_.read_link(bucket_.ino_of("file"))), "InvalidArgument");
   EXPECT_EQ(bucket_.gauge("vfs_open_files"), 0);
