@@ -2,6 +2,7 @@
 """Claims of s3rdmafs-semantics(7) that the other files do not come by: msync, fsync and truncation among several
 descriptors, a killed program, directories without an object, and the ends of mounts."""
 
+import errno
 import mmap
 import os
 import signal
@@ -12,7 +13,7 @@ import time
 import pytest
 from harness.mount import MountFailed, total
 from harness.processes import eventually, is_alive
-from harness.writing import PART, folder_for
+from harness.writing import MIB, PART, fails_with, folder_for
 
 pytestmark = pytest.mark.needs_fuse
 
@@ -81,6 +82,21 @@ def test_a_path_that_is_open_to_write_is_truncated_and_stored_by_its_writer(stag
         assert (at / "file").read_bytes() == b"0123"
         assert (stored / "file").read_bytes() == b"0123456789"
     assert (stored / "file").read_bytes() == b"0123"
+
+
+def test_of_a_large_removed_file_the_bytes_that_only_the_server_has_are_stale(staged):
+    at, stored = staged
+    stored.mkdir(exist_ok=True)
+    for name, size in (("small", 1 * MIB), ("large", 65 * MIB)):
+        (stored / name).write_bytes(b"x" * size)
+    with open(at / "small", "rb+", buffering=0) as small, open(at / "large", "rb+", buffering=0) as large:
+        os.pwrite(large.fileno(), b"y" * MIB, 0)
+        os.unlink(at / "small")
+        os.unlink(at / "large")
+        assert os.pread(small.fileno(), 1, MIB - 1) == b"x"
+        assert os.pread(large.fileno(), 6, 0) == b"yyyyyy"
+        with fails_with(errno.ESTALE):
+            os.pread(large.fileno(), 1, 64 * MIB)
 
 
 def test_a_killed_programs_bytes_become_the_object(sequential):
