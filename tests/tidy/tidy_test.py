@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PINNED_WRAP = ("[wrap-file]\nsource_url = https:/" "/github.com/x/x/x.tar.gz\nsource_hash = " + "0a" * 32 +
                "\ndiff_files = x.patch\n")
 
+PAGE = "man/s3rdmafs-semantics.7.scd"
+
 # Rule, what it promises of this tree, and a violation of it: {path: text} on top of SMALL_TREE.
 RULES = {
     "a layer includes only the layers below it": (
@@ -102,6 +104,18 @@ RULES = {
         rules.defaults_in_pages, {"man/s3rdmafs.toml.5.scd": "## [retry]\n\n*deadline* = duration\n\n\tDefault: *31s*.\n"}),
     "a default told in passing is that of the schema": (
         rules.defaults_in_pages, {"man/s3rdmafs-semantics.7.scd": "It ends after *retry.deadline* (31s by default).\n"}),
+    "a claim is shown by a test": (
+        rules.claims_are_shown, {PAGE: "# WRITING\n\nIt ends.\n"}),
+    "each claim is shown by a test of its own": (
+        rules.claims_are_shown, {PAGE: "# WRITING\n\nIt ends.\n; shown by tests/unit/x_test.cc: Write.Ends\n\nIt goes on.\n"}),
+    "the file of tests that shows a claim exists": (
+        rules.claims_are_shown, {PAGE: "# WRITING\n\nIt ends.\n; shown by tests/mount/gone_test.py::test_it_ends\n"}),
+    "the test that shows a claim exists": (
+        rules.claims_are_shown, {PAGE: "# WRITING\n\nIt ends.\n; shown by tests/unit/x_test.cc: Write.Goes\n"}),
+    "the function that shows a claim exists": (
+        rules.claims_are_shown, {PAGE: "# WRITING\n\nIt ends.\n; shown by tests/unit/x_test.py::test_it_goes\n"}),
+    "a comment after a claim names a test": (
+        rules.claims_are_shown, {PAGE: "# WRITING\n\nIt ends.\n; shown by and by\n"}),
     "a folder tells what it is for": (
         rules.folder_readmes, {"tools/gone/x.py": "\n"}),
 }
@@ -134,7 +148,10 @@ SMALL_TREE = {
     "tests/unit/README.md": "", "tests/README.md": "",
     "include/README.md": "",
     "man/README.md": "",
-    "man/s3rdmafs-semantics.7.scd": "# WRITING\n\nIt ends after *retry.deadline* (30s by default).\n",
+    PAGE: "# WRITING\n\nIt ends after *retry.deadline* (30s by default).\n; shown by tests/unit/x_test.cc: Write.Ends\n"
+          "; shown by tests/unit/x_test.py::test_it_ends\n\n# SEE ALSO\n\nOthers.\n",
+    "tests/unit/x_test.cc": SPDX + "TEST(Write, Ends) {}\n",
+    "tests/unit/x_test.py": "# SPDX-License-Identifier: Apache-2.0\ndef test_it_ends():\n    pass\n",
     "man/s3rdmafs.toml.5.scd": "## [retry]\n\n*deadline* = duration\n\n\tDefault: *30s*.\n",
     "src/config/schema.cc": SPDX + 'Key kKeys[] = {\n    {"retry", "deadline",\n     Time{}, Default{"30s"}, "x"},\n',
     "src/config/README.md": "",
@@ -176,7 +193,7 @@ def test_a_violation_is_caught(sentence, tmp_path):
 
 @pytest.mark.parametrize("made", [
     ("src/vfs/names.cc", "// {}\n"), ("src/vfs/names.cc", 'log("{}");\n'), ("tools/get.sh", "# {}\n"),
-    ("tests/mount/x_test.py", '"""{}"""\n'), ("src/vfs/README.md", "{}\n"), ("man/s3rdmafs-semantics.7.scd", "{}\n")],
+    ("tests/mount/x_test.py", '"""{}"""\n'), ("src/vfs/README.md", "{}\n"), (PAGE, "{}\n")],
     ids=["comment", "literal", "script", "docstring", "README", "page"])
 def test_a_phrase_that_the_language_forbids_is_caught(made, tmp_path):
     path, form = made
