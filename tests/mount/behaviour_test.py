@@ -9,6 +9,7 @@ import subprocess
 import pytest
 from harness import content
 from harness.processes import eventually
+from harness.servers import BEHAVIOURS
 
 pytestmark = pytest.mark.needs_fuse
 
@@ -18,24 +19,6 @@ BUCKET = "bucket"
 SIZES = {"small": 2000, "middle": 300 * KIB, "large": 9 * MIB + 12345}
 WRITTEN = {"written-small": 2000, "written-large": 12 * MIB + 345}
 OLD, NEW = 7, 8
-
-BEHAVIOURS = {
-    "spec": {},
-    "aistor": {},
-    "noobaa": {},
-    "versitygw": {},
-    "ecs": {"token_header": "x-rdma-info", "byte_count": "optional"},
-    "cloudian": {},
-    "scality": {"token_header": "x-scal-rdma"},
-    "rocm-ernic": {"bytes_header": "x-amz-rdma-bytes"},
-    "ceph-osd-direct": {},
-    "weak-etags": {},
-    "no-delimiter": {},
-    "repeated-tokens": {},
-    "no-conditions": {},
-    "refused-conditions": {},
-    "plain": {},
-}
 
 
 def attempt(action):

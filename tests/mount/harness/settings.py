@@ -20,3 +20,9 @@ OVERWRITE_SECONDS = float(os.environ.pop("S3RDMAFS_OVERWRITE_SECONDS", "20"))
 
 # Whether fio goes through all combinations instead of some.
 FIO_IS_FULL = os.environ.pop("S3RDMAFS_FIO", "") == "full"
+
+# The server that s3rdma-target behaves as where a test does not choose one: a name of `harness/servers.py`.
+BEHAVE_AS = os.environ.pop("S3RDMAFS_BEHAVE_AS", "")
+
+# Whether each server that s3rdma-target behaves as is written to, or only those that differ in what a write asks.
+ALL_SERVERS = os.environ.pop("S3RDMAFS_SERVERS", "") == "all"

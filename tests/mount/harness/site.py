@@ -6,6 +6,8 @@ import uuid
 
 from .mount import Mount, mount_file
 from .processes import kill, marked, mounts_below, unmount_lazily
+from .servers import rdma_of
+from .settings import BEHAVE_AS
 from .target import Target
 
 
@@ -20,6 +22,11 @@ def no_leaks(variable, folder):
     for pid in processes:
         kill(pid)
     assert not mounts and not processes, f"left behind: mounts {mounts}, processes {processes}"
+
+
+def as_asked(options):
+    """The options of a target, which behaves as the environment asks if the test does not choose."""
+    return options if not BEHAVE_AS or "--behave-as" in options else ("--behave-as", BEHAVE_AS, *options)
 
 
 class Site:
@@ -38,7 +45,7 @@ class Site:
         """A server, which has this bucket from the start."""
         number = self._number()
         started = Target(self.s3rdma_target, self.folder / f"root{number}",
-                         self.folder / f"target{number}.log", *options)
+                         self.folder / f"target{number}.log", *as_asked(options))
         self._endings.append(started.stop)
         if bucket:
             (started.root / bucket).mkdir()
@@ -46,7 +53,7 @@ class Site:
 
     def target_beside(self, other, *options):
         """One more server over the folder of `other`."""
-        started = Target(self.s3rdma_target, other.root, self.folder / f"target{self._number()}.log", *options)
+        started = Target(self.s3rdma_target, other.root, self.folder / f"target{self._number()}.log", *as_asked(options))
         self._endings.append(started.stop)
         return started
 
@@ -54,6 +61,8 @@ class Site:
         number = self._number()
         if "write" in sections:  # nothing of a test is left on the machine
             sections["write"] = {"state_dir": str(self.folder / f"state{number}"), **sections["write"]}
+        if BEHAVE_AS and isinstance(server, Target):
+            sections["rdma"] = rdma_of(BEHAVE_AS, sections.get("rdma", {}))
         return mount_file(self.folder / f"mount{number}.toml", server, bucket_name, **sections)
 
     def mount(self, server, bucket_name, /, **sections):
