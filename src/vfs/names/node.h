@@ -29,6 +29,9 @@ struct Node {
   std::shared_ptr<WrittenFile> written = {};
   /// Of a version: see Generations. 0 in what the store answers.
   std::uint64_t generation = 0;
+  /// Of a staged file that is not stored any more: it is of no version, and only its handles know
+  /// its bytes.
+  bool is_given_up = false;
 
   [[nodiscard]] static Node directory(std::string prefix) {
     return {.is_directory = true,
