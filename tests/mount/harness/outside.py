@@ -90,7 +90,7 @@ class Outside:
         self.descriptors = []                  # (fd, File, flags, whether its close stores)
         self.calls = []
 
-    # What names stand for
+    # Meanings of names
 
     def key(self, name):
         return f"{self.prefix}/{name}"
@@ -109,13 +109,13 @@ class Outside:
         return newer.content if newer else self.stored[name]
 
     def may_show(self, name):
-        """What a stat may give besides, until metadata.ttl ends."""
+        """Older answers that a stat may give, until metadata.ttl ends."""
         now = time.monotonic()
         self.former[name] = [entry for entry in self.former[name] if entry[0] > now]
         return [content for _, content in self.former[name]]
 
     def goes(self, name):
-        """What the name stands for is about to change, without this mount's doing."""
+        """The name is about to mean something else, without this mount's doing."""
         until = time.monotonic() + self.ttl + SLACK_SECONDS
         self.former[name] += [(until, content) for content in (self.shown(name), self.stored[name])]
 

@@ -27,7 +27,7 @@ KEPT_CALLS = 100
 
 
 def judge(server, mounted, folder, ttl, seeds, calls=CALLS):
-    """What the model does not allow, one text for each seed that had any."""
+    """The results that the model does not allow, one text for each seed that had any."""
     running = []
     for seed in seeds:
         prefix = f"{folder}/{seed}"
