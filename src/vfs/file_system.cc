@@ -154,6 +154,10 @@ Result<Attributes> FileSystem::attributes(Ino ino) const {
   if (!inode) return std::unexpected(inode.error());
   const bool is_changing = inode->node.is_directory && may_change(inode->node);
   Attributes attributes = names_->attributes_of(ino, inode->node);
+  if (inode->node.is_given_up && !attributes.is_being_written) {
+    // The kernel asks by a name that it still believes, and looks that up.
+    return fail(ErrorCode::kStale, "'" + inode->node.object.key + "' is another inode now");
+  }
   attributes.is_being_written |= is_changing;
   return attributes;
 }

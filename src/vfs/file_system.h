@@ -126,7 +126,8 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   /// The kernel drops `count` references that it got by lookup() or add_lookup().
   void forget(Ino ino, std::uint64_t count);
 
-  /// Errors: kNotFound for a number that the kernel was never given.
+  /// Errors: kNotFound for a number that the kernel was never given; kStale: look the name up
+  /// again.
   [[nodiscard]] Result<Attributes> attributes(Ino ino) const;
 
   /// A snapshot of the directory, listed page by page as it is read. Errors: kNotDirectory.

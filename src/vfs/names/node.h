@@ -36,6 +36,9 @@ struct Node {
   std::shared_ptr<const PosixAttributes> posix = {};
   /// Any later change of the metadata gives the version another time than `object.modified`.
   bool is_posix_settled = false;
+  /// Of a staged file that is not stored any more: it is of no version, and only its handles know
+  /// its bytes.
+  bool is_given_up = false;
 
   [[nodiscard]] static Node directory(std::string prefix) {
     return {.is_directory = true,

@@ -86,10 +86,12 @@ Node StagedFile::node() const {
     return version;
   }
   const std::string state = phase_ == Phase::kOpen ? "staged " : "not stored ";
-  return Node::file({.key = key_,
-                     .etag = state + std::to_string(number_),
-                     .size_bytes = 0,
-                     .modified = modified_});
+  Node staged = Node::file({.key = key_,
+                            .etag = state + std::to_string(number_),
+                            .size_bytes = 0,
+                            .modified = modified_});
+  staged.is_given_up = phase_ != Phase::kOpen;
+  return staged;
 }
 
 LiveFile StagedFile::live() const {

@@ -35,7 +35,7 @@ LACKING = {
 }
 
 # The servers that differ in what a write asks of them; behaviour_test.py has the others.
-DIFFERENT = ("versitygw", "weak-etags", "put-conditions-only", "no-conditions", "refused-conditions", "no-part-copy")
+DIFFERENT = ("versitygw", "no-conditions", "refused-conditions", "no-part-copy")
 
 
 @pytest.fixture(scope="module", params=[*(BEHAVIOURS if ALL_SERVERS else DIFFERENT),

@@ -217,6 +217,18 @@ TEST_F(StagedWriting, OpensNoFileWhoseStoreFailedAlthoughAHandleIsLeft) {
   EXPECT_EQ(close(handle), "Stale");
 }
 
+TEST_F(StagedWriting, ShowsNoAttributesOfAClosedFileWhoseStoreFailed) {
+  const auto handle = open("file");
+  const Ino ino = bucket_.ino_of("file");
+  write(handle, 0, "staged");
+  store_.put("file", "another's");
+  EXPECT_EQ(error_of(bucket_.sync(handle)), "Stale");
+  EXPECT_EQ(fs_.attributes(ino)->size_bytes, 6U) << "its handle has its bytes";
+  EXPECT_EQ(close(handle), "Stale");
+  EXPECT_EQ(error_of(fs_.attributes(ino)), "Stale") << "so that the kernel looks the name up";
+  EXPECT_EQ(size_of("file"), 9U);
+}
+
 TEST_F(StagedWriting, OpensWhatAnotherClientStoredThoughAnOlderVersionIsOpen) {
   store_.put("file", "one");
   const auto handle = open("file");

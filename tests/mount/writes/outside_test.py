@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random system calls of four processes on a staged mount, whose objects another client puts and removes meanwhile, give what
+s3rdmafs-semantics(7) allows (harness/outside.py has the model). S3RDMAFS_SYSCALLS sets how many calls each makes; before a
+release 25000."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from harness import outside
+from harness.settings import STRESS_SECONDS
+
+pytestmark = pytest.mark.needs_fuse
+
+BUCKET = "outside"
+PROCESSES = 4
+CALLS = int(os.environ.get("S3RDMAFS_SYSCALLS", "1000" if STRESS_SECONDS >= 60 else "250"))
+SECONDS = 600 + CALLS // 20  # twenty calls a second is a mount that hangs
+TTL_SECONDS = {"short": 0, "default": 10}
+
+# Seeds that have found a fault once.
+# With names that are kept: stat(2) gave size 0 for a closed file whose store had failed.
+KEPT_SEEDS = (4716895, 4716887)
+KEPT_CALLS = 100
+
+
+def judge(server, mounted, folder, ttl, seeds, calls=CALLS):
+    """The results that the model does not allow, one text for each seed that had any."""
+    running = []
+    for seed in seeds:
+        prefix = f"{folder}/{seed}"
+        (mounted.point / prefix).mkdir(parents=True)
+        running.append(subprocess.Popen(
+            [sys.executable, "-B", "-m", outside.__name__, mounted.point / prefix, prefix, str(seed), str(calls), str(ttl), BUCKET,
+             str(server.port), server.access_key, server.secret_key],
+            cwd=Path(outside.__file__).parents[1], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+    try:
+        return [(out := process.communicate(timeout=SECONDS)[0]) and out or f"status {process.returncode}"
+                for process in running if process.wait(SECONDS) != 0]
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def server(shared_site):
+    return shared_site.target(bucket=BUCKET)
+
+
+# Each transport and each ttl once, and all pairs where the calls are set.
+PAIRS = [("rdma", "default"), ("http", "short")] + [("rdma", "short"), ("http", "default")] * ("S3RDMAFS_SYSCALLS" in os.environ)
+
+
+@pytest.fixture(scope="module", params=PAIRS, ids="-".join)
+def mounted(request, shared_site, server):
+    transport, ttl = request.param
+    mode = {"rdma": "require", "http": "off"}[transport]
+    made = shared_site.mount(server, BUCKET, rdma={"mode": mode, "threshold": "0"},
+                             metadata={"ttl": f"{TTL_SECONDS[ttl]}s"},
+                             write={"mode": "staged", "buffer_size": "64MiB",
+                                    "staging_dir": str(shared_site.folder / f"staging-{transport}-{ttl}")})
+    return made, f"{transport}-{ttl}", TTL_SECONDS[ttl]
+
+
+def test_random_calls_beside_another_client_give_what_the_model_allows(mounted, server):
+    mount, folder, ttl = mounted
+    first = int.from_bytes(os.urandom(3), "big")
+    wrong = judge(server, mount, folder, ttl, range(first, first + PROCESSES))
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("seed", KEPT_SEEDS)
+def test_seeds_that_found_a_fault_find_none_now(mounted, server, seed):
+    mount, folder, ttl = mounted
+    wrong = judge(server, mount, f"{folder}-kept", ttl, [seed], calls=KEPT_CALLS)
+    assert not wrong, "\n".join(wrong)
