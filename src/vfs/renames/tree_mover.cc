@@ -41,12 +41,12 @@ void TreeMover::list(ListingCursor cursor, Done<void> done) {
       std::move(request), parts_.request_deadline(),
       [self = shared_from_this(), cursor = std::move(cursor),
        done = std::move(done)](Result<s3::ListPage> page) mutable {
-        if (!page) return done(std::unexpected(std::move(page.error())));
-        if (auto added = self->add_page(*page); !added) {
-          return done(std::unexpected(std::move(added.error())));
-        }
-        if (auto passed = cursor.pass(*page); !passed) {
-          return done(std::unexpected(std::move(passed.error())));
+        Result<void> added = page ? self->add_page(*page) : std::unexpected(page.error());
+        if (added) added = cursor.pass(*page);
+        if (!added) {
+          spdlog::warn("'{}' cannot be listed: {}; it keeps its name", self->from_,
+                       added.error().detail);
+          return done(std::move(added));
         }
         if (!cursor.is_at_end()) return self->list(std::move(cursor), std::move(done));
         self->parts_.log.begun(
