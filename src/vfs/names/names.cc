@@ -143,11 +143,11 @@ Attributes Names::attributes_of(Node listed) const {
 
 // A listing does not tell whether a version is a link: it is the inode that the kernel has.
 Ino Names::number_of(Node known) const {
-  static const auto kLink =
+  static const auto a_link =
       std::make_shared<const PosixAttributes>(PosixAttributes{.is_symlink = true});
   const Ino ino = inodes_.number_of(known);
   if (!shows_posix() || known.is_directory || known.posix || inodes_.find(ino)) return ino;
-  known.posix = kLink;
+  known.posix = a_link;
   const Ino link = inodes_.number_of(known);
   return inodes_.find(link) ? link : ino;
 }

@@ -217,7 +217,7 @@ Result<std::shared_ptr<StagedFile>> StagedWriting::on_confirmed(
     const Question& asked, const Result<s3::ObjectInfo>& there) {
   const std::string& key = asked.node.object.key;
   // By now another open may have attached a file, and a write changed it.
-  const std::shared_ptr<StagedFile> present = files_->of(asked.ino);
+  std::shared_ptr<StagedFile> present = files_->of(asked.ino);
   if (present && !asked.shares_inode) return look_again(key);
   if (present && !present->is_version()) return present;
   const bool is_gone = !there && there.error().code == ErrorCode::kNotFound;
