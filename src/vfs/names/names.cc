@@ -142,14 +142,14 @@ Attributes Names::attributes_of(Node listed) const {
 }
 
 // A listing does not tell whether a version is a link: it is the inode that the kernel has.
-Ino Names::number_of(Node known) const {
+Ino Names::number_of(const Node& known) const {
   static const auto a_link =
       std::make_shared<const PosixAttributes>(PosixAttributes{.is_symlink = true});
-  const Ino ino = inodes_.number_of(known);
-  if (!shows_posix() || known.is_directory || known.posix || inodes_.find(ino)) return ino;
-  known.posix = a_link;
-  const Ino link = inodes_.number_of(known);
-  return inodes_.find(link) ? link : ino;
+  const bool is_type_open = shows_posix() && MetadataFetcher::is_wanting(known);
+  if (!is_type_open || inodes_.has(known)) return inodes_.number_of(known);
+  Node link = known;
+  link.posix = a_link;
+  return inodes_.number_of(inodes_.has(link) ? link : known);
 }
 
 std::uint64_t Names::generation_of(const Node& node) const {
@@ -239,7 +239,8 @@ void Names::resolve_new(const std::string& key, bool asks, Deadline deadline,
 }
 
 bool Names::kernel_has(const Node& node) const {
-  return inodes_.find(number_of(known(node))).has_value();
+  const Node shown = known(node);
+  return inodes_.has(shown) || inodes_.find(number_of(shown)).has_value();
 }
 
 bool Names::may_open(Ino ino, const Inode& inode) {

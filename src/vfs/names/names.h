@@ -141,7 +141,7 @@ class Names {
   [[nodiscard]] Done<NameAnswer> with_metadata(const std::string& key, Deadline deadline,
                                                Done<NameAnswer> done) const;
   [[nodiscard]] std::uint64_t generation_of(const Node& node) const;
-  [[nodiscard]] Ino number_of(Node known) const;
+  [[nodiscard]] Ino number_of(const Node& known) const;
   [[nodiscard]] bool kernel_has(const Node& node) const;
 
   const Clock& clock_;
