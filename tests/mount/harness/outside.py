@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random system calls on a folder of a staged mount whose objects another client puts and removes, against a model.
 
-    python3 -m harness.outside FOLDER PREFIX SEED COUNT TTL BUCKET PORT ACCESS_KEY SECRET_KEY
+    python3 -m harness.outside FOLDER PREFIX SEED COUNT TTL ENDPOINT BUCKET ACCESS_KEY SECRET_KEY
 
 The folder exists, is empty, and is this process's alone; its objects have the keys PREFIX/name. Exit status: 0 the model allows
 all results; 1 one it does not: the calls before it are printed, and SEED repeats them.
@@ -14,13 +14,13 @@ model allows each, and goes on from the one that came.
 The target's ETags are of the bytes, so no store may meet a version with the bytes of its base that is another: `part` sees to it.
 """
 
-import errno
 import itertools
 import os
 import random
 import sys
 import time
 
+from .random_calls import brief, outcome, play
 from .s3_http import Bucket
 
 NAMES = ("a", "b", "c")
@@ -29,7 +29,6 @@ SIZE_MAX = 60_000
 LENGTHS = (1, 100, 4096, 20_000)
 OPEN_FLAGS = (os.O_RDONLY, os.O_WRONLY, os.O_RDWR)
 CREATION_FLAGS = (0, 0, 0, os.O_CREAT, os.O_CREAT, os.O_CREAT | os.O_EXCL, os.O_CREAT | os.O_TRUNC, os.O_TRUNC)
-LAST_CALLS = 60
 # An open does not ask again what was asked 2 ms ago (s3rdmafs-semantics(7)).
 CONFIRMED_SECONDS = 0.003
 # From the server's answer to the answer of the call, on a machine that has other work.
@@ -65,17 +64,6 @@ class File:
     @property
     def may_store(self):
         return self.is_dirty and not self.has_failed and not self.is_removed
-
-
-def outcome(call):
-    try:
-        return call()
-    except OSError as error:
-        return errno.errorcode[error.errno]
-
-
-def brief(value):
-    return f"{len(value)} bytes {bytes(value[:8]).hex()}" if isinstance(value, (bytes, bytearray)) else repr(value)
 
 
 class Outside:
@@ -430,17 +418,8 @@ def resized(content, size):
 
 
 def main(folder, prefix, seed, count, ttl, *bucket):
-    name, port, access_key, secret_key = bucket
-    outside = Outside(folder, prefix, int(seed), float(ttl), Bucket(port, name, access_key, secret_key))
-    try:
-        for _ in range(int(count)):
-            outside.step()
-        outside.end()
-    except Wrong as wrong:
-        print("\n".join(outside.calls[-LAST_CALLS:]))
-        print(f"seed {seed}, call {len(outside.calls)}: {wrong}")
-        return 1
-    return 0
+    outside = Outside(folder, prefix, int(seed), float(ttl), Bucket(*bucket))
+    return play(outside, seed, int(count), Wrong)
 
 
 if __name__ == "__main__":

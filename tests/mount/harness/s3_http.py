@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One client of a bucket that knows PUT, GET and DELETE, for processes that change objects many times a second."""
+"""Another client of a bucket: single requests over plain HTTP with Signature Version 4."""
 
 import datetime
 import hashlib
 import hmac
 import http.client
+from urllib.parse import urlsplit
 
 REGION = "us-east-1"
 
@@ -14,12 +15,11 @@ def _hmac(key, text):
 
 
 class Bucket:
-    """One connection. Keys are of letters, digits and slashes, which need no escape."""
+    """Keys are of letters, digits, slashes and "-._~", which need no escape."""
 
-    def __init__(self, port, name, access_key, secret_key):
+    def __init__(self, endpoint, name, access_key, secret_key):
         self.name, self.access_key, self.secret_key = name, access_key, secret_key
-        self.host = f"127.0.0.1:{port}"
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self.host = urlsplit(endpoint).netloc
 
     def _signed(self, method, path):
         time = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
@@ -37,21 +37,35 @@ class Bucket:
                                            f"SignedHeaders={names}, Signature={signature}"}
 
     def _ask(self, method, key, body=None):
-        path = f"/{self.name}/{key}"
-        self.connection.request(method, path, body, self._signed(method, path))
-        response = self.connection.getresponse()
-        data = response.read()
+        """The body of the answer; None: there is none such."""
+        path = f"/{self.name}{key}"
+        connection = http.client.HTTPConnection(self.host, timeout=60)
+        try:
+            connection.request(method, path, body, self._signed(method, path))
+            response = connection.getresponse()
+            data = response.read()
+        finally:
+            connection.close()
         if response.status not in (200, 204, 404):
             raise RuntimeError(f"{method} {path}: {response.status} {data[:300]}")
         return data if response.status != 404 else None
 
-    def put(self, key, body):
+    def _put(self, key, body):
         if self._ask("PUT", key, body) is None:
             raise RuntimeError(f"PUT {key}: not found")
 
+    def make(self):
+        self._put("", b"")
+
+    def put(self, key, body):
+        self._put(f"/{key}", body)
+
     def remove(self, key):
-        self._ask("DELETE", key)
+        self._ask("DELETE", f"/{key}")
 
     def get(self, key):
         """The bytes; None: the key is absent."""
-        return self._ask("GET", key)
+        return self._ask("GET", f"/{key}")
+
+    def has(self, key):
+        return self._ask("HEAD", f"/{key}") is not None

@@ -1,8 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The same random system calls on two folders, which must give the same results, errno included.
 
-    syscalls.py FOLDER REFERENCE SEED COUNT
+    python3 -m harness.syscalls FOLDER REFERENCE SEED COUNT
 
 Both folders exist and are empty. Exit status: 0 all results are the same; 1 one differs: the calls before it are printed,
 and SEED repeats them. Links, modes and times are left out: a mount does not keep them.
@@ -11,12 +10,13 @@ Few names and few descriptors, so that calls meet: a file is written by one desc
 another that is open, removed and read on.
 """
 
-import errno
 import itertools
 import os
 import random
 import stat
 import sys
+
+from .random_calls import brief, outcome, play
 
 NAMES = ("a", "b", "c", "d", "e")
 FOLDERS = ("", "x/", "y/", "x/z/")
@@ -25,14 +25,6 @@ SIZE_MAX = 200_000  # a few pages; now and then a whole part of an upload, see `
 PART = 8 << 20
 OPEN_FLAGS = (os.O_RDONLY, os.O_WRONLY, os.O_RDWR)
 CREATION_FLAGS = (0, 0, os.O_CREAT, os.O_CREAT, os.O_CREAT | os.O_EXCL, os.O_CREAT | os.O_TRUNC, os.O_TRUNC)
-LAST_CALLS = 40
-
-
-def outcome(call):
-    try:
-        return call()
-    except OSError as error:
-        return errno.errorcode[error.errno]
 
 
 class Twins:
@@ -178,24 +170,9 @@ def described(status):
     return kind, stat.S_IMODE(status.st_mode) if kind == stat.S_IFREG else 0, 0 if kind == stat.S_IFDIR else status.st_size
 
 
-def brief(value):
-    if isinstance(value, bytes):
-        return f"{len(value)} bytes, {hash(value) & 0xffff:x}, {value[:8].hex()}"
-    return repr(value)
-
-
 def main(folder, reference, seed, count):
     os.umask(0o022)
-    twins = Twins((folder, reference), int(seed))
-    try:
-        for _ in range(int(count)):
-            twins.step()
-        twins.end()
-    except AssertionError as difference:
-        print("\n".join(twins.calls[-LAST_CALLS:]))
-        print(f"seed {seed}, call {len(twins.calls)}: {difference}")
-        return 1
-    return 0
+    return play(Twins((folder, reference), int(seed)), seed, int(count), AssertionError)
 
 
 if __name__ == "__main__":

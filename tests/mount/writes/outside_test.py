@@ -4,12 +4,10 @@ s3rdmafs-semantics(7) allows (harness/outside.py has the model). S3RDMAFS_SYSCAL
 release 25000."""
 
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from harness import outside
+from harness.random_calls import play_side_by_side
 from harness.settings import STRESS_SECONDS
 
 pytestmark = pytest.mark.needs_fuse
@@ -28,21 +26,13 @@ KEPT_CALLS = 100
 
 def judge(server, mounted, folder, ttl, seeds, calls=CALLS):
     """The results that the model does not allow, one text for each seed that had any."""
-    running = []
+    all_arguments = []
     for seed in seeds:
         prefix = f"{folder}/{seed}"
         (mounted.point / prefix).mkdir(parents=True)
-        running.append(subprocess.Popen(
-            [sys.executable, "-B", "-m", outside.__name__, mounted.point / prefix, prefix, str(seed), str(calls), str(ttl), BUCKET,
-             str(server.port), server.access_key, server.secret_key],
-            cwd=Path(outside.__file__).parents[1], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
-    try:
-        return [(out := process.communicate(timeout=SECONDS)[0]) and out or f"status {process.returncode}"
-                for process in running if process.wait(SECONDS) != 0]
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
+        all_arguments.append([mounted.point / prefix, prefix, str(seed), str(calls), str(ttl), server.endpoint, BUCKET,
+                              server.access_key, server.secret_key])
+    return play_side_by_side(outside, all_arguments, SECONDS)
 
 
 @pytest.fixture(scope="module")

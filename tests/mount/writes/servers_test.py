@@ -11,15 +11,14 @@ import os
 
 import pytest
 from harness import content, rgw
-from harness.curl import Bucket
 from harness.processes import eventually
+from harness.s3_http import Bucket
 from harness.servers import BEHAVIOURS
 from harness.settings import ALL_SERVERS
 from harness.site import Site
-from harness.units import MIB
 from harness.writing import PART, fails_with
 
-pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs("curl")]
+pytestmark = pytest.mark.needs_fuse
 
 BUCKET = "written"
 LARGE = 2 * PART + 4321  # three parts
@@ -64,7 +63,7 @@ def server(behaviour, place):
 
 @pytest.fixture(scope="module")
 def bucket(server):
-    made = Bucket(server, BUCKET)
+    made = Bucket(server.endpoint, BUCKET, server.access_key, server.secret_key)
     made.make()
     return made
 

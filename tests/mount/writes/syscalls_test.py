@@ -3,12 +3,11 @@
 (harness/syscalls.py). S3RDMAFS_SYSCALLS sets how many calls each makes; before a release 250000."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from harness import syscalls
+from harness.random_calls import play_side_by_side
 from harness.settings import STRESS_SECONDS
 
 pytestmark = pytest.mark.needs_fuse
@@ -25,20 +24,13 @@ KEPT_SEEDS = (4242854, 316189)
 
 def compare(folder, reference, seeds, calls=CALLS):
     """The differences, one for each seed that had any."""
-    running = []
+    all_arguments = []
     for seed in seeds:
         places = [top / str(seed) for top in (folder, reference)]
         for place in places:
             place.mkdir(parents=True)
-        running.append(subprocess.Popen([sys.executable, "-B", syscalls.__file__, *places, str(seed), str(calls)],
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
-    try:
-        return [(out := process.communicate(timeout=SECONDS)[0]) and out or f"status {process.returncode}"
-                for process in running if process.wait(SECONDS) != 0]
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
+        all_arguments.append([*places, str(seed), str(calls)])
+    return play_side_by_side(syscalls, all_arguments, SECONDS)
 
 
 @pytest.fixture(scope="module", params=["rdma", "http"])
