@@ -35,7 +35,9 @@ constexpr EnumNames<ErrorCode::kSystem> kErrorNames({{ErrorCode::kNotFound, "Not
                                                      {ErrorCode::kNoSpace, "NoSpace"},
                                                      {ErrorCode::kReadOnly, "ReadOnly"},
                                                      {ErrorCode::kNameTooLong, "NameTooLong"},
+                                                     {ErrorCode::kNoAttribute, "NoAttribute"},
                                                      {ErrorCode::kTooManyKeys, "TooManyKeys"},
+                                                     {ErrorCode::kNoCredentials, "NoCredentials"},
                                                      {ErrorCode::kSystem, "System"}});
 
 }  // namespace

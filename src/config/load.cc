@@ -7,6 +7,7 @@
 
 #include "config/nearest_name.h"
 #include "config/read_file.h"
+#include "config/relations.h"
 #include "config/text_checks.h"
 #include "config/toml_document.h"
 #include "config/value.h"
@@ -232,29 +233,11 @@ class Loader {
     }
   }
 
-  // Rules between keys. The message names the source of the key that is easier to change.
+  // The message names the source of the key that is easier to change.
   void check_relations() {
-    const MountConfig& config = loaded_.config;
-    const MountConfig::Credentials& keys = config.credentials;
-    if (keys.access_key_id.empty() != keys.secret_access_key.empty()) {
-      relate(
-          "credentials", keys.access_key_id.empty() ? "secret_access_key" : "access_key_id",
-          "one of access_key_id and secret_access_key is set without the other; set both or none");
+    for (const Conflict& conflict : conflicts_in(loaded_.config)) {
+      relate(conflict.section, conflict.name, conflict.detail);
     }
-    if (!keys.session_token.empty() && keys.access_key_id.empty()) {
-      relate("credentials", "session_token", "belongs to an access_key_id, and none is set");
-    }
-    if (keys.anonymous && (!keys.access_key_id.empty() || !keys.file.empty())) {
-      relate("credentials", "anonymous", "is true although keys are given; remove one of the two");
-    }
-    if (config.retry.backoff_first > config.retry.backoff_max) {
-      relate("retry", "backoff_first", "is longer than retry.backoff_max");
-    }
-    if (config.read_ahead.window_max_bytes > config.cache.size_bytes) {
-      relate("read_ahead", "window_max", "is larger than cache.size, which must hold it");
-    }
-    check_resident_relations();
-    check_write_relations();
     warn_of_a_single_attempt();
   }
 
@@ -269,47 +252,6 @@ class Loader {
         "{}: rdma.transfer_timeout is longer than half of retry.deadline: a read whose transfer "
         "hangs has no time for a second attempt",
         source == "default" ? std::string(name_) : source));
-  }
-
-  // Objects that are read in blocks need memory too.
-  void check_resident_relations() {
-    const MountConfig::Cache& cache = loaded_.config.cache;
-    if (!loaded_.config.resident.empty()) {
-      constexpr std::string_view kNone = "is 0, which leaves nothing for [[resident]]";
-      if (cache.passthrough_max_bytes == 0) relate("cache", "passthrough_max", kNone);
-      if (cache.resident_bytes == 0U) relate("cache", "resident_size", kNone);
-    }
-    if (cache.resident_bytes.value_or(0) + kBlocksBytesMin > cache.size_bytes) {
-      relate("cache", "resident_size",
-             fmt::format("leaves less than {} of cache.size for other objects",
-                         format_size(kBlocksBytesMin)));
-    }
-  }
-
-  void check_write_relations() {
-    const MountConfig::Write& write = loaded_.config.write;
-    if (write.buffer_bytes < 2 * write.part_bytes) {
-      relate("write", "buffer_size",
-             "is less than twice write.part_size: one part is sent while the next one fills");
-    }
-    if (write.mode != WriteMode::kOff && !loaded_.config.metadata.manifest.empty()) {
-      relate("metadata", "manifest",
-             "needs write.mode = \"off\": a manifest does not show what is written");
-    }
-    check_posix_relations();
-  }
-
-  void check_posix_relations() {
-    const MountConfig& config = loaded_.config;
-    if (config.metadata.posix == PosixMetadata::kWrite && config.write.mode != WriteMode::kStaged) {
-      relate(
-          "metadata", "posix",
-          "is \"write\", which needs write.mode = \"staged\": a sequential upload has its metadata "
-          "before its file has all attributes");
-    }
-    if (config.metadata.posix != PosixMetadata::kOff && !config.metadata.manifest.empty()) {
-      relate("metadata", "posix", "needs an empty metadata.manifest: it has no user metadata");
-    }
   }
 
   void relate(std::string_view section, std::string_view name, std::string_view detail) {

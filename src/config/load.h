@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "config/environment.h"
+#include "config/keys/schema.h"
 #include "config/mount_config.h"
-#include "config/schema.h"
 #include "s3rdmafs/base/error.h"
 
 namespace s3rdmafs::config {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "net/connection_options.h"
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::config {
@@ -64,6 +65,14 @@ enum class OpenCheck {
   kTtl,     ///< where what is known is older than the ttl
 };
 
+/// How the server encrypts what the mount stores, by the names that S3's documents have.
+enum class Encryption {
+  kBucket,  ///< as the bucket's own settings say
+  kSseS3,   ///< with keys of the server
+  kSseKms,  ///< with a key of the server's key service
+  kSseC,    ///< with a key that each request brings, and that each read needs
+};
+
 /// The changes that the mount may make in the bucket.
 enum class WriteMode {
   kOff,         ///< nothing: a read-only mount
@@ -92,11 +101,13 @@ inline constexpr std::uint64_t kBlocksBytesMin = 64 * kMiB;
 enum class AddressingStyle { kPath, kVirtualHost };
 
 /// Everything one mount file says, checked and with defaults filled in. Plain value.
-/// Every default and bound stands once, in config/schema.cc, which the man page is tested against.
+/// Every default and bound stands once, in config/keys, which the man page is tested against.
 struct MountConfig {
   struct Bucket {
     std::string name;
     std::string prefix;  ///< empty, or ends in "/"
+    bool requester_pays = false;
+    std::string expected_owner = {};  ///< an account; empty: any
   } bucket;
 
   struct Endpoint {
@@ -105,7 +116,7 @@ struct MountConfig {
     bool hedge = true;              ///< whether a slow read is asked for again elsewhere
     std::string region;
     AddressingStyle addressing = AddressingStyle::kPath;
-    std::string ca_file;  ///< PEM bundle; empty: the system's
+    net::ConnectionOptions connection = {};
 
     /// Every URL there is, by whichever key it was given.
     [[nodiscard]] std::vector<std::string> all_urls() const {
@@ -120,7 +131,14 @@ struct MountConfig {
     std::string session_token;
     std::string file;     ///< AWS shared credentials file; empty: none named
     std::string profile;  ///< section in that file
+    std::string sts_url;  ///< empty: of the environment, or Amazon's
   } credentials;
+
+  struct EncryptionKeys {
+    Encryption mode = Encryption::kBucket;
+    std::string kms_key;       ///< empty: the service's default
+    std::string customer_key;  ///< 32 bytes in base64; set if and only if mode is kSseC
+  } encryption;
 
   struct Rdma {
     RdmaMode mode = RdmaMode::kPrefer;
@@ -175,6 +193,7 @@ struct MountConfig {
     std::string staging_dir = {};     ///< "auto" or a path: the folder of staging files
     std::uint64_t staging_bytes = 0;  ///< of all staging files together
     std::string state_dir = {};       ///< "auto" or a path: the folder of journals
+    std::string storage_class = {};   ///< of what is stored; empty: the server's default
   } write;
 
   struct Read {

@@ -145,8 +145,46 @@ Result<std::string> check_endpoint_url(std::string_view text) {
   return std::string(text.substr(0, text.size() - (text.ends_with('/') ? 1 : 0)));
 }
 
-Result<std::string> check_only_endpoint_url(std::string_view text) {
+Result<std::string> check_optional_endpoint_url(std::string_view text) {
   return text.empty() ? std::string() : check_endpoint_url(text);
+}
+
+Result<std::string> check_proxy(std::string_view text) {
+  if (text == "auto" || text == "none") return std::string(text);
+  if (auto url = check_endpoint_url(text)) return url;
+  // Not shown: it may have a password.
+  return fail(
+      ErrorCode::kInvalidArgument,
+      "the value is not a proxy; expected \"auto\", \"none\", or http:// or https://, a host "
+      "and an optional port, such as \"http://proxy.example.org:3128\"; a proxy with a "
+      "password goes into https_proxy of the environment");
+}
+
+Result<std::string> check_account(std::string_view text) {
+  // Amazon's have 12 digits; other servers have names of users in their place.
+  if (!consists_of(text, "-_.$")) return refuse(text, "is not an account, such as 111122223333");
+  return std::string(text);
+}
+
+Result<std::string> check_storage_class(std::string_view text) {
+  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  if (text.find_first_not_of(kAllowed) != std::string_view::npos) {
+    return refuse(text,
+                  "is not a storage class; expected capital letters, such as \"STANDARD_IA\"");
+  }
+  return std::string(text);
+}
+
+Result<std::string> check_customer_key(std::string_view text) {
+  if (text.empty()) return std::string();
+  // 32 bytes are ten groups of three and one of two, which has one "=".
+  constexpr std::size_t kLength = 44;
+  if (text.size() == kLength && text.ends_with('=') &&
+      consists_of(text.substr(0, kLength - 1), "+/")) {
+    return std::string(text);
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              "the value is not 32 bytes in base64; make a key with `openssl rand -base64 32`");
 }
 
 Result<std::string> check_region(std::string_view text) {

@@ -20,8 +20,16 @@ namespace s3rdmafs::config {
 [[nodiscard]] Result<std::string> check_prefix(std::string_view text);
 /// scheme://host[:port]; one "/" at its end is dropped.
 [[nodiscard]] Result<std::string> check_endpoint_url(std::string_view text);
-/// The same, or empty where endpoint.urls is set instead.
-[[nodiscard]] Result<std::string> check_only_endpoint_url(std::string_view text);
+/// The same, or empty.
+[[nodiscard]] Result<std::string> check_optional_endpoint_url(std::string_view text);
+/// "auto", "none", or the URL of a proxy in the same form.
+[[nodiscard]] Result<std::string> check_proxy(std::string_view text);
+/// Empty, or the number of an account.
+[[nodiscard]] Result<std::string> check_account(std::string_view text);
+/// Empty, or a name such as "STANDARD_IA".
+[[nodiscard]] Result<std::string> check_storage_class(std::string_view text);
+/// Empty, or 32 bytes in base64 (RFC 4648 section 4). The error does not show the text.
+[[nodiscard]] Result<std::string> check_customer_key(std::string_view text);
 [[nodiscard]] Result<std::string> check_region(std::string_view text);
 /// Empty, or absolute: a daemon has no working directory that a user would know.
 [[nodiscard]] Result<std::string> check_path(std::string_view text);

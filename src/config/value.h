@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "config/keys/schema.h"
 #include "config/mount_config.h"
-#include "config/schema.h"
 #include "s3rdmafs/base/error.h"
 
 namespace s3rdmafs::config {

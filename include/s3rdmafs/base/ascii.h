@@ -19,4 +19,12 @@ namespace s3rdmafs {
   return lower;
 }
 
+/// The text without the blanks, tabs and line ends around it.
+[[nodiscard]] constexpr std::string_view ascii_trimmed(std::string_view text) noexcept {
+  constexpr std::string_view kAround = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kAround);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kAround) - first + 1);
+}
+
 }  // namespace s3rdmafs

@@ -35,7 +35,9 @@ enum class ErrorCode {
   kNoSpace,          ///< The local room for staged files, or the server, is full.
   kReadOnly,         ///< The mount cannot write.
   kNameTooLong,      ///< No key can be as long as this name needs.
+  kNoAttribute,      ///< The file has no extended attribute of this name.
   kTooManyKeys,      ///< More keys than one operation may change.
+  kNoCredentials,    ///< The keys have ended, and no new ones came yet.
   kSystem,           ///< A system call failed; the detail names it.
 };
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -49,6 +50,9 @@ struct SignedRequest {
 
 [[nodiscard]] std::string canonical_request(const SignedRequest& request);
 
+/// The time as x-amz-date has it: YYYYMMDD'T'HHMMSS'Z'.
+[[nodiscard]] std::string amz_date(std::chrono::system_clock::time_point time);
+
 /// `amz_date` is YYYYMMDD'T'HHMMSS'Z'.
 [[nodiscard]] std::string string_to_sign(std::string_view amz_date, const SigningScope& scope,
                                          std::string_view canonical_request);
@@ -60,6 +64,11 @@ using SigningKey = std::array<std::byte, 32>;
 
 /// Lower-case hex HMAC-SHA256 of any string to sign, also of chunk signatures.
 [[nodiscard]] std::string signature(const SigningKey& key, std::string_view string_to_sign);
+
+/// The value of the Authorization header of a request that is signed with the key of this scope.
+[[nodiscard]] std::string authorization(const SignedRequest& request,
+                                        std::string_view access_key_id, const SigningKey& key,
+                                        std::string_view amz_date, const SigningScope& scope);
 
 /// Lower-case hex SHA-256.
 [[nodiscard]] std::string sha256_hex(std::string_view bytes);

@@ -3,6 +3,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "s3rdmafs/base/error.h"
 
@@ -13,7 +15,16 @@ namespace s3rdmafs::s3 {
 /// queries.
 [[nodiscard]] std::string uri_encode(std::string_view text, bool keep_slash);
 
-/// The inverse; "+" stays "+". Errors: kInvalidArgument for a "%" without two hex digits after it.
+/// "a=1&b=2", encoded: a query, or the body of a form.
+[[nodiscard]] std::string encode_fields(
+    const std::vector<std::pair<std::string, std::string>>& fields);
+
+/// The Host header for a URL: its authority without the port that its scheme implies, as clients
+/// send it (RFC 9110 section 7.2).
+[[nodiscard]] std::string host_of_url(std::string_view url);
+
+/// The inverse of uri_encode(); "+" stays "+". Errors: kInvalidArgument for a "%" without two hex
+/// digits after it.
 [[nodiscard]] Result<std::string> uri_decode(std::string_view text);
 
 }  // namespace s3rdmafs::s3

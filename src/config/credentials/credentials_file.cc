@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/credentials/credentials_file.h"
 
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "s3rdmafs/base/ascii.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::config {
@@ -8,26 +13,41 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
+// The settings that say where keys come from; the files have many others.
+constexpr std::array<std::string_view, 13> kSettings{"aws_access_key_id",
+                                                     "aws_secret_access_key",
+                                                     "aws_session_token",
+                                                     "credential_process",
+                                                     "role_arn",
+                                                     "source_profile",
+                                                     "credential_source",
+                                                     "external_id",
+                                                     "role_session_name",
+                                                     "mfa_serial",
+                                                     "web_identity_token_file",
+                                                     "sso_session",
+                                                     "sso_start_url"};
 
-// The field that a setting fills, or nullptr for one that is not about static keys.
-std::string* field_of(CredentialsProfile& profile, std::string_view setting) {
-  if (setting == "aws_access_key_id") return &profile.access_key_id;
-  if (setting == "aws_secret_access_key") return &profile.secret_access_key;
-  if (setting == "aws_session_token") return &profile.session_token;
-  return nullptr;
+// "[default]" or "[profile NAME]"; a config file has other sections too.
+std::optional<std::string> profile_of(std::string_view section, ProfileFile kind) {
+  constexpr std::string_view kPrefix = "profile ";
+  if (kind == ProfileFile::kCredentials || section == "default") return std::string(section);
+  if (!section.starts_with(kPrefix)) return std::nullopt;
+  std::string_view name = ascii_trimmed(section.substr(kPrefix.size()));
+  if (name.size() > 1 && name.front() == '"' && name.back() == '"') {
+    name = name.substr(1, name.size() - 2);
+  }
+  return std::string(name);
 }
 
 }  // namespace
 
 Result<std::map<std::string, CredentialsProfile>> parse_credentials_file(std::string_view text,
-                                                                         std::string_view name) {
+                                                                         std::string_view name,
+                                                                         ProfileFile kind) {
   std::map<std::string, CredentialsProfile> profiles;
   CredentialsProfile* profile = nullptr;
+  CredentialsProfile skipped;
   unsigned line_number = 0;
   const auto refuse = [&](std::string_view why) {
     return fail(ErrorCode::kConfig, fmt::format("{}:{}: {}", name, line_number, why));
@@ -38,30 +58,38 @@ Result<std::map<std::string, CredentialsProfile>> parse_credentials_file(std::st
     const std::size_t end = text.find('\n');
     const std::string_view whole = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    const std::string_view line = trimmed(whole);
+    const std::string_view line = ascii_trimmed(whole);
     if (line.empty() || line.front() == '#' || line.front() == ';') continue;
 
     if (line.front() == '[') {
-      const std::string_view inside = trimmed(line.substr(1, line.find(']') - 1));
-      if (!line.ends_with(']') || inside.empty())
+      const std::size_t end_of_name = line.find(']');
+      const std::string_view inside = ascii_trimmed(line.substr(1, end_of_name - 1));
+      const std::string_view rest =
+          end_of_name == std::string_view::npos ? "x" : ascii_trimmed(line.substr(end_of_name + 1));
+      const bool has_comment = rest.starts_with('#') || rest.starts_with(';');
+      if (inside.empty() || (!rest.empty() && !has_comment))
         return refuse("expected a section, \"[profile]\"");
-      profile = &profiles[std::string(inside)];
+      const auto named = profile_of(inside, kind);
+      profile = named ? &profiles[*named] : &skipped;
       continue;
     }
     const std::size_t equals = line.find('=');
     if (kBlanks.find(whole.front()) != std::string_view::npos && profile != nullptr) continue;
+    if (equals == std::string_view::npos && kind == ProfileFile::kConfig) continue;
     if (equals == std::string_view::npos)
       return refuse("expected \"name = value\" or \"[profile]\"");
     if (profile == nullptr) return refuse("a setting stands above the first \"[profile]\" line");
-    const std::string_view setting = trimmed(line.substr(0, equals));
-    const std::string_view value = trimmed(line.substr(equals + 1));
-    std::string* const field = field_of(*profile, setting);
-    if (field == nullptr) continue;
+    const std::string_view setting = ascii_trimmed(line.substr(0, equals));
+    const std::string_view value = ascii_trimmed(line.substr(equals + 1));
+    if (std::ranges::find(kSettings, setting) == kSettings.end()) continue;
+    if (value.empty() && kind == ProfileFile::kConfig) continue;
     if (value.empty()) return refuse(fmt::format("{} has no value", setting));
-    if (value.front() == '"' || value.front() == '\'') {
+    const bool is_quoted = value.front() == '"' || value.front() == '\'';
+    const bool may_be_quoted = setting == "credential_process" || kind == ProfileFile::kConfig;
+    if (is_quoted && !may_be_quoted) {
       return refuse(fmt::format("the value of {} is in quotes; write it without", setting));
     }
-    *field = value;
+    profile->insert_or_assign(std::string(setting), std::string(value));
   }
   return profiles;
 }

@@ -9,19 +9,21 @@
 
 namespace s3rdmafs::config {
 
-/// One section of an AWS shared credentials file. Settings that are not about static keys (such as
-/// role_arn) are skipped.
-struct CredentialsProfile {
-  std::string access_key_id;
-  std::string secret_access_key;
-  std::string session_token;
-};
+/// The settings of one section of an AWS credentials or config file that say where keys come from;
+/// others are skipped. No setting is empty.
+using CredentialsProfile = std::map<std::string, std::string, std::less<>>;
+
+/// Which of the two files a text is. Sections of a config file are written "[profile NAME]", all
+/// but
+/// "[default]".
+enum class ProfileFile { kCredentials, kConfig };
 
 /// Reads the INI form that the AWS tools share: `[profile]` lines, `name = value` lines, "#" and
-/// ";" comments on lines of their own, values without quotes; an indented line continues a setting,
-/// as nested settings are written. messages call the text `name`. Errors: kConfig,
-/// "NAME:LINE: the error"; never a value, as it may be a secret.
+/// ";" comments on lines of their own, values without quotes (a command may have some); an indented
+/// line continues a setting, as nested settings are written. A config file may have lines
+/// and values that say nothing; its other settings are many. messages call the text `name`. Errors:
+/// kConfig, "NAME:LINE: the error"; never a value, as it may be a secret.
 [[nodiscard]] Result<std::map<std::string, CredentialsProfile>> parse_credentials_file(
-    std::string_view text, std::string_view name);
+    std::string_view text, std::string_view name, ProfileFile kind = ProfileFile::kCredentials);
 
 }  // namespace s3rdmafs::config

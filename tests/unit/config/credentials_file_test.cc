@@ -33,10 +33,11 @@ TEST(CredentialsFile, ReadsProfilesCommentsAndBlanks) {
       "keys");
 
   ASSERT_TRUE(parsed) << parsed.error().detail;
-  EXPECT_EQ(parsed->at("default").access_key_id, "AKID");
-  EXPECT_EQ(parsed->at("default").secret_access_key, "se/cr+et=") << "a secret may hold \"=\"";
-  EXPECT_EQ(parsed->at("other").access_key_id, "OTHER");
-  EXPECT_EQ(parsed->at("other").session_token, "");
+  EXPECT_EQ(parsed->at("default").at("aws_access_key_id"), "AKID");
+  EXPECT_EQ(parsed->at("default").at("aws_secret_access_key"), "se/cr+et=")
+      << "a secret may hold \"=\"";
+  EXPECT_EQ(parsed->at("other").at("aws_access_key_id"), "OTHER");
+  EXPECT_FALSE(parsed->at("other").contains("aws_session_token"));
 }
 
 TEST(CredentialsFile, GivesTheLineOfWhatIsWrongButNeverTheValue) {
@@ -50,6 +51,26 @@ TEST(CredentialsFile, GivesTheLineOfWhatIsWrongButNeverTheValue) {
   EXPECT_THAT(refusal("[a]\naws_secret_access_key = \"hunter2\"\n"),
               AllOf(StartsWith("keys:2:"), HasSubstr("in quotes"), Not(HasSubstr("hunter2"))));
   EXPECT_THAT(refusal("[default]\nAKID hunter2\n"), Not(HasSubstr("hunter2")));
+}
+
+TEST(CredentialsFile, ReadsTheProfilesOfAConfigFileAlone) {
+  const auto parsed = parse_credentials_file(
+      "[default]\nregion = x\n[profile  one]\ncredential_process = \"/a b\" c\n"
+      "[sso-session s]\nsso_start_url = u\n[services x]\n",
+      "config", ProfileFile::kConfig);
+  ASSERT_TRUE(parsed) << parsed.error().detail;
+  EXPECT_EQ(parsed->size(), 2U);
+  EXPECT_EQ(parsed->at("one").at("credential_process"), "\"/a b\" c") << "a command has quotes";
+}
+
+TEST(CredentialsFile, OfTheConfigKindMayHaveLinesThatSayNothing) {
+  const auto parsed = parse_credentials_file(
+      "[default] # the first\nrole_arn =\njust words\n[profile \"two words\"]\n"
+      "role_session_name = \"me\"\n",
+      "config", ProfileFile::kConfig);
+  ASSERT_TRUE(parsed) << parsed.error().detail;
+  EXPECT_TRUE(parsed->at("default").empty());
+  EXPECT_EQ(parsed->at("two words").at("role_session_name"), "\"me\"");
 }
 
 TEST(CredentialsFile, MayBeEmpty) { EXPECT_TRUE(parse_credentials_file("", "keys")->empty()); }

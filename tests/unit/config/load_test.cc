@@ -13,6 +13,7 @@
 namespace s3rdmafs::config {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -204,6 +205,14 @@ TEST(LoadMountConfig, RefusesAKeyOutsideEverySection) {
               StartsWith("train.toml:1:1: name: is outside every section"));
 }
 
+TEST(LoadMountConfig, RefusesLettersOfAllLanguagesOutsideTextsAndComments) {
+  for (const std::string letter : {"\u00e9", "\u03b1", "\u30a2", "\ufa10"}) {
+    EXPECT_THAT(error_of(load_with("[cache]\n" + letter)), StartsWith("train.toml:7:1")) << letter;
+    EXPECT_FALSE(load_with("[cache]\nsize = " + letter)) << letter;
+    EXPECT_TRUE(load_with("# " + letter + "\n")) << "the control";
+  }
+}
+
 TEST(LoadMountConfig, RefusesArraysAndTablesAsValues) {
   EXPECT_THAT(error_of(load_with("[cache]\nsize = [1]\n")), HasSubstr("type array"));
   EXPECT_THAT(error_of(load_with("[cache.size]\nx = 1\n")), HasSubstr("type table"));
@@ -236,6 +245,8 @@ TEST(LoadMountConfig, RefusesAKeyThatWouldBreakARequestsHeaders) {
   EXPECT_THAT(error, HasSubstr("control character"));
 }
 
+const std::string kCustomerKey = "MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA=";
+
 TEST(LoadMountConfig, RefusesKeysThatContradictEachOther) {
   const std::pair<std::string, std::string> contradictions[] = {
       {"[credentials]\naccess_key_id = \"A\"\n", "set both or none"},
@@ -243,12 +254,48 @@ TEST(LoadMountConfig, RefusesKeysThatContradictEachOther) {
       {"[credentials]\nsession_token = \"T\"\n", "belongs to an access_key_id"},
       {"[read_ahead]\nwindow_max = \"2GiB\"\n", "larger than cache.size"},
       {"[cache]\nsize = \"128MiB\"\nresident_size = \"65MiB\"\n",
-       "cache.resident_size: leaves less than 64MiB of cache.size"}};
+       "cache.resident_size: leaves less than 64MiB of cache.size"},
+      {"[encryption]\nkms_key = \"k\"\n", "kms_key: needs encryption.mode = \"sse-kms\""},
+      {"[encryption]\ncustomer_key = \"" + kCustomerKey + "\"\n",
+       "customer_key: needs encryption.mode = \"sse-c\""},
+      {"[encryption]\nmode = \"sse-c\"\n", "needs encryption.customer_key"}};
   for (const auto& [text, words] : contradictions) {
     EXPECT_THAT(error_of(load_with(text)), HasSubstr(words));
   }
   EXPECT_THAT(error_of(load_with("[retry]\nbackoff_first = \"10s\"\n")),
               StartsWith("train.toml:7: retry.backoff_first: is longer than retry.backoff_max"));
+}
+
+TEST(LoadMountConfig, WantsACertificateForAPrivateKey) {
+  const auto load = [](const std::string& keys) {
+    return load_mount_config_text(
+        "[bucket]\nname = \"train\"\n[endpoint]\nurl = \"https://a\"\n" + keys, "train.toml", {});
+  };
+  EXPECT_THAT(error_of(load("client_key = \"/k\"\n")),
+              HasSubstr("belongs to a client_certificate"));
+  EXPECT_TRUE(load("client_certificate = \"/c\"\n")) << "which may have its key";
+}
+
+TEST(LoadMountConfig, LetsACustomersKeyLeaveTheHostOverTlsAlone) {
+  const auto load = [](const std::string& url) {
+    return load_mount_config_text("[bucket]\nname = \"train\"\n[endpoint]\nurl = \"" + url +
+                                      "\"\n[encryption]\nmode = \"sse-c\"\ncustomer_key = \"" +
+                                      kCustomerKey + "\"\n",
+                                  "train.toml", {});
+  };
+  EXPECT_THAT(error_of(load("http://s3.example")), HasSubstr("needs https:// endpoints"));
+  EXPECT_TRUE(load("https://s3.example"));
+  EXPECT_TRUE(load("http://127.0.0.1:9000"));
+}
+
+TEST(LoadMountConfig, NeverShowsWhatMayBeASecret) {
+  for (const std::string wrong : {"[encryption]\ncustomer_key = \"hunter2\"\n",
+                                  "[endpoint]\nproxy = \"http://me:hunter2@proxy\"\n"}) {
+    const auto loaded =
+        load_mount_config_text("[bucket]\nname = \"train\"\n" + wrong, "train.toml",
+                               {.variables = {{"S3RDMAFS_ENDPOINT_URL", "http://a"}}});
+    EXPECT_THAT(error_of(loaded), AllOf(Not(IsEmpty()), Not(HasSubstr("hunter2")))) << wrong;
+  }
 }
 
 TEST(LoadMountConfig, WarnsOfAVariableThatSetsNothing) {

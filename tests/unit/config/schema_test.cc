@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/schema.h"
+#include "config/keys/schema.h"
 
 #include <set>
 #include <string>

@@ -73,7 +73,8 @@ using Rule =
     std::variant<Text, TextList, Boolean, Integer, Size, SizeOrAuto, Duration, Mode, HexKey,
                  Choice<RdmaMode>, Choice<ByteCount>, Choice<Verify>, Choice<FabricChoice>,
                  Choice<DcTokenForm>, Choice<AddressingStyle>, Choice<Transport>, Choice<CacheLock>,
-                 Choice<WriteMode>, Choice<ReadMode>, Choice<OpenCheck>, Choice<PosixMetadata>>;
+                 Choice<WriteMode>, Choice<ReadMode>, Choice<OpenCheck>, Choice<PosixMetadata>,
+                 Choice<Encryption>, Choice<net::TlsVersion>>;
 
 /// The value of a key that is not set.
 struct Default {
