@@ -51,6 +51,9 @@ class DiskTier final : public s3::ObjectStore {
   void head(std::string key, Deadline deadline, Done<s3::ObjectInfo> done) override {
     store_.head(std::move(key), deadline, std::move(done));
   }
+  void describe(std::string key, Deadline deadline, Done<s3::ObjectDescription> done) override {
+    store_.describe(std::move(key), deadline, std::move(done));
+  }
   void list(s3::ListRequest request, Deadline deadline, Done<s3::ListPage> done) override {
     store_.list(std::move(request), deadline, std::move(done));
   }

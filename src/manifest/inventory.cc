@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "s3/wire/server_text.h"
+#include "s3rdmafs/base/ascii.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 #include "s3rdmafs/s3/uri.h"
@@ -27,12 +28,6 @@ constexpr std::string_view kUsualSchema = "Bucket, Key, Size, LastModifiedDate, 
 // A key of 1,024 bytes has 3,072 when it is encoded; the other fields are short.
 constexpr std::streamsize kRowBytesMax = 64 * kKiB;
 constexpr std::uintmax_t kSchemaFileBytesMax = 64 * kMiB;  // it names every file of the inventory
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
 
 // The fields of a row; nothing where a quote does not end.
 std::optional<std::vector<std::string>> fields_of(std::string_view row) {
@@ -96,7 +91,7 @@ Result<void> InventoryReader::set_columns(std::string_view schema) {
   columns_ = {};
   const auto names = fields_of(schema).value_or(std::vector<std::string>());
   for (std::size_t at = 0; at < names.size(); ++at) {
-    const auto known = std::ranges::find(known_names, trimmed(names[at]),
+    const auto known = std::ranges::find(known_names, ascii_trimmed(names[at]),
                                          [](const auto& name) { return name.first; });
     if (known != std::end(known_names)) columns_.*known->second = static_cast<int>(at);
   }
@@ -167,7 +162,7 @@ Result<void> InventoryReader::read_rows(const std::string& path, const Take& tak
   if (!file) return fail_errno("opening " + path, errno);
   const auto buffer = std::make_unique<std::array<char, kRowBytesMax>>();
   for (std::uint64_t line = 1; file.getline(buffer->data(), kRowBytesMax); ++line) {
-    const std::string_view row = trimmed(buffer->data());
+    const std::string_view row = ascii_trimmed(buffer->data());
     if (line == 1 && row.starts_with("\x1f\x8b")) {
       return fail_with_advice(
           ErrorCode::kUnsupported, path + " is compressed",

@@ -12,12 +12,10 @@
 #include "s3/exchanges/create_upload_exchange.h"
 #include "s3/exchanges/get_exchange.h"
 #include "s3/exchanges/list_uploads_exchange.h"
-#include "s3/exchanges/query_exchange.h"
 #include "s3/exchanges/removal.h"
 #include "s3/wire/user_metadata.h"
-#include "s3/wire/xml_reader.h"
+#include "s3/wire/xml/xml_reader.h"
 #include "s3rdmafs/base/log.h"
-#include "s3rdmafs/base/loopback.h"
 
 namespace s3rdmafs::s3 {
 namespace {
@@ -29,11 +27,10 @@ HttpEngine::Options engine_options(const HttpObjectStore::Options& options) {
           .servers = static_cast<unsigned>(urls.size()),
           .transfer = {.connect_timeout = options.http.connect_timeout,
                        .request_timeout = options.http.request_timeout,
-                       .ca_file = options.endpoint.ca_file,
+                       .connection = options.endpoint.connection,
                        .rdma_timeout = options.rdma.transfer_timeout,
                        .rdma_names = {.reply = options.rdma.reply_header,
-                                      .bytes = options.rdma.bytes_header},
-                       .ignore_proxy_environment = std::ranges::all_of(urls, is_loopback_url)}};
+                                      .bytes = options.rdma.bytes_header}}};
 }
 
 Result<ObjectInfo> read_head(std::string key, const HttpResponse& response) {
@@ -54,12 +51,31 @@ Result<ObjectInfo> read_head(std::string key, const HttpResponse& response) {
       .answered_at = headers.date.value_or(std::chrono::system_clock::time_point())};
 }
 
+/// The strongest that people compare by, of what the server has.
+std::string checksum_of(const ResponseHeaders& headers) {
+  std::string text = headers.checksum_other;
+  if (!headers.checksum_crc32c.empty()) text = "crc32c:" + headers.checksum_crc32c;
+  if (!headers.checksum_crc64nvme.empty()) text = "crc64nvme:" + headers.checksum_crc64nvme;
+  if (!text.empty() && headers.checksum_type == "COMPOSITE") text += " (of the parts' checksums)";
+  return text;
+}
+
+Result<ObjectDescription> read_description(std::string key, std::string url,
+                                           const HttpResponse& response) {
+  Result<ObjectInfo> object = read_head(std::move(key), response);
+  if (!object) return std::unexpected(std::move(object.error()));
+  return ObjectDescription{.object = std::move(*object),
+                           .version_id = response.headers.version_id,
+                           .checksum = checksum_of(response.headers),
+                           .url = std::move(url)};
+}
+
 }  // namespace
 
 HttpObjectStore::HttpObjectStore(const Options& options, CredentialSource& credentials,
                                  const Clock& clock, metrics::Registry& metrics)
     : metrics_(metrics),
-      endpoints_(options.endpoint, options.bucket, credentials, clock, metrics),
+      endpoints_(options.endpoint, options.bucket, options.terms, credentials, clock, metrics),
       verify_(options.rdma.verify),
       verify_puts_(options.rdma.verify),
       shared_{.endpoints = endpoints_,
@@ -76,18 +92,33 @@ HttpObjectStore::HttpObjectStore(const Options& options, CredentialSource& crede
 
 HttpObjectStore::~HttpObjectStore() { shut_down(); }
 
-void HttpObjectStore::head(std::string key, Deadline deadline, Done<ObjectInfo> done) {
+template <class T>
+void HttpObjectStore::ask_head(const std::string& key, const NameValues& headers, Deadline deadline,
+                               QueryExchange<T>::Read read, Done<T> done) {
   metrics_.requests(StoreMetrics::Operation::kHead).add();
+  typename QueryExchange<T>::Query query{.method = HttpMethod::kHead,
+                                         .verb = "HEAD",
+                                         .key = key,
+                                         .subject = key,
+                                         .parameters = {},
+                                         .text_bytes_max = 0,
+                                         .headers = headers};
+  runner_.run(
+      std::make_unique<QueryExchange<T>>(std::move(query), std::move(read), std::move(done)),
+      deadline);
+}
+
+void HttpObjectStore::head(std::string key, Deadline deadline, Done<ObjectInfo> done) {
   auto read = [key](const HttpResponse& response) { return read_head(key, response); };
-  runner_.run(std::make_unique<QueryExchange<ObjectInfo>>(
-                  QueryExchange<ObjectInfo>::Query{.method = HttpMethod::kHead,
-                                                   .verb = "HEAD",
-                                                   .key = key,
-                                                   .subject = key,
-                                                   .parameters = {},
-                                                   .text_bytes_max = 0},
-                  std::move(read), std::move(done)),
-              deadline);
+  ask_head<ObjectInfo>(key, {}, deadline, std::move(read), std::move(done));
+}
+
+void HttpObjectStore::describe(std::string key, Deadline deadline, Done<ObjectDescription> done) {
+  auto read = [key, url = endpoints_.peek().builder.url_of(key)](const HttpResponse& response) {
+    return read_description(key, url, response);
+  };
+  ask_head<ObjectDescription>(key, {{"x-amz-checksum-mode", "ENABLED"}}, deadline, std::move(read),
+                              std::move(done));
 }
 
 void HttpObjectStore::list(ListRequest request, Deadline deadline, Done<ListPage> done) {

@@ -7,6 +7,7 @@
 #include "s3/endpoints/hedge_policy.h"
 #include "s3/exchanges/create_upload_exchange.h"
 #include "s3/exchanges/put/put_sequence.h"
+#include "s3/exchanges/query_exchange.h"
 #include "s3/exchanges/retry_policy.h"
 #include "s3/exchanges/retry_runner.h"
 #include "s3/http/http_engine.h"
@@ -24,6 +25,7 @@ class HttpObjectStore final : public ObjectStore, public ObjectWriter {
  public:
   struct Options {
     std::string bucket;  ///< its name
+    BucketTerms terms = {};
     EndpointOptions endpoint;
     RdmaOptions rdma;
     HttpOptions http;
@@ -41,6 +43,7 @@ class HttpObjectStore final : public ObjectStore, public ObjectWriter {
   void set_upload_log(UploadLog& log) { shared_.upload_log = &log; }
 
   void head(std::string key, Deadline deadline, Done<ObjectInfo> done) override;
+  void describe(std::string key, Deadline deadline, Done<ObjectDescription> done) override;
   void list(ListRequest request, Deadline deadline, Done<ListPage> done) override;
   void get(GetRequest request, Deadline deadline, GetDone done) override;
   void shut_down() override;
@@ -68,6 +71,9 @@ class HttpObjectStore final : public ObjectStore, public ObjectWriter {
                       Done<void> done) override;
 
  private:
+  template <class T>
+  void ask_head(const std::string& key, const NameValues& headers, Deadline deadline,
+                QueryExchange<T>::Read read, Done<T> done);
   void create(NewUpload upload, Deadline deadline, Done<std::string> done);
 
   StoreMetrics metrics_;

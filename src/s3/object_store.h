@@ -39,6 +39,14 @@ struct ObjectInfo {
   std::chrono::system_clock::time_point answered_at = {};
 };
 
+/// One version as a server describes it to people. An empty text: it does not tell.
+struct ObjectDescription {
+  ObjectInfo object;
+  std::string version_id;
+  std::string checksum;  ///< its kind and the value that the server has: "crc64nvme:mWOLM6Ewdy8="
+  std::string url;       ///< without credentials
+};
+
 /// One page of ListObjectsV2.
 struct ListRequest {
   std::string prefix;
@@ -94,6 +102,9 @@ class ObjectStore {
 
   /// HeadObject. Errors: kNotFound. `key` must not be empty.
   virtual void head(std::string key, Deadline deadline, Done<ObjectInfo> done) = 0;
+
+  /// As head(), with all that the server tells. By default what head() tells.
+  virtual void describe(std::string key, Deadline deadline, Done<ObjectDescription> done);
 
   /// One page of ListObjectsV2, keys decoded (encoding-type=url on the wire).
   virtual void list(ListRequest request, Deadline deadline, Done<ListPage> done) = 0;

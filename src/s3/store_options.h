@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "net/connection_options.h"
+
 namespace s3rdmafs::s3 {
 
 /// Where a request's URL names the bucket.
@@ -37,14 +39,32 @@ enum class Verify {
   kAlways,
 };
 
+/// How the server encrypts what is stored.
+enum class Encryption {
+  kBucket,  ///< as the bucket's own settings say
+  kSseS3,
+  kSseKms,
+  kSseC,
+};
+
+/// The terms on which a bucket is used.
+struct BucketTerms {
+  bool requester_pays = false;      ///< each request agrees to pay
+  std::string expected_owner = {};  ///< an account; empty: any
+  std::string storage_class = {};   ///< of what is stored; empty: the server's default
+  Encryption encryption = Encryption::kBucket;
+  std::string kms_key = {};       ///< with kSseKms; empty: the service's default
+  std::string customer_key = {};  ///< with kSseC: 32 bytes in base64
+};
+
 /// The servers of one store.
 struct EndpointOptions {
   /// scheme://host[:port] without a path, one for each server; at least one.
   std::vector<std::string> urls = {};
   std::string region = {};
   AddressingStyle addressing = AddressingStyle::kPath;
-  std::string ca_file = {};  ///< PEM bundle; empty: the system's
-  bool hedge = true;         ///< whether a slow read may be given up and sent to another server
+  net::ConnectionOptions connection = {};
+  bool hedge = true;  ///< whether a slow read may be given up and sent to another server
 };
 
 struct RdmaOptions {

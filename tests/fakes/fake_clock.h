@@ -22,12 +22,17 @@ class FakeClock final : public Clock {
   /// conditions to notify.
   bool wait_until(CondVar& condition, Mutex& mutex, Deadline deadline) const
       REQUIRES(mutex) override {
+    ++waits_;
     if (now() >= deadline) return false;
     condition.wait_until(mutex, std::chrono::steady_clock::now() + std::chrono::milliseconds(5));
     return now() < deadline;
   }
 
   void advance(std::chrono::nanoseconds time) { passed_ns_.fetch_add(time.count()); }
+
+  /// Waits that have begun: a thread that waits looks at the time at each. After two more than were
+  /// counted, the only thread of a clock has acted on all that was before the count.
+  [[nodiscard]] int waits() const { return waits_; }
 
  private:
   // Neither clock begins at zero, since real ones never do.
@@ -39,6 +44,7 @@ class FakeClock final : public Clock {
   }
 
   std::atomic<std::chrono::nanoseconds::rep> passed_ns_{0};
+  mutable std::atomic<int> waits_{0};
 };
 
 }  // namespace s3rdmafs::fakes

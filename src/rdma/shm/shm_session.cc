@@ -16,7 +16,7 @@ namespace s3rdmafs::rdma::shm {
 namespace {
 
 // Sockets with a time-out are not restarted by the kernel, and io_uring interrupts a thread that
-// used a ring (FUSE over io_uring, fuse/ring.cc) just as a signal does.
+// used a ring (FUSE over io_uring, fuse/kernel/ring.cc) just as a signal does.
 template <class Call>
 auto uninterrupted(Call call) {
   for (;;) {

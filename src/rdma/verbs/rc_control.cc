@@ -7,8 +7,8 @@
 #include <array>
 #include <chrono>
 
+#include "net/set_connection.h"
 #include "s3rdmafs/base/log.h"
-#include "s3rdmafs/base/loopback.h"
 
 namespace s3rdmafs::rdma::verbs {
 namespace {
@@ -16,11 +16,6 @@ namespace {
 // A lost SYN or two; the server makes a queue pair, which takes it some milliseconds.
 constexpr std::chrono::milliseconds kConnectTimeout{3000};
 constexpr std::chrono::milliseconds kTimeout{5000};
-
-struct FreeList {
-  void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
-};
-using HeaderList = std::unique_ptr<curl_slist, FreeList>;
 
 std::size_t ignore_body(char*, std::size_t size, std::size_t count, void*) { return size * count; }
 
@@ -39,14 +34,13 @@ std::string header_of(CURL* easy, std::string_view name) {
 
 }  // namespace
 
-RcControl::RcControl(Options options)
-    : options_(std::move(options)), easy_(curl_easy_init(), curl_easy_cleanup) {}
+RcControl::RcControl(Options options) : options_(std::move(options)), easy_(curl_easy_init()) {}
 
 Result<RcControl::Answer> RcControl::post(std::string_view path, std::span<const Header> sent) {
   if (cancelled_) return fail(ErrorCode::kCancelled, "the mount is going down");
   CURL* const easy = easy_.get();
   if (easy == nullptr) return fail(ErrorCode::kNoMemory, "curl_easy_init failed");
-  HeaderList headers;
+  net::CurlList headers;
   const auto add = [&headers](const std::string& line) {
     headers.reset(curl_slist_append(headers.release(), line.c_str()));
   };
@@ -60,7 +54,8 @@ Result<RcControl::Answer> RcControl::post(std::string_view path, std::span<const
   }
   if (code != CURLE_OK) {
     return fail(code == CURLE_OPERATION_TIMEDOUT ? ErrorCode::kTimedOut : ErrorCode::kUnreachable,
-                fmt::format("{}{}: {}", options_.endpoint_url, path, curl_easy_strerror(code)));
+                fmt::format("{}{}: {}{}", options_.endpoint_url, path, curl_easy_strerror(code),
+                            net::advice_for(easy, code, {})));
   }
   Answer answer;
   curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &answer.status);
@@ -89,10 +84,8 @@ void RcControl::set_options(std::string_view path, curl_slist* headers) {
   curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, is_cancelled);
   curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &cancelled_);
-  if (!options_.ca_file.empty()) {
-    curl_easy_setopt(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
-  }
-  if (is_loopback_url(options_.endpoint_url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
+  net::set_tls(easy, options_.connection);
+  net::set_proxy(easy, options_.connection, options_.endpoint_url);
 }
 
 Result<RcControl::Accepted> RcControl::connect(const rc::Endpoint& client,

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include <curl/curl.h>
-
+#include "net/connection_options.h"
+#include "net/curl_handles.h"
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/rdma/rc_wire.h"
 
@@ -21,7 +21,7 @@ class RcControl {
  public:
   struct Options {
     std::string endpoint_url;  ///< scheme://host[:port]
-    std::string ca_file;       ///< PEM; empty: the system's
+    net::ConnectionOptions connection;
   };
   struct Accepted {
     std::string session_id;
@@ -53,7 +53,7 @@ class RcControl {
 
   const Options options_;
   std::atomic<bool> cancelled_{false};
-  std::unique_ptr<CURL, void (*)(CURL*)> easy_;
+  net::CurlEasy easy_;
 };
 
 }  // namespace s3rdmafs::rdma::verbs

@@ -48,7 +48,8 @@ class RcFabric final : public Fabric {
         clock_(clock),
         metrics_(metrics),
         addresses_(addresses),
-        maker_({.endpoint_url = options_.endpoint_url, .ca_file = options_.ca_file}, device_) {}
+        maker_({.endpoint_url = options_.endpoint_url, .connection = options_.connection},
+               device_) {}
   ~RcFabric() override { shut_down(); }
 
   [[nodiscard]] Result<void> start() {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "net/connection_options.h"
 #include "rdma/fabric.h"
 #include "rdma/verbs/address_space.h"
 #include "s3rdmafs/base/clock.h"
@@ -18,7 +19,7 @@ struct RcOptions {
   std::string endpoint_url;   ///< scheme://host[:port]
   std::string endpoint_host;  ///< of that URL
   std::uint16_t endpoint_port = 0;
-  std::string ca_file;         ///< PEM; empty: the system's
+  net::ConnectionOptions connection;
   unsigned sessions_max = 64;  ///< with this server; at least 1
 };
 

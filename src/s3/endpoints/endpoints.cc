@@ -16,11 +16,15 @@ std::optional<std::size_t> number_of(const Endpoint* endpoint) {
 }  // namespace
 
 Endpoints::Endpoints(const EndpointOptions& options, const std::string& bucket,
-                     CredentialSource& credentials, const Clock& clock, metrics::Registry& metrics)
+                     const BucketTerms& terms, CredentialSource& credentials, const Clock& clock,
+                     metrics::Registry& metrics)
     : set_(options.urls.size(), clock) {
   for (const std::string& url : options.urls) {
-    const BucketAddress address{
-        .bucket = bucket, .url = url, .region = options.region, .addressing = options.addressing};
+    const BucketAddress address{.bucket = bucket,
+                                .url = url,
+                                .region = options.region,
+                                .addressing = options.addressing,
+                                .terms = terms};
     all_.push_back(std::make_unique<Endpoint>(all_.size(), address, credentials, clock, metrics));
   }
 }

@@ -28,7 +28,7 @@ class Endpoints {
   };
 
   /// Borrows credentials, clock and metrics.
-  Endpoints(const EndpointOptions& options, const std::string& bucket,
+  Endpoints(const EndpointOptions& options, const std::string& bucket, const BucketTerms& terms,
             CredentialSource& credentials, const Clock& clock, metrics::Registry& metrics);
 
   /// Chooses the endpoint of a request. It counts as outstanding there until the lease ends.

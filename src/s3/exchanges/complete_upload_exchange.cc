@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "s3/wire/object_checksum.h"
-#include "s3/wire/xml_reader.h"
-#include "s3/wire/xml_writer.h"
+#include "s3/wire/xml/xml_reader.h"
+#include "s3/wire/xml/xml_writer.h"
 #include "s3rdmafs/base/checksum.h"
 #include "s3rdmafs/base/log.h"
 
@@ -88,7 +88,7 @@ Result<HttpRequest> CompleteUploadExchange::build() {
                    .headers = {{"content-type", "application/xml"}},
                    .payload_hash = sha256_hex(document_)};
   guard_.add_header(spec.headers);
-  Result<HttpRequest> request = endpoint_->builder.build(spec);
+  Result<HttpRequest> request = endpoint_->builder.build(std::move(spec));
   if (request) {
     request->body = std::as_bytes(std::span(document_));
     request->text_bytes_max = kErrorTextBytesMax;

@@ -7,7 +7,7 @@
 
 #include "s3/wire/stored_headers.h"
 #include "s3/wire/user_metadata.h"
-#include "s3/wire/xml_reader.h"
+#include "s3/wire/xml/xml_reader.h"
 
 namespace s3rdmafs::s3 {
 
@@ -25,7 +25,7 @@ void CreateUploadExchange::next_request(Endpoint& endpoint, Deadline, Done<HttpR
   if (upload_.has_checksum && endpoint_->checksums.takes_crc64nvme()) {
     spec.headers.emplace_back("x-amz-checksum-algorithm", "CRC64NVME");
   }
-  Result<HttpRequest> request = endpoint_->builder.build(spec);
+  Result<HttpRequest> request = endpoint_->builder.build(std::move(spec));
   if (request) request->text_bytes_max = kErrorTextBytesMax;
   ready(std::move(request));
 }

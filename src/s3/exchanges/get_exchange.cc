@@ -15,7 +15,7 @@
 #include <algorithm>
 
 #include "s3/wire/object_checksum.h"
-#include "s3/wire/xml_reader.h"
+#include "s3/wire/xml/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {
@@ -52,7 +52,7 @@ Result<HttpRequest> GetExchange::build() {
                                {"if-match", get_.etag}}};
   if (shared_.verify.is_on()) spec.headers.emplace_back("x-amz-checksum-mode", "ENABLED");
   has_token_ = policy_.add_token(spec);
-  Result<HttpRequest> request = endpoint_->builder.build(spec);
+  Result<HttpRequest> request = endpoint_->builder.build(std::move(spec));
   if (!request) return request;
   request->body_into = comparison_.empty() ? get_.window.bytes() : std::span(comparison_);
   request->text_bytes_max = kErrorTextBytesMax;

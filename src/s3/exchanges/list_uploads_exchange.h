@@ -5,7 +5,7 @@
 
 #include "s3/exchanges/exchange.h"
 #include "s3/object_writer.h"
-#include "s3/wire/xml_reader.h"
+#include "s3/wire/xml/xml_reader.h"
 
 namespace s3rdmafs::s3 {
 

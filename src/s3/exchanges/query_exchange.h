@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "s3/exchanges/exchange.h"
-#include "s3/wire/xml_reader.h"
+#include "s3/wire/xml/xml_reader.h"
 
 namespace s3rdmafs::s3 {
 

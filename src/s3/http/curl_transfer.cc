@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 
+#include "net/set_connection.h"
 #include "s3/wire/server_text.h"
 #include "s3rdmafs/base/log.h"
 
@@ -72,14 +73,6 @@ bool is_failed_connect(CURLcode code) {
          code == CURLE_OPERATION_TIMEDOUT;
 }
 
-std::string_view advice_for(CURLcode code) {
-  if (code == CURLE_SSL_CACERT_BADFILE) return " (endpoint.ca_file cannot be used)";
-  if (code == CURLE_PEER_FAILED_VERIFICATION) {
-    return " (the certificate is not trusted: name its authority in endpoint.ca_file)";
-  }
-  return "";
-}
-
 }  // namespace
 
 CurlTransfer::CurlTransfer(const TransferOptions& options)
@@ -111,8 +104,7 @@ void CurlTransfer::set_options() {
   curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, kIdleSecondsMax);
   curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(easy, CURLOPT_USERAGENT, "s3rdmafs");
-  if (!options_.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
-  if (options_.ignore_proxy_environment) curl_easy_setopt(easy, CURLOPT_PROXY, "");
+  net::set_tls(easy, options_.connection);
 }
 
 CurlTransfer& CurlTransfer::of(CURL* easy) {
@@ -137,6 +129,7 @@ void CurlTransfer::begin(HttpRequest request, HttpDone done,
   CURL* easy = easy_.get();
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
   curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
+  net::set_proxy(easy, options_.connection, request_.url);
   // libcurl reuses a connection only if it was bound to the same address. Since 8.9 it misses that
   // in the form "host!ADDRESS". The text is copied.
   const std::string& source = request_.source_address;
@@ -197,8 +190,8 @@ HttpOutcome CurlTransfer::outcome(CURLcode code, std::chrono::steady_clock::time
       failure.no_connection_from_source && code == CURLE_OPERATION_TIMEDOUT;
   // Without the query, which is long for a listing and explains nothing.
   const std::string_view url = request_.url;
-  failure.error.detail =
-      fmt::format("{}: {}{}", url.substr(0, url.find('?')), text, advice_for(code));
+  failure.error.detail = fmt::format("{}: {}{}", url.substr(0, url.find('?')), text,
+                                     net::advice_for(easy_.get(), code, text));
   return std::unexpected(std::move(failure));
 }
 

@@ -3,12 +3,11 @@
 
 #include <array>
 #include <chrono>
-#include <memory>
 #include <string>
 #include <string_view>
 
-#include <curl/curl.h>
-
+#include "net/connection_options.h"
+#include "net/curl_handles.h"
 #include "s3/wire/http_message.h"
 
 namespace s3rdmafs::s3 {
@@ -17,10 +16,9 @@ namespace s3rdmafs::s3 {
 struct TransferOptions {
   std::chrono::milliseconds connect_timeout{};
   std::chrono::milliseconds request_timeout{};  ///< first byte sent to last received
-  std::string ca_file;                          ///< PEM; empty: the system's
-  std::chrono::milliseconds rdma_timeout{};     ///< the same for requests with a token
+  net::ConnectionOptions connection = {};
+  std::chrono::milliseconds rdma_timeout{};  ///< the same for requests with a token
   RdmaHeaderNames rdma_names = {};
-  bool ignore_proxy_environment = false;  ///< http_proxy and similar variables
 };
 
 /// One libcurl easy handle and its current request. Reused, since the handle keeps buffers and
@@ -50,13 +48,6 @@ class CurlTransfer {
   [[nodiscard]] bool may_hedge() { return request_.may_hedge(); }
 
  private:
-  struct EasyCleanup {
-    void operator()(CURL* easy) const noexcept { curl_easy_cleanup(easy); }
-  };
-  struct ListCleanup {
-    void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
-  };
-
   static std::size_t on_header(char* data, std::size_t size, std::size_t count,
                                void* self) noexcept;
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self) noexcept;
@@ -67,8 +58,8 @@ class CurlTransfer {
   [[nodiscard]] bool take_body(std::string_view bytes);
 
   const TransferOptions& options_;
-  std::unique_ptr<CURL, EasyCleanup> easy_;
-  std::unique_ptr<curl_slist, ListCleanup> header_list_;
+  net::CurlEasy easy_;
+  net::CurlList header_list_;
   std::array<char, CURL_ERROR_SIZE> error_text_{};
 
   HttpRequest request_;

@@ -14,6 +14,8 @@ struct Credentials {
   std::string access_key_id = {};
   std::string secret_access_key = {};
   std::string session_token = {};  ///< empty: none
+
+  friend bool operator==(const Credentials&, const Credentials&) = default;
 };
 
 /// Where credentials come from. Every attempt asks, so that new ones count at once; get() must
@@ -21,7 +23,7 @@ struct Credentials {
 class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
-  /// Errors: kAccessDenied, with what to do.
+  /// Errors: kNoCredentials, with what to do.
   [[nodiscard]] virtual Result<Credentials> get() = 0;
 };
 

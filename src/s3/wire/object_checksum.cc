@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3/wire/object_checksum.h"
 
-#include <array>
-
-#include <openssl/evp.h>
-
+#include "s3/wire/base64.h"
 #include "s3rdmafs/base/checksum.h"
 
 namespace s3rdmafs::s3 {
@@ -13,13 +10,11 @@ namespace {
 
 template <class Integer>
 std::string base64_big_endian(Integer value) {
-  std::array<unsigned char, sizeof(Integer)> bytes{};
+  std::string bytes(sizeof(Integer), '\0');
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes.at(i) = static_cast<unsigned char>(value >> (8 * (bytes.size() - 1 - i)));
+    bytes[i] = static_cast<char>(value >> (8 * (bytes.size() - 1 - i)));
   }
-  std::array<unsigned char, 16> text{};  // 12 characters and the NUL at most
-  const int length = EVP_EncodeBlock(text.data(), bytes.data(), static_cast<int>(bytes.size()));
-  return {reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(length)};
+  return to_base64(bytes);
 }
 
 }  // namespace

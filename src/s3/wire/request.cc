@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3/wire/request.h"
 
-#include <ctime>
-
 #include "s3/wire/server_text.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/s3/uri.h"
@@ -15,34 +13,6 @@ namespace {
 constexpr std::string_view kEmptyPayloadHash =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// YYYYMMDD'T'HHMMSS'Z'.
-std::string amz_date(std::chrono::system_clock::time_point now) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  std::array<char, 17> text{};
-  std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &parts);
-  return text.data();
-}
-
-/// The authority without the port that its scheme implies, as clients send it (RFC 9110 7.2).
-std::string without_default_port(std::string_view scheme, std::string_view authority) {
-  const std::string_view port = scheme == "https" ? ":443" : ":80";
-  if (authority.ends_with(port)) authority.remove_suffix(port.size());
-  return std::string(authority);
-}
-
-std::string encode_query(const NameValues& query) {
-  std::string text;
-  for (const auto& [name, value] : query) {
-    text += text.empty() ? '?' : '&';
-    text += uri_encode(name, /*keep_slash=*/false);
-    text += '=';
-    text += uri_encode(value, /*keep_slash=*/false);
-  }
-  return text;
-}
-
 }  // namespace
 
 RequestBuilder::RequestBuilder(const BucketAddress& address, CredentialSource& credentials,
@@ -50,6 +20,7 @@ RequestBuilder::RequestBuilder(const BucketAddress& address, CredentialSource& c
     : bucket_(address.bucket),
       endpoint_url_(address.url),
       region_(address.region),
+      headers_(address.terms),
       credentials_(credentials),
       clock_(clock) {
   std::string_view url = address.url;
@@ -64,16 +35,24 @@ RequestBuilder::RequestBuilder(const BucketAddress& address, CredentialSource& c
     path_base_ = "/" + uri_encode(bucket_, /*keep_slash=*/false) + "/";
   }
   base_url_ = std::string(scheme) + "://" + authority;
-  host_ = without_default_port(scheme, authority);
+  host_ = host_of_url(base_url_);
 }
 
-Result<HttpRequest> RequestBuilder::build(const RequestSpec& spec) {
+std::string RequestBuilder::path_of(std::string_view key) const {
+  return path_base_ + uri_encode(key, /*keep_slash=*/true);
+}
+
+std::string RequestBuilder::url_of(std::string_view key) const { return base_url_ + path_of(key); }
+
+Result<HttpRequest> RequestBuilder::build(RequestSpec spec) {
   Result<Credentials> credentials = credentials_.get();
   if (!credentials) return std::unexpected(std::move(credentials.error()));
-  const std::string path = path_base_ + uri_encode(spec.key, /*keep_slash=*/true);
+  headers_.add_to(spec);
+  const std::string path = path_of(spec.key);
   HttpRequest request;
   request.method = spec.method;
-  request.url = base_url_ + path + encode_query(spec.query);
+  request.url = base_url_ + path;
+  if (!spec.query.empty()) request.url += '?' + encode_fields(spec.query);
   request.headers.reserve(spec.headers.size() + 5);
   request.headers.push_back("Host: " + host_);
   for (const auto& [name, value] : spec.headers) {
@@ -112,11 +91,9 @@ void RequestBuilder::sign(const RequestSpec& spec, const std::string& path,
   }
   to_sign.headers.emplace_back("host", host_);
 
-  const std::string proof = signature(key_for(credentials.secret_access_key, scope),
-                                      string_to_sign(date, scope, canonical_request(to_sign)));
-  request.headers.push_back(fmt::format(
-      "Authorization: AWS4-HMAC-SHA256 Credential={}/{}, SignedHeaders={}, Signature={}",
-      credentials.access_key_id, scope.to_string(), signed_header_names(to_sign), proof));
+  const SigningKey key = key_for(credentials.secret_access_key, scope);
+  request.headers.push_back("Authorization: " +
+                            authorization(to_sign, credentials.access_key_id, key, date, scope));
 }
 
 SigningKey RequestBuilder::key_for(const std::string& secret_access_key,

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "s3/store_options.h"
+#include "s3/wire/bucket_headers.h"
 #include "s3/wire/credentials.h"
 #include "s3/wire/http_message.h"
 #include "s3rdmafs/base/clock.h"
@@ -30,6 +31,7 @@ struct BucketAddress {
   std::string url;  ///< of the endpoint: scheme://host[:port] without a path
   std::string region;
   AddressingStyle addressing = AddressingStyle::kPath;
+  BucketTerms terms = {};
 };
 
 /// Addresses and signs requests to one bucket at one endpoint. Thread-safe.
@@ -38,22 +40,27 @@ class RequestBuilder {
   /// Borrows source and clock.
   RequestBuilder(const BucketAddress& address, CredentialSource& credentials, const Clock& clock);
 
-  /// Fills in method, url and headers; the caller fills in the rest.
+  /// Fills in method, url and headers, with those of the bucket's terms; the caller fills in the
+  /// rest.
   /// Errors: those of the credential source; kProtocol for a header with control characters, which
   /// can only come from a server's text.
-  [[nodiscard]] Result<HttpRequest> build(const RequestSpec& spec);
+  [[nodiscard]] Result<HttpRequest> build(RequestSpec spec);
 
+  /// Where an object is, without a query.
+  [[nodiscard]] std::string url_of(std::string_view key) const;
   [[nodiscard]] const std::string& bucket() const { return bucket_; }
   [[nodiscard]] const std::string& endpoint_url() const { return endpoint_url_; }
 
  private:
   [[nodiscard]] SigningKey key_for(const std::string& secret_access_key, const SigningScope& scope);
+  [[nodiscard]] std::string path_of(std::string_view key) const;
   void sign(const RequestSpec& spec, const std::string& path, const Credentials& credentials,
             HttpRequest& request);
 
   const std::string bucket_;
   const std::string endpoint_url_;
   const std::string region_;
+  const BucketHeaders headers_;
   CredentialSource& credentials_;
   const Clock& clock_;
   std::string base_url_;   // scheme://authority

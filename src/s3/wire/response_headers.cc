@@ -14,6 +14,8 @@
 namespace s3rdmafs::s3 {
 namespace {
 
+constexpr std::string_view kChecksumPrefix = "x-amz-checksum-";
+
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 std::string_view trim(std::string_view text) {
@@ -56,6 +58,7 @@ bool is_kept(std::string_view name, const RdmaHeaderNames& names) {
                                         "x-amz-checksum-crc64nvme",
                                         "x-amz-checksum-crc32c",
                                         "x-amz-checksum-type",
+                                        "x-amz-version-id",
                                         "x-amz-request-id"};
   return is_same_name(name, names.reply) || is_same_name(name, names.bytes) ||
          std::ranges::any_of(kKept,
@@ -110,6 +113,10 @@ void ResponseHeaders::add_line(std::string_view line, const RdmaHeaderNames& nam
     checksum_crc32c = value;
   } else if (is_same_name(name, "x-amz-checksum-type")) {
     checksum_type = value;
+  } else if (is_same_name(name.substr(0, kChecksumPrefix.size()), kChecksumPrefix)) {
+    checksum_other = ascii_lower(name.substr(kChecksumPrefix.size())) + ":" + std::string(value);
+  } else if (is_same_name(name, "x-amz-version-id")) {
+    version_id = value;
   } else if (is_same_name(name, "x-amz-request-id")) {
     request_id = value;
   } else if (is_same_name(name, "retry-after")) {

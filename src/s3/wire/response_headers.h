@@ -22,6 +22,7 @@ struct RdmaHeaderNames {
 struct ResponseHeaders {
   std::string etag;  ///< quotes included
   std::string request_id;
+  std::string version_id;  ///< of a bucket with versioning
   std::string content_range;
   std::optional<std::uint64_t> content_length;
   std::optional<std::chrono::system_clock::time_point> last_modified;
@@ -33,7 +34,8 @@ struct ResponseHeaders {
   // Of the object, base64; empty if the server has none of that kind.
   std::string checksum_crc64nvme;
   std::string checksum_crc32c;
-  std::string checksum_type;  ///< "COMPOSITE": of the parts' checksums, not of the bytes
+  std::string checksum_other;  ///< "kind:value" of another kind, for people only
+  std::string checksum_type;   ///< "COMPOSITE": of the parts' checksums, not of the bytes
   /// The name of one of these headers whose value was dropped because it has control characters or
   /// is too long (s3/wire/server_text.h). Empty: there is none.
   std::string unusable;

@@ -2,6 +2,7 @@
 #include "s3rdmafs/s3/sigv4.h"
 
 #include <algorithm>
+#include <ctime>
 #include <map>
 #include <span>
 
@@ -9,6 +10,7 @@
 #include <openssl/sha.h>
 
 #include "s3rdmafs/base/ascii.h"
+#include "s3rdmafs/base/log.h"
 #include "s3rdmafs/s3/uri.h"
 
 namespace s3rdmafs::s3 {
@@ -141,6 +143,24 @@ SigningKey signing_key(std::string_view secret_access_key, const SigningScope& s
 std::string signature(const SigningKey& key, std::string_view string_to_sign) {
   return hex(hmac_sha256({reinterpret_cast<const unsigned char*>(key.data()), key.size()},
                          string_to_sign));
+}
+
+std::string authorization(const SignedRequest& request, std::string_view access_key_id,
+                          const SigningKey& key, std::string_view amz_date,
+                          const SigningScope& scope) {
+  const std::string proof =
+      signature(key, string_to_sign(amz_date, scope, canonical_request(request)));
+  return fmt::format("AWS4-HMAC-SHA256 Credential={}/{}, SignedHeaders={}, Signature={}",
+                     access_key_id, scope.to_string(), signed_header_names(request), proof);
+}
+
+std::string amz_date(std::chrono::system_clock::time_point time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 17> text{};
+  std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &parts);
+  return text.data();
 }
 
 std::string sha256_hex(std::string_view bytes) {

@@ -9,9 +9,10 @@
 namespace s3rdmafs::s3 {
 namespace {
 
+constexpr std::string_view kStorageClass = "x-amz-storage-class";
 constexpr std::string_view kStoredHeaders[] = {
     "cache-control", "content-disposition", "content-encoding", "content-language", "content-type",
-    "expires",       "x-amz-storage-class"};
+    "expires",       kStorageClass};
 
 /// Without the encoding of an upload's body, which some servers keep with the object. A request
 /// that has it must have such a body.
@@ -46,6 +47,11 @@ void take_stored_header(StoredHeaders& headers, std::string_view name, std::stri
   } else {
     found->second += ", " + kept;
   }
+}
+
+std::string storage_class_of(const StoredHeaders& headers) {
+  const auto found = std::ranges::find(headers, kStorageClass, &StoredHeaders::value_type::first);
+  return found == headers.end() ? "" : found->second;
 }
 
 void add_stored_headers(NameValues& request, const StoredHeaders& headers) {

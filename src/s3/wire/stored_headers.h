@@ -3,6 +3,7 @@
 // with metadata of its own loses them, so it has to send them again.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "s3/object_store.h"
@@ -16,6 +17,9 @@ namespace s3rdmafs::s3 {
 
 /// Takes one line of an answer. Repeated ones are joined, as RFC 9110 section 5.3 has it.
 void take_stored_header(StoredHeaders& headers, std::string_view name, std::string_view value);
+
+/// The storage class among them; empty: the server's standard one.
+[[nodiscard]] std::string storage_class_of(const StoredHeaders& headers);
 
 /// Appends them to a request that makes an object. One without a type gets that of bytes.
 void add_stored_headers(NameValues& request, const StoredHeaders& headers);

@@ -36,6 +36,25 @@ std::string uri_encode(std::string_view text, bool keep_slash) {
   return encoded;
 }
 
+std::string encode_fields(const std::vector<std::pair<std::string, std::string>>& fields) {
+  std::string text;
+  for (const auto& [name, value] : fields) {
+    if (!text.empty()) text += '&';
+    text += uri_encode(name, /*keep_slash=*/false);
+    text += '=';
+    text += uri_encode(value, /*keep_slash=*/false);
+  }
+  return text;
+}
+
+std::string host_of_url(std::string_view url) {
+  const std::size_t scheme_end = url.find("://");
+  const std::string_view port = url.starts_with("https://") ? ":443" : ":80";
+  url.remove_prefix(scheme_end == std::string_view::npos ? 0 : scheme_end + 3);
+  if (url.ends_with(port)) url.remove_suffix(port.size());
+  return std::string(url);
+}
+
 Result<std::string> uri_decode(std::string_view text) {
   std::string decoded;
   decoded.reserve(text.size());

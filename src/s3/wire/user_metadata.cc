@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <optional>
-#include <vector>
 
-#include <openssl/evp.h>
-
+#include "s3/wire/base64.h"
 #include "s3rdmafs/base/ascii.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/s3/uri.h"
@@ -29,27 +27,6 @@ bool is_plain_value(std::string_view value) {
       std::ranges::all_of(value, [](unsigned char c) { return c >= ' ' && c < 0x7F; });
   return is_printable && !value.empty() && !value.starts_with(' ') && !value.ends_with(' ') &&
          !value.contains(kWordBegin);
-}
-
-std::string to_base64_text(std::string_view bytes) {
-  std::vector<unsigned char> text((bytes.size() + 2) / 3 * 4 + 1);
-  const int length =
-      EVP_EncodeBlock(text.data(), reinterpret_cast<const unsigned char*>(bytes.data()),
-                      static_cast<int>(bytes.size()));
-  return {reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(length)};
-}
-
-std::optional<std::string> from_base64_text(std::string_view text) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  if (text.empty()) return "";
-  std::string bytes(text.size() / 4 * 3, '\0');
-  const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
-  if (length < 0) return std::nullopt;
-  const std::size_t padding = text.ends_with("==") ? 2 : (text.ends_with('=') ? 1 : 0);
-  bytes.resize(static_cast<std::size_t>(length) - padding);
-  return bytes;
 }
 
 /// "Q" is percent-encoding with "=" for "%", and "_" for a space.
@@ -82,7 +59,7 @@ std::optional<std::string> decode_word(std::string_view word) {
   if (!is_utf8 || word.size() < 2 + kWordEnd.size() || word[1] != '?') return std::nullopt;
   const char encoding = ascii_lower(word[0]);
   const std::string_view text = word.substr(2, word.size() - 2 - kWordEnd.size());
-  if (encoding == 'b') return from_base64_text(text);
+  if (encoding == 'b') return from_base64(text);
   return encoding == 'q' ? from_q_text(text) : std::nullopt;
 }
 
@@ -105,7 +82,7 @@ void add_user_metadata(NameValues& headers, const UserMetadata& metadata) {
 
 std::string metadata_header(std::string_view value) {
   if (is_plain_value(value)) return std::string(value);
-  return fmt::format("=?UTF-8?B?{}?=", to_base64_text(value));
+  return fmt::format("=?UTF-8?B?{}?=", to_base64(value));
 }
 
 std::string metadata_value(std::string_view header) {

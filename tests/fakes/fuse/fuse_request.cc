@@ -71,6 +71,11 @@ BodyLimits reply_body_limits(const FuseRequest& request) {
     case FUSE_READDIR:
     case FUSE_READDIRPLUS:
       return {0, size_asked_for(request)};
+    case FUSE_GETXATTR:
+    case FUSE_LISTXATTR: {
+      const std::uint32_t room_bytes = FuseReply{.body = request.body}.as<fuse_getxattr_in>().size;
+      return room_bytes == 0 ? exactly(sizeof(fuse_getxattr_out)) : BodyLimits{0, room_bytes};
+    }
     case FUSE_WRITE:
       return exactly(sizeof(fuse_write_out));
     case FUSE_STATFS:
@@ -238,6 +243,34 @@ FuseRequest symlink(std::uint64_t parent, std::string_view name, std::string_vie
 }
 
 FuseRequest readlink(std::uint64_t node) { return {.opcode = FUSE_READLINK, .node = node}; }
+
+// Without FUSE_SETXATTR_EXT the kernel sends the first two fields alone.
+FuseRequest setxattr(std::uint64_t node, std::string_view name, std::string_view value,
+                     std::uint32_t flags) {
+  fuse_setxattr_in in{};
+  in.size = static_cast<std::uint32_t>(value.size());
+  in.flags = flags;
+  return {.opcode = FUSE_SETXATTR,
+          .node = node,
+          .body = bytes_of(in).substr(0, FUSE_COMPAT_SETXATTR_IN_SIZE) + terminated(name) +
+                  std::string(value)};
+}
+
+FuseRequest getxattr(std::uint64_t node, std::string_view name, std::uint32_t room_bytes) {
+  fuse_getxattr_in in{};
+  in.size = room_bytes;
+  return {.opcode = FUSE_GETXATTR, .node = node, .body = bytes_of(in) + terminated(name)};
+}
+
+FuseRequest listxattr(std::uint64_t node, std::uint32_t room_bytes) {
+  fuse_getxattr_in in{};
+  in.size = room_bytes;
+  return {.opcode = FUSE_LISTXATTR, .node = node, .body = bytes_of(in)};
+}
+
+FuseRequest removexattr(std::uint64_t node, std::string_view name) {
+  return {.opcode = FUSE_REMOVEXATTR, .node = node, .body = terminated(name)};
+}
 
 FuseRequest mknod(std::uint64_t parent, std::string_view name, std::uint32_t mode) {
   fuse_mknod_in in{};

@@ -89,6 +89,13 @@ FuseRequest rename(std::uint64_t parent, std::string_view name, std::string_view
 FuseRequest link(std::uint64_t node, std::uint64_t parent, std::string_view name);
 FuseRequest symlink(std::uint64_t parent, std::string_view name, std::string_view target);
 FuseRequest readlink(std::uint64_t node);
+/// @param flags  XATTR_*
+FuseRequest setxattr(std::uint64_t node, std::string_view name, std::string_view value,
+                     std::uint32_t flags = 0);
+/// @param room_bytes  0: asks for the size
+FuseRequest getxattr(std::uint64_t node, std::string_view name, std::uint32_t room_bytes);
+FuseRequest listxattr(std::uint64_t node, std::uint32_t room_bytes);
+FuseRequest removexattr(std::uint64_t node, std::string_view name);
 FuseRequest mknod(std::uint64_t parent, std::string_view name, std::uint32_t mode);
 FuseRequest statfs();
 FuseRequest access(std::uint64_t node, std::uint32_t mask);

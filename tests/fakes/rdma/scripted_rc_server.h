@@ -33,7 +33,7 @@ class ScriptedRcServer {
             .endpoint_url = url,
             .endpoint_host = "127.0.0.1",
             .endpoint_port = static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))),
-            .ca_file = {},
+            .connection = {},
             .sessions_max = 4};
   }
   [[nodiscard]] ScriptedHttpServer& http() { return http_; }

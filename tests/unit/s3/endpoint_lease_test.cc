@@ -25,7 +25,7 @@ class EndpointLeaseTest : public ::testing::Test {
   metrics::Registry metrics_;
   StaticCredentials credentials_{{.anonymous = true}};
   Endpoints endpoints_{
-      {.urls = {"http://a"}, .region = "r"}, "bucket", credentials_, clock_, metrics_};
+      {.urls = {"http://a"}, .region = "r"}, "bucket", {}, credentials_, clock_, metrics_};
 };
 
 TEST_F(EndpointLeaseTest, CountsItsBytesUntilItEnds) {

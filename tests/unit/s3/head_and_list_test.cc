@@ -10,7 +10,11 @@ namespace s3rdmafs::s3 {
 namespace {
 
 using fakes::error_answer;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 class HeadAndListTest : public ObjectReaderTest {};
 
@@ -38,6 +42,34 @@ TEST_F(HeadAndListTest, HeadTellsTheHeadersThatAreKeptWithAnObject) {
   EXPECT_EQ(*info->headers, (StoredHeaders{{"content-type", "text/html"},
                                            {"content-encoding", "gzip"},
                                            {"cache-control", "private, max-age=1"}}));
+}
+
+TEST_F(HeadAndListTest, DescribesAVersionForPeople) {
+  const auto answer = [&](std::vector<std::pair<std::string, std::string>> headers) {
+    headers.emplace_back("ETag", kEtag);
+    server_.then({.headers = std::move(headers), .body = "x"});
+  };
+  const auto describe = [&] {
+    Outcome<Result<ObjectDescription>> outcome;
+    store().describe("a/b c", soon(), outcome.done());
+    return outcome.get().value();
+  };
+  answer({{"x-amz-version-id", "v1"},
+          {"x-amz-storage-class", "GLACIER"},
+          {"x-amz-checksum-crc32", "MTIzNA=="},
+          {"x-amz-checksum-crc64nvme", "MTIzNDU2Nzg="},
+          {"x-amz-checksum-type", "FULL_OBJECT"}});
+  answer({{"x-amz-checksum-sha256", "MTIzNA=="}, {"x-amz-checksum-type", "COMPOSITE"}});
+  answer({});
+  const ObjectDescription full = describe();
+  EXPECT_EQ(full.object.etag, kEtag);
+  EXPECT_EQ(full.version_id, "v1");
+  EXPECT_THAT(*full.object.headers, Contains(Pair("x-amz-storage-class", "GLACIER")));
+  EXPECT_EQ(full.checksum, "crc64nvme:MTIzNDU2Nzg=");
+  EXPECT_THAT(full.url, AllOf(HasSubstr("http://"), EndsWith("/a/b%20c")));
+  EXPECT_THAT(server_.seen().at(0).headers, Contains(Pair("x-amz-checksum-mode", "ENABLED")));
+  EXPECT_EQ(describe().checksum, "sha256:MTIzNA== (of the parts' checksums)");
+  EXPECT_EQ(describe().checksum, "");
 }
 
 TEST_F(HeadAndListTest, TellsHeadThatNothingIsThere) {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "s3/exchanges/probe_key.h"
-#include "s3/wire/xml_reader.h"
+#include "s3/wire/xml/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {

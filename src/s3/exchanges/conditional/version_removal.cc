@@ -4,7 +4,7 @@
 // none, or one of another client, which it leaves alone.
 #include "s3/exchanges/conditional/version_removal.h"
 
-#include "s3/wire/xml_reader.h"
+#include "s3/wire/xml/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {
@@ -25,7 +25,7 @@ void VersionRemoval::next_request(Endpoint& endpoint, Deadline, Done<HttpRequest
 Result<HttpRequest> VersionRemoval::build() {
   RequestSpec spec{.method = HttpMethod::kDelete, .key = key_};
   guard_.add_header(spec.headers);
-  Result<HttpRequest> request = endpoint_->builder.build(spec);
+  Result<HttpRequest> request = endpoint_->builder.build(std::move(spec));
   if (request) {
     request->text_bytes_max = kErrorTextBytesMax;
     request->send_once = true;  // a resend by libcurl would go without a HEAD before it

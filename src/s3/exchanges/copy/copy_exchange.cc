@@ -8,7 +8,7 @@
 #include "s3/exchanges/copy/copy_request.h"
 #include "s3/wire/stored_headers.h"
 #include "s3/wire/user_metadata.h"
-#include "s3/wire/xml_reader.h"
+#include "s3/wire/xml/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {
@@ -39,7 +39,7 @@ Result<HttpRequest> CopyExchange::build() {
     add_user_metadata(spec.headers, *metadata_);
   }
   guard_.add_header(spec.headers);
-  Result<HttpRequest> request = endpoint_->builder.build(spec);
+  Result<HttpRequest> request = endpoint_->builder.build(std::move(spec));
   if (request) finish_copy_request(*request, source_.size_bytes);
   return request;
 }
@@ -123,8 +123,12 @@ Exchange::Next CopyExchange::on_head(const HttpResponse& response) {
 bool CopyExchange::is_ours(const HttpResponse& head) const {
   if (!head.is_success() || head.headers.content_length != source_.size_bytes) return false;
   if (is_same_etag(head.headers.etag, guard_.when().etag)) return false;  // still the old version
-  return metadata_ ? has_user_metadata(head.headers, *metadata_)
-                   : is_same_etag(head.headers.etag, source_.etag);
+  const bool is_to_itself = key_ == source_.key;
+  // Metadata is proof as far as there is some: a new file mostly has none.
+  if (metadata_ && (is_to_itself || !metadata_->empty())) {
+    return has_user_metadata(head.headers, *metadata_);
+  }
+  return is_same_etag(head.headers.etag, source_.etag);
 }
 
 Error CopyExchange::source_is_stale() const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3/exchanges/copy/copy_request.h"
 
-#include "s3/wire/xml_reader.h"
+#include "s3/wire/xml/xml_reader.h"
 #include "s3rdmafs/s3/uri.h"
 
 namespace s3rdmafs::s3 {

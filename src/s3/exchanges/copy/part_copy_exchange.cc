@@ -2,7 +2,7 @@
 #include "s3/exchanges/copy/part_copy_exchange.h"
 
 #include "s3/exchanges/copy/copy_request.h"
-#include "s3/wire/xml_reader.h"
+#include "s3/wire/xml/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {
@@ -26,7 +26,7 @@ void PartCopyExchange::next_request(Endpoint& endpoint, Deadline, Done<HttpReque
                               fmt::format("bytes={}-{}", part_.offset_bytes,
                                           part_.offset_bytes + part_.length_bytes - 1));
   }
-  Result<HttpRequest> request = endpoint.builder.build(spec);
+  Result<HttpRequest> request = endpoint.builder.build(std::move(spec));
   if (request) finish_copy_request(*request, part_.length_bytes);
   ready(std::move(request));
 }

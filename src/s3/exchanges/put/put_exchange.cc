@@ -19,7 +19,7 @@
 #include "s3/wire/object_checksum.h"
 #include "s3/wire/stored_headers.h"
 #include "s3/wire/user_metadata.h"
-#include "s3/wire/xml_reader.h"
+#include "s3/wire/xml/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {
@@ -99,7 +99,7 @@ Result<HttpRequest> PutExchange::build() {
   if (put_.is_probe && !has_token_) {
     return s3rdmafs::fail(ErrorCode::kUnsupported, policy_.what() + ": no token for the probe");
   }
-  Result<HttpRequest> request = endpoint_->builder.build(spec);
+  Result<HttpRequest> request = endpoint_->builder.build(std::move(spec));
   if (!request) return request;
   if (!has_token_ && put_.body.window.length > 0) request->body = put_.body.window.bytes();
   request->text_bytes_max = kErrorTextBytesMax;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "s3/wire/object_checksum.h"
-#include "s3/wire/xml_reader.h"
+#include "s3/wire/xml/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {

@@ -180,6 +180,17 @@ TEST_F(CopyTest, OntoItselfIsRecognisedByItsMetadataAfterALostAnswer) {
   EXPECT_EQ(copy({.metadata = UserMetadata{{"mode", "1"}}}, itself).value(), "\"new\"");
 }
 
+TEST_F(CopyTest, ToAnotherKeyIsNotRecognisedByItsLengthAndMetadataAfterALostAnswer) {
+  for (const char* const etag : {"\"theirs\"", "\"src\""}) {
+    server_.then({.status = 404});
+    server_.then({.cut = true});
+    server_.then({.headers = {{"ETag", etag}}, .body = "12345"});
+  }
+  const CopyOptions options{.when = Precondition::absent(), .metadata = UserMetadata{}};
+  EXPECT_EQ(copy(options).error().code, ErrorCode::kExists) << "another client's";
+  EXPECT_EQ(copy(options).value(), "\"src\"") << "the control";
+}
+
 TEST_F(CopyTest, ASuccessWithoutAResultIsLookedAt) {
   server_.then({});  // a server that does not know the header stores an empty object
   server_.then({.headers = {{"ETag", "\"empty\""}}});

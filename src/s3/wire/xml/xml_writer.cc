@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "s3/wire/xml_writer.h"
+#include "s3/wire/xml/xml_writer.h"
 
 #include <sstream>
 
