@@ -22,6 +22,7 @@
 #include "vfs/files/file_writing.h"
 #include "vfs/files/open_files.h"
 #include "vfs/files/sequential_writing.h"
+#include "vfs/metadata/object_descriptions.h"
 #include "vfs/names/names.h"
 #include "vfs/refusals.h"
 #include "vfs/renames/renames.h"
@@ -93,6 +94,7 @@ FileSystem::FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
                          .live = staged_files_,
                          .posix = options_.posix,
                          .metadata_requests_max = options_.metadata_requests_max})),
+      descriptions_(std::make_shared<ObjectDescriptions>(store, clock)),
       open_files_(std::make_unique<OpenFiles>(cache, *handles_, metrics)),
       whole_(whole),
       writing_(writing),

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,6 +34,7 @@ class HeldFiles;
 class ListingCursor;
 class Names;
 class NamesBesides;
+class ObjectDescriptions;
 class OpenFiles;
 class RenameLog;
 class Renames;
@@ -116,6 +118,11 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   [[nodiscard]] bool keeps_posix() const { return options_.posix == PosixMetadata::kWrite; }
   /// Whether open_whole() is more than open().
   [[nodiscard]] bool has_whole_objects() const { return whole_ != nullptr; }
+  /// Whether create() and open_to_write() may give local files that the kernel writes by itself.
+  [[nodiscard]] bool may_pass_writes() const;
+  /// The number of the local file that the inode is now, which no other one of this mount has; 0:
+  /// the inode is none (OpenFile::local_fd). It stays as long as a handle of the inode is open.
+  [[nodiscard]] std::uint64_t local_file_of(Ino ino) const;
 
   // Names (file_system.cc)
 
@@ -199,6 +206,11 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
                 Done<void> done);
   /// Of a staged file. Errors: as write(); kSequentialOnly where files are written sequentially.
   void allocate(std::uint64_t handle, Allocation what, Done<void> done);
+  /// copy_file_range(2) without the bytes: a staged file without any becomes a copy of a whole
+  /// version, which the server makes and stores now. `done` gets how many bytes of the range are
+  /// there now; the copy may have more. Errors: kUnsupported (nothing has changed: the bytes have
+  /// to be read and written); else it is not known whether the copy was made.
+  void copy(const CopyRange& range, Done<std::uint64_t> done);
   /// The mount ends: files that were closed or synced are finished, those still open are given up.
   /// Blocks until `deadline` at the latest. Before the store is shut down.
   void end_writes(Deadline deadline);
@@ -225,6 +237,23 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   /// accepted and forgotten. Errors: kStale: look the name up again; those of sync().
   void set_attributes(Ino ino, const PosixAttributes& set, ProcessId process, Deadline deadline,
                       Done<void> done);
+
+  // Extended attributes (file_system_attributes.cc)
+
+  /// The value of an attribute. Those of `user.` come from user metadata, where shows_posix();
+  /// those of `s3.` from the server (s3rdmafs-semantics(7)). Errors: kNoAttribute, kStale: look the
+  /// name up again; the object store's.
+  void get_extended_attribute(Ino ino, const std::string& name, Deadline deadline,
+                              Done<std::string> done);
+  /// The names of `user.`, in order. Errors: kStale; the object store's.
+  void list_extended_attributes(Ino ino, Deadline deadline, Done<std::vector<std::string>> done);
+  /// Where keeps_posix(), of a file; stored as by set_attributes(). Errors: as that; kExists,
+  /// kNoAttribute, kInvalidArgument (the name is not UTF-8), kNoSpace, kUnsupported (a directory).
+  void change_extended_attribute(Ino ino, ExtendedAttributeChange change, ProcessId process,
+                                 Deadline deadline, Done<void> done);
+
+  // Renames (file_system_rename.cc)
+
   /// Renames a file, which replaces another, or a directory, which may replace an empty one. Bytes
   /// of the source that the store lacks are stored first. A file moves at once, and never has no
   /// name; a directory key by key (vfs/renames/tree_mover.h). Each request to the store has a time
@@ -270,6 +299,14 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
                     Done<OpenFile> done);
   void get_content(OpenFile opened, Deadline deadline, Done<OpenFile> done);
 
+  // In file_system_attributes.cc.
+  void change_attributes(Ino ino, const std::string& key, const AttributeChange& change,
+                         ProcessId process, Deadline deadline, Done<void> done);
+  /// Null: the server has no version of it, and it may be so.
+  void describe(Ino ino, Deadline deadline,
+                Done<std::shared_ptr<const s3::ObjectDescription>> done);
+  void user_attributes(Ino ino, Deadline deadline, Done<std::map<std::string, std::string>> done);
+
   // In file_system_nodes.cc.
   struct NewNode {
     std::string key;
@@ -298,6 +335,7 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   const std::shared_ptr<StagedFiles> staged_files_;  ///< null unless is_staged()
   const std::shared_ptr<Directories> directories_;
   const std::shared_ptr<Names> names_;
+  const std::shared_ptr<ObjectDescriptions> descriptions_;
   const std::shared_ptr<HandleTable> handles_ = std::make_shared<HandleTable>();
   const std::unique_ptr<OpenFiles> open_files_;
   cache::ResidentObjects* const whole_;

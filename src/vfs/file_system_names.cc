@@ -137,7 +137,11 @@ void FileSystem::remove_if_empty(std::string prefix, ListingCursor cursor, Deadl
           return self->remove_if_empty(prefix, std::move(cursor), deadline, std::move(done));
         }
         const std::string name_key = prefix.substr(0, prefix.size() - 1);
-        self->remove_key(prefix, name_key, deadline, std::move(done));
+        self->remove_key(prefix, name_key, deadline,
+                         [self, prefix, done = std::move(done)](Result<void> removed) mutable {
+                           if (removed) self->names_->on_directory_removed(prefix);
+                           done(std::move(removed));
+                         });
       });
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that are made at once, without a handle: mknod(2) of a regular file, and symbolic links.
-// Attributes in user metadata are changed here too, which needs no handle either.
 //
 // A symbolic link is an object whose user metadata says so (vfs/metadata/posix_metadata.h) and
 // whose body is the target, as s3fs has it.
@@ -136,15 +135,6 @@ void FileSystem::read_link(Ino ino, Deadline deadline, Done<std::string> done) {
          }
          done(std::move(target));
        });
-}
-
-void FileSystem::set_attributes(Ino ino, const PosixAttributes& set, ProcessId process,
-                                Deadline deadline, Done<void> done) {
-  if (!writing_) return done(read_only());
-  const Result<Inode> inode = names_->find(ino);
-  if (!inode) return done(std::unexpected(inode.error()));
-  if (!keeps_posix() || inode->node.is_directory) return done({});
-  file_writing_->set_attributes(ino, set, process, deadline, std::move(done));
 }
 
 }  // namespace s3rdmafs::vfs

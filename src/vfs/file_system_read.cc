@@ -29,7 +29,8 @@ void FileSystem::open_version(Ino ino, const Node& version,
     const Result<Inode> inode = names_->find(ino);
     if (!inode || !inode->node.same_as(version)) {
       file_writing_->version_released(ino);
-      return done(fail(ErrorCode::kStale, "'" + object.key + "' was stored again by this mount"));
+      return done(
+          names_->look_again(object.key, "'" + object.key + "' was stored again by this mount"));
     }
   }
   OpenFile opened{.handle = open_files_->open(ino, object, version.generation),

@@ -8,6 +8,7 @@
 #include "vfs/files/file_writing.h"
 #include "vfs/names/names.h"
 #include "vfs/refusals.h"
+#include "vfs/staged/staged_files.h"
 
 namespace s3rdmafs::vfs {
 
@@ -41,6 +42,15 @@ void FileSystem::sync_inode(Ino ino, Done<void> done) {
   file_writing_->sync_inode(ino, std::move(done));
 }
 
+bool FileSystem::may_pass_writes() const {
+  return file_writing_ && file_writing_->may_pass_writes();
+}
+
+std::uint64_t FileSystem::local_file_of(Ino ino) const {
+  const auto file = staged_files_ ? staged_files_->of(ino) : nullptr;
+  return file && file->local_fd() >= 0 ? file->number() : 0;
+}
+
 bool FileSystem::has_newer_bytes(Ino ino) const {
   return file_writing_ && file_writing_->newer_reader(ino) != nullptr;
 }
@@ -58,6 +68,11 @@ void FileSystem::truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode, 
 void FileSystem::allocate(std::uint64_t handle, Allocation what, Done<void> done) {
   if (!file_writing_) return done(no_such_handle(handle));
   file_writing_->allocate(handle, what, std::move(done));
+}
+
+void FileSystem::copy(const CopyRange& range, Done<std::uint64_t> done) {
+  if (!file_writing_) return done(read_only());
+  file_writing_->copy(range, std::move(done));
 }
 
 void FileSystem::end_writes(Deadline deadline) {

@@ -29,6 +29,20 @@ struct PosixAttributes {
   std::optional<Time> accessed = {};
 };
 
+/// A change of one extended attribute.
+struct ExtendedAttributeChange {
+  enum class When { kAlways, kIsNew, kIsThere };  ///< setxattr(2): 0, XATTR_CREATE, XATTR_REPLACE
+  std::string name;
+  std::optional<std::string> value = {};  ///< nothing: it is removed
+  When when = When::kAlways;
+};
+
+/// A change of attributes that user metadata keeps.
+struct AttributeChange {
+  PosixAttributes posix = {};
+  std::optional<ExtendedAttributeChange> extended = {};
+};
+
 /// A symbolic link's target is at most so long: PATH_MAX of Linux, without the NUL at its end.
 inline constexpr std::uint64_t kLinkBytesMax = 4095;
 /// Whether an object of this size can be a symbolic link.
@@ -74,6 +88,8 @@ struct Creation {
   bool writes = true;           ///< false: O_RDONLY, which reads what is there
   bool is_synchronous = false;  ///< O_SYNC, O_DSYNC
   PosixAttributes posix = {};   ///< of the new file: mode, owner and group
+  /// The kernel can write the file by itself, if the answer has a descriptor for that.
+  bool may_pass_through = false;
 };
 
 /// How open(2) opens a file that is there to write it.
@@ -83,6 +99,18 @@ struct OpenToWrite {
   /// Whether readers and writers can use the inode side by side. False where the kernel reads it
   /// by itself; the name then stands for another inode.
   bool shares_inode = true;
+  /// As in Creation; with `truncates` only.
+  bool may_pass_through = false;
+  bool may_map = false;  ///< O_RDWR: a program can write through a shared mapping
+};
+
+/// A request of copy_file_range(2): from handle to handle.
+struct CopyRange {
+  std::uint64_t from = 0;  ///< a handle
+  std::uint64_t from_offset_bytes = 0;
+  std::uint64_t to = 0;  ///< a handle
+  std::uint64_t to_offset_bytes = 0;
+  std::uint64_t length_bytes = 0;
 };
 
 /// A request of fallocate(2).

@@ -31,6 +31,8 @@ namespace {
 constexpr std::uint64_t kHeadAlignment = 4096;
 constexpr std::string_view kHeadKind = "staged";
 constexpr std::size_t kHeadFields = 7;  // then names and values of the metadata
+constexpr std::string_view kWholeHeadKind = "whole";
+constexpr std::size_t kWholeHeadFields = 8;  // those of "staged", and the mark
 
 Result<void> write_at(int file, std::span<const std::byte> bytes, std::uint64_t offset_bytes) {
   const ssize_t n = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
@@ -51,6 +53,10 @@ std::string head_of(const StagedState& state) {
                                   std::to_string(identity.base ? identity.base->size_bytes : 0),
                                   std::to_string(state.size_bytes), state.reason,
                                   flag_text(state.metadata_changed)}};
+  if (state.is_whole) {
+    head.kind = kWholeHeadKind;
+    head.fields.push_back(std::to_string(state.stored_mark));
+  }
   for (const auto& [name, value] : identity.metadata) {
     head.fields.push_back(name);
     head.fields.push_back(value);
@@ -71,19 +77,27 @@ std::optional<StagedState> parse_head(std::string_view text) {
   const std::size_t line_end = text.find('\n');
   if (line_end == std::string_view::npos) return std::nullopt;
   const auto head = journal::parse_line(text.substr(0, line_end));
-  if (!head || head->kind != kHeadKind || head->fields.size() < kHeadFields) return std::nullopt;
+  if (!head) return std::nullopt;
+  const bool is_whole = head->kind == kWholeHeadKind;
+  const std::size_t known_fields = is_whole ? kWholeHeadFields : kHeadFields;
   const std::vector<std::string>& fields = head->fields;
+  if ((!is_whole && head->kind != kHeadKind) || fields.size() < known_fields) return std::nullopt;
   const auto base_bytes = number_in(fields[3]);
   const auto size_bytes = number_in(fields[4]);
-  if (!base_bytes || !size_bytes || (fields.size() - kHeadFields) % 2 != 0) return std::nullopt;
+  const auto mark = is_whole ? number_in(fields[7]) : std::uint64_t{0};
+  if (!base_bytes || !size_bytes || !mark || (fields.size() - known_fields) % 2 != 0) {
+    return std::nullopt;
+  }
   StagedState state{.identity = {.key = fields[0], .base = std::nullopt, .metadata = {}},
                     .size_bytes = *size_bytes,
                     .changed = {},
                     .reason = fields[5],
-                    .metadata_changed = fields[6] == "1"};
+                    .metadata_changed = fields[6] == "1",
+                    .is_whole = is_whole,
+                    .stored_mark = static_cast<WriteMark>(*mark)};
   if (fields[1] == "1")
     state.identity.base = BaseVersion{.etag = fields[2], .size_bytes = *base_bytes};
-  for (std::size_t i = kHeadFields; i < fields.size(); i += 2) {
+  for (std::size_t i = known_fields; i < fields.size(); i += 2) {
     state.identity.metadata.emplace_back(fields[i], fields[i + 1]);
   }
   return state;
@@ -130,6 +144,13 @@ bool StagedState::is_changed() const {
          size_bytes != identity.base->size_bytes;
 }
 
+void StagedState::take_from(const struct stat& local) {
+  size_bytes = static_cast<std::uint64_t>(local.st_size);
+  changed.clear();
+  const bool was_written = stored_mark == 0 || write_mark_of(local) != stored_mark;
+  if (was_written && size_bytes > 0) changed.add({.begin = 0, .end = size_bytes});
+}
+
 Result<Sidecar> Sidecar::create(int folder, const std::string& name, const StagedState& state) {
   return make(folder, name, O_EXCL, state);
 }
@@ -158,6 +179,7 @@ Result<Sidecar> Sidecar::make(int folder, const std::string& name, int flags,
     return std::unexpected(ok.error());
   }
   Sidecar made(std::move(file), head.size());
+  if (state.is_whole) return made;
   for (const ByteRange& range : state.changed.list()) {
     if (auto ok = made.add(range); !ok) return std::unexpected(ok.error());
   }

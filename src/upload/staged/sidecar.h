@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +12,7 @@
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/base/unique_fd.h"
 #include "upload/staged/byte_ranges.h"
+#include "upload/staged/write_mark.h"
 
 namespace s3rdmafs::upload {
 
@@ -41,7 +44,13 @@ struct StagedState {
   ByteRanges changed;
   std::string reason = {};        ///< why it was not stored; empty: the daemon ended
   bool metadata_changed = false;  ///< the metadata differs from the base's
+  /// The local file has all bytes, and may be written without a word to the sidecar: size and
+  /// changes are what the local file shows (take_from), not what the sidecar says.
+  bool is_whole = false;
+  WriteMark stored_mark = 0;  ///< of a whole file: the mark that it got when the base was stored
 
+  /// Takes size and changes of a whole file from the status of its local file.
+  void take_from(const struct stat& local);
   /// Whether the base is not the file as it is.
   [[nodiscard]] bool is_changed() const;
 };
@@ -72,8 +81,9 @@ class Sidecar {
   [[nodiscard]] Result<void> add(ByteRange bytes);
   /// The file was cut, or its size is this now.
   [[nodiscard]] Result<void> resize(std::uint64_t size_bytes);
-  /// This is the state now, in which nothing is changed. In place, so a crash meanwhile may leave
-  /// ranges that are said to be changed and are not. Errors: as write(); kUnsupported: write() it.
+  /// This is the state now, in which nothing is changed, or of a whole file; each record names
+  /// bytes that the base has too, or its size. In place, so a crash meanwhile may leave ranges that
+  /// are said to be changed and are not. Errors: as write(); kUnsupported: write() it.
   [[nodiscard]] Result<void> settle(const StagedState& state);
   /// How many records there are; many more than ranges make a new write() worth its cost.
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }

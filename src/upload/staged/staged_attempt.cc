@@ -47,6 +47,7 @@ void StagedAttempt::start(const Context& context, std::shared_ptr<const StagedOb
   const std::shared_ptr<StagedAttempt> made(
       new StagedAttempt(context, std::move(object), std::move(source), std::move(done)));
   context.uploads.metrics.in_progress.add(1);
+  if (made->object_->parts) made->object_->parts->begin();
   if (made->is_metadata_only()) return made->copy_whole();
   made->plan();
   made->advance();
@@ -159,6 +160,7 @@ void StagedAttempt::succeed(std::string etag) {
     done = std::exchange(done_, nullptr);
   }
   context_.uploads.metrics.in_progress.add(-1);
+  if (object_->parts) object_->parts->succeeded(object_->size_bytes);
   done({.etag = std::move(etag)});
 }
 
@@ -285,6 +287,10 @@ void StagedAttempt::send_put(const PartPtr& part) {
 // Gives the buffer back before anything else begins: a part that waits should get this one.
 void StagedAttempt::on_sent(Part& part, const s3::PutOutcome& outcome) {
   if (outcome.late_read_possible) part.buffer.let_rest();
+  if (outcome.etag && object_->parts && part.length > 0) {
+    const ByteRange bytes = plan_[part.number - 1].bytes;
+    object_->parts->sent({.bytes = bytes, .crc64nvme = part.crc64nvme});
+  }
   if (outcome.etag) {
     const Uploader::Metrics& metrics = context_.uploads.metrics;
     const bool is_rdma = outcome.path == s3::Path::kRdma;

@@ -29,8 +29,21 @@ void StagedUploads::shut_down() {
 
 void StagedUploads::store(StagedObject object, std::shared_ptr<StagedSource> source,
                           Done<std::string> done) {
-  attempt(std::make_shared<const StagedObject>(std::move(object)), std::move(source),
-          std::move(done));
+  auto stored = std::make_shared<StagedObject>(std::move(object));
+  if (!may_have_parts(*stored)) return attempt(stored, std::move(source), std::move(done));
+  WorkerThread& thread = threads_[next_thread_++ % threads_.size()];
+  find_changes(stored->changed, *stored->parts, source, thread,
+               context_.clock.now() + context_.request_timeout,
+               [this, stored, source, done = std::move(done)](Result<ByteRanges> changed) mutable {
+                 // None: a store all the same, so that the version has its time.
+                 if (changed && !changed->empty()) stored->changed = std::move(*changed);
+                 attempt(std::move(stored), std::move(source), std::move(done));
+               });
+}
+
+bool StagedUploads::may_have_parts(const StagedObject& object) const {
+  return object.parts && object.base && !object.changed.empty() && !lacks_part_copies_ &&
+         object.size_bytes > context_.part_sizes.first_bytes;
 }
 
 void StagedUploads::attempt(std::shared_ptr<const StagedObject> object,

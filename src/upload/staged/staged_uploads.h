@@ -15,6 +15,7 @@
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/worker_thread.h"
 #include "upload/staged/byte_ranges.h"
+#include "upload/staged/stored_parts.h"
 #include "upload/uploader.h"
 
 namespace s3rdmafs::upload {
@@ -42,6 +43,8 @@ struct StagedObject {
   ByteRanges changed = {};
   s3::Precondition when = {};
   s3::UserMetadata metadata = {};
+  /// Of a file that may have changed at fewer places than `changed` says; null: of others.
+  std::shared_ptr<StoredParts> parts = {};
 
   /// Whether the server has all bytes already: only the metadata differs.
   [[nodiscard]] bool has_bytes_of_base() const {
@@ -75,6 +78,8 @@ class StagedUploads {
   void store(StagedObject object, std::shared_ptr<StagedSource> source, Done<std::string> done);
 
  private:
+  /// Whether to look first which parts have changed.
+  [[nodiscard]] bool may_have_parts(const StagedObject& object) const;
   void attempt(std::shared_ptr<const StagedObject> object, std::shared_ptr<StagedSource> source,
                Done<std::string> done);
   [[nodiscard]] static std::unexpected<Error> failed(const StagedObject& object, Error error);

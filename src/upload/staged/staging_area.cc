@@ -5,7 +5,9 @@
 #include "upload/staged/staging_area.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,17 +48,27 @@ std::chrono::system_clock::time_point time_of(const struct timespec& time) {
                                                std::chrono::microseconds(time.tv_nsec / 1000));
 }
 
+}  // namespace
+
+// No other file system takes the same lock for a write and for setting a time for certain.
+bool is_bounded_tmpfs(int folder, std::uint64_t size_bytes) {
+  struct statfs status{};
+  if (::fstatfs(folder, &status) != 0 || status.f_type != TMPFS_MAGIC) return false;
+  const std::uint64_t all_bytes =
+      static_cast<std::uint64_t>(status.f_blocks) * static_cast<std::uint64_t>(status.f_bsize);
+  return all_bytes > 0 && all_bytes <= size_bytes;  // 0: unbounded, by tmpfs(5)
+}
+
 std::uint64_t allocated_bytes(const struct stat& status) {
   constexpr std::uint64_t kStatBlock = 512;  // stat(2), st_blocks
   return static_cast<std::uint64_t>(status.st_blocks) * kStatBlock;
 }
 
-}  // namespace
-
 StagingArea::StagingArea(journal::StateFolder folder, const Options& options,
                          metrics::Registry& metrics)
     : folder_(std::move(folder)),
       size_bytes_(options.size_bytes),
+      bounds_itself_(options.bounds_itself(folder_.fd(), options.size_bytes)),
       used_gauge_(metrics.gauge("staging_used_bytes",
                                 "Local room that staged files take, leftovers included.")) {
   metrics.gauge("staging_size_bytes", "Local room that staged files may take.")
@@ -104,20 +116,22 @@ void StagingArea::find_leftover(const std::string& name) {
     remove_file(name + std::string(kData));
     return;
   }
-  const auto sidecar = Sidecar::load(folder_.fd(), name + std::string(kMeta));
+  auto sidecar = Sidecar::load(folder_.fd(), name + std::string(kMeta));
   if (!sidecar || !status) {
     damaged_.push_back({.path = folder_.path() + "/" + name,
                         .why = sidecar ? status.error().detail : sidecar.error().detail});
     spdlog::warn("staging: {}: {}; it is left as it is", damaged_.back().path, damaged_.back().why);
     return;
   }
+  if (sidecar->second.is_whole) sidecar->second.take_from(*status);
   if (!sidecar->second.is_changed()) {
     remove_file(name + std::string(kMeta));
     remove_file(name + std::string(kData));
     return;
   }
-  leftovers_.push_back(
-      {.name = name, .state = sidecar->second, .modified = time_of(status->st_mtim)});
+  // A mark may have taken the place of the other time.
+  const struct timespec& modified = sidecar->second.is_whole ? status->st_ctim : status->st_mtim;
+  leftovers_.push_back({.name = name, .state = sidecar->second, .modified = time_of(modified)});
   const MutexLock lock(mutex_);
   used_bytes_ += allocated_bytes(*status);  // also where the mount file allows less now
   used_gauge_.set(static_cast<std::int64_t>(used_bytes_));
@@ -128,7 +142,7 @@ void StagingArea::remove_file(const std::string& name) const {
   spdlog::warn("staging: {}/{} cannot be removed: {}", folder_.path(), name, std::strerror(errno));
 }
 
-Result<std::unique_ptr<StagingFile>> StagingArea::create(StagedIdentity identity) {
+Result<std::unique_ptr<StagingFile>> StagingArea::make(StagedIdentity identity, bool is_whole) {
   std::string name;
   {
     const MutexLock lock(mutex_);
@@ -136,6 +150,7 @@ Result<std::unique_ptr<StagingFile>> StagingArea::create(StagedIdentity identity
   }
   StagedState state;
   state.identity = std::move(identity);
+  state.is_whole = is_whole;
   if (state.identity.base) state.size_bytes = state.identity.base->size_bytes;
   if (auto ok = charge(kSidecarBytes); !ok) return std::unexpected(ok.error());
   UniqueFd data(::openat(folder_.fd(), (name + std::string(kData)).c_str(),
@@ -151,7 +166,8 @@ Result<std::unique_ptr<StagingFile>> StagingArea::create(StagedIdentity identity
     return std::unexpected(sidecar.error());
   }
   return std::unique_ptr<StagingFile>(new StagingFile(*this, std::move(name), std::move(data),
-                                                      std::move(*sidecar), std::move(state)));
+                                                      std::move(*sidecar), std::move(state),
+                                                      /*charged_bytes=*/0));
 }
 
 Result<std::unique_ptr<StagingFile>> StagingArea::open(const Leftover& leftover) {
@@ -164,12 +180,13 @@ Result<std::unique_ptr<StagingFile>> StagingArea::open(const Leftover& leftover)
   const auto size = static_cast<off_t>(sidecar->second.size_bytes);
   struct stat status{};
   if (::fstat(data.get(), &status) != 0) return fail_errno("stat a staging file", errno);
-  if (status.st_size > size && ::ftruncate(data.get(), size) != 0) {
+  const bool has_more = !sidecar->second.is_whole && status.st_size > size;
+  if (has_more && ::ftruncate(data.get(), size) != 0) {
     return fail_errno("truncate a staging file", errno);
   }
-  return std::unique_ptr<StagingFile>(new StagingFile(*this, leftover.name, std::move(data),
-                                                      std::move(sidecar->first),
-                                                      std::move(sidecar->second)));
+  return std::unique_ptr<StagingFile>(
+      new StagingFile(*this, leftover.name, std::move(data), std::move(sidecar->first),
+                      std::move(sidecar->second), allocated_bytes(status)));
 }
 
 Result<void> StagingArea::charge(std::uint64_t bytes) {
@@ -190,6 +207,14 @@ Result<void> StagingArea::charge(std::uint64_t bytes) {
 void StagingArea::discharge(std::uint64_t bytes) {
   const MutexLock lock(mutex_);
   used_bytes_ -= std::min(used_bytes_, bytes);
+  used_gauge_.set(static_cast<std::int64_t>(used_bytes_));
+}
+
+void StagingArea::recharge(std::uint64_t before_bytes, std::uint64_t now_bytes) {
+  if (before_bytes == now_bytes) return;
+  const MutexLock lock(mutex_);
+  used_bytes_ -= std::min(used_bytes_, before_bytes);
+  used_bytes_ += now_bytes;
   used_gauge_.set(static_cast<std::int64_t>(used_bytes_));
 }
 

@@ -12,6 +12,8 @@
 // Stores. begin_store() takes a snapshot and lets writes go on. Until stored() the sidecar says all
 // changes of the former base, so a crash meanwhile loses none; then it says what was changed since.
 //
+// Whole files are in staging_file_whole.cc; here they ask for nothing but a look().
+//
 // Locks. mutex_ is held during calls on both files, and while the area is charged; only users of
 // this file wait for it.
 #include "upload/staged/staging_file.h"
@@ -38,12 +40,14 @@ constexpr std::uint64_t kPageBytes = 4096;
 // A program that writes at random makes many records that later ones contain.
 constexpr std::uint64_t kRecordsWorthARewrite = 4096;
 
+constexpr std::string_view kFull = "the file system of write.staging_dir is full";
+
 Result<void> write_bytes(int file, std::span<const std::byte> bytes, std::uint64_t offset_bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == ENOSPC) {
-      return fail(ErrorCode::kNoSpace, "the file system of write.staging_dir is full");
+      return fail(ErrorCode::kNoSpace, std::string(kFull));
     }
     if (n < 0) return fail_errno("write a staging file", errno);
     bytes = bytes.subspan(static_cast<std::size_t>(n));
@@ -60,18 +64,21 @@ ByteRange whole_pages(ByteRange bytes) {
 }  // namespace
 
 StagingFile::StagingFile(StagingArea& area, std::string name, UniqueFd data, Sidecar sidecar,
-                         StagedState state)
+                         StagedState state, std::uint64_t charged_bytes)
     : area_(area),
       name_(std::move(name)),
       data_(std::move(data)),
       sidecar_(std::move(sidecar)),
       state_(std::move(state)) {
   written_ = state_.changed;
+  whole_.charged_bytes = charged_bytes;
 }
 
 StagingFile::~StagingFile() {
   const MutexLock lock(mutex_);
-  if (is_removed_) area_.discharge(allocated_.bytes() + kSidecarBytes);
+  if (!is_removed_) return;
+  look();
+  area_.discharge(allocated_.bytes() + whole_.charged_bytes + kSidecarBytes);
 }
 
 Result<void> StagingFile::check_size(std::uint64_t size_bytes) const {
@@ -136,6 +143,7 @@ Result<void> StagingFile::write(std::uint64_t offset_bytes, std::span<const std:
   const ByteRange range{.begin = offset_bytes, .end = offset_bytes + bytes.size()};
   const MutexLock lock(mutex_);
   if (auto ok = check_size(range.end); !ok) return ok;
+  if (state_.is_whole) return write_bytes(data_.get(), bytes, offset_bytes);
   const auto reserved = reserve(range);
   if (!reserved) return std::unexpected(reserved.error());
   Result<void> done = write_bytes(data_.get(), bytes, offset_bytes);
@@ -187,6 +195,7 @@ Result<void> StagingFile::read(std::uint64_t offset_bytes, std::span<std::byte> 
 Result<void> StagingFile::truncate(std::uint64_t size_bytes) {
   const MutexLock lock(mutex_);
   if (auto ok = check_size(size_bytes); !ok) return ok;
+  if (state_.is_whole) return truncate_whole(size_bytes);
   if (size_bytes > state_.size_bytes) return mark_changed({state_.size_bytes, size_bytes});
   if (size_bytes == state_.size_bytes) return {};
   if (auto ok = sidecar_.resize(size_bytes); !ok) return ok;
@@ -202,22 +211,40 @@ Result<void> StagingFile::truncate(std::uint64_t size_bytes) {
   return {};
 }
 
+Result<void> StagingFile::extend(std::uint64_t size_bytes) {
+  const MutexLock lock(mutex_);
+  if (auto ok = check_size(size_bytes); !ok) return ok;
+  look();
+  if (size_bytes <= state_.size_bytes) return {};
+  if (!state_.is_whole) return mark_changed({state_.size_bytes, size_bytes});
+  // Not ftruncate(2): the kernel may extend the file further meanwhile.
+  if (::fallocate(data_.get(), 0, static_cast<off_t>(size_bytes - 1), 1) != 0) {
+    if (errno == ENOSPC) return fail(ErrorCode::kNoSpace, std::string(kFull));
+    return fail_errno("extend a staging file", errno);
+  }
+  return note_write(data_.get());
+}
+
 Result<void> StagingFile::punch(ByteRange bytes) {
   const MutexLock lock(mutex_);
+  look();
   bytes.end = std::min(bytes.end, state_.size_bytes);
   if (bytes.empty()) return {};
-  if (auto ok = mark_changed(bytes); !ok) return ok;
-  give_back(bytes);
+  if (!state_.is_whole) {
+    if (auto ok = mark_changed(bytes); !ok) return ok;
+    give_back(bytes);
+  }
   // Also zeros the edges, whose pages stay.
   if (::fallocate(data_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                   static_cast<off_t>(bytes.begin), static_cast<off_t>(bytes.size())) != 0) {
     return fail_errno("punch a hole into a staging file", errno);
   }
-  return {};
+  return state_.is_whole ? note_write(data_.get()) : Result<void>();
 }
 
 std::vector<StagingFile::Run> StagingFile::runs(ByteRange bytes) const {
   const MutexLock lock(mutex_);
+  look();
   bytes.end = std::min(bytes.end, state_.size_bytes);
   std::vector<Run> found;
   std::uint64_t at = bytes.begin;
@@ -232,21 +259,25 @@ std::vector<StagingFile::Run> StagingFile::runs(ByteRange bytes) const {
 
 std::uint64_t StagingFile::size_bytes() const {
   const MutexLock lock(mutex_);
+  look();
   return state_.size_bytes;
 }
 
 ByteRanges StagingFile::written() const {
   const MutexLock lock(mutex_);
+  look();
   return written_;
 }
 
 ByteRanges StagingFile::changed() const {
   const MutexLock lock(mutex_);
+  look();
   return state_.changed;
 }
 
 bool StagingFile::is_changed() const {
   const MutexLock lock(mutex_);
+  look();
   return state_.is_changed();
 }
 
@@ -305,9 +336,19 @@ void StagingFile::set_reason(std::string_view reason) {
 StagingFile::Snapshot StagingFile::begin_store() {
   const MutexLock lock(mutex_);
   since_.clear();
+  mark_whole();
   storing_ = Snapshot{
       .identity = state_.identity, .size_bytes = state_.size_bytes, .changed = state_.changed};
   return *storing_;
+}
+
+std::optional<StagingFile::Snapshot> StagingFile::begin_copy(std::uint64_t size_bytes) {
+  const MutexLock lock(mutex_);
+  if (state_.is_whole || state_.size_bytes > 0) return std::nullopt;
+  since_.clear();
+  storing_ = Snapshot{
+      .identity = state_.identity, .size_bytes = size_bytes, .changed = {}, .is_copy = true};
+  return storing_;
 }
 
 Result<void> StagingFile::stored(std::string etag) {
@@ -316,9 +357,15 @@ Result<void> StagingFile::stored(std::string etag) {
   const Snapshot snapshot = *std::exchange(storing_, std::nullopt);
   state_.identity.base = BaseVersion{.etag = std::move(etag), .size_bytes = snapshot.size_bytes};
   state_.changed = std::exchange(since_, {});
+  if (snapshot.is_copy) state_.size_bytes = snapshot.size_bytes;
+  state_.stored_mark = whole_.storing_mark;
+  look();
   state_.metadata_changed = state_.identity.metadata != snapshot.identity.metadata;
   state_.reason.clear();
-  if (!state_.is_changed() && sidecar_.settle(state_)) return {};
+  const bool has_no_records = state_.is_whole || !state_.is_changed();
+  // The records of a copy name no bytes of it, so they may not outlive the old head.
+  const bool is_torn_by_crash = snapshot.is_copy && sidecar_.records() > 0;
+  if (has_no_records && !is_torn_by_crash && sidecar_.settle(state_)) return {};
   return rewrite_sidecar();
 }
 
@@ -330,6 +377,7 @@ void StagingFile::not_stored() {
 
 void StagingFile::drop_unchanged() {
   const MutexLock lock(mutex_);
+  if (state_.is_whole) return;  // the kernel may have it open
   ByteRanges unchanged = written_;
   unchanged.subtract(state_.changed);
   for (const ByteRange& range : unchanged.list()) {

@@ -30,6 +30,12 @@ class StagingArea;
 /// Three sets of bytes. `written`: the local file has them. `changed`: they differ from the base,
 /// so they have to be sent. `changed` is part of `written`, and contains every byte at and beyond
 /// the base's size. The rest of `written` is a copy of what the base has.
+///
+/// A *whole* file is one that began empty, so the local file has every byte. The kernel may then
+/// write it for a program (FUSE passthrough) without a word to this class, which looks at the local
+/// file for its size, its time, and whether it was written since the last store: if so, all of it
+/// counts as changed. Room that the kernel takes is charged afterwards and refused by the file
+/// system alone (StagingArea::bounds_itself).
 class StagingFile {
  public:
   /// A run of bytes for a reader.
@@ -54,6 +60,8 @@ class StagingFile {
                                        std::span<const std::byte> bytes);
   /// Cuts the file, or extends it with zeros. Errors: as write().
   [[nodiscard]] Result<void> truncate(std::uint64_t size_bytes);
+  /// Extends the file with zeros where it is shorter. Errors: as write().
+  [[nodiscard]] Result<void> extend(std::uint64_t size_bytes);
   /// Makes zeros of the bytes below size_bytes(), and gives their room back. Errors: kSystem.
   [[nodiscard]] Result<void> punch(ByteRange bytes);
 
@@ -87,14 +95,31 @@ class StagingFile {
     StagedIdentity identity;
     std::uint64_t size_bytes = 0;
     ByteRanges changed;
+    bool is_copy = false;  ///< the file gets this size when it is stored
   };
   [[nodiscard]] Snapshot begin_store();
+  /// As begin_store(), where the store makes a copy of another object, which has so many bytes: the
+  /// file has these from then on. Nothing, and no store begins: it has bytes, or is a whole file.
+  [[nodiscard]] std::optional<Snapshot> begin_copy(std::uint64_t size_bytes);
   /// The store of the snapshot succeeded: its version is the base from now on. Errors: kSystem (the
   /// sidecar still has the former base: a crash would name the file in `recover` although it was
   /// stored).
   [[nodiscard]] Result<void> stored(std::string etag);
   /// The store failed: its changes are changes again.
   void not_stored();
+
+  // Whole files (staging_file_whole.cc)
+
+  /// Makes an empty file a whole one. False: it is not empty. Errors: kSystem, kNoSpace.
+  [[nodiscard]] Result<bool> make_whole();
+  [[nodiscard]] bool is_whole() const;
+  /// A program can map the file to write it, until mapping_ends(): nothing shows these writes, so
+  /// the file counts as changed meanwhile, and until the next store afterwards. Errors: kSystem
+  /// (the same, but a crash may lose what was written through a mapping). Only of a whole file.
+  [[nodiscard]] Result<void> mapping_begins();
+  void mapping_ends();
+  /// The time of the last write to a whole file; nothing: there was none since the last call.
+  [[nodiscard]] std::optional<std::chrono::system_clock::time_point> take_write_time();
 
   /// Gives the room of bytes back that the base has too. No reader may use runs() of before.
   void drop_unchanged();
@@ -107,8 +132,9 @@ class StagingFile {
 
  private:
   friend class StagingArea;
+  /// @param charged_bytes  of a whole file
   StagingFile(StagingArea& area, std::string name, UniqueFd data, Sidecar sidecar,
-              StagedState state);
+              StagedState state, std::uint64_t charged_bytes);
 
   [[nodiscard]] Result<void> check_size(std::uint64_t size_bytes) const;
   /// The pages of `bytes` that were charged to the area just now. Errors: kNoSpace.
@@ -120,6 +146,11 @@ class StagingFile {
   [[nodiscard]] Result<void> mark_changed(ByteRange bytes) REQUIRES(mutex_);
   [[nodiscard]] Result<void> rewrite_sidecar() REQUIRES(mutex_);
 
+  /// Takes what the local file of a whole file shows into state_ and written_.
+  void look() const REQUIRES(mutex_);
+  [[nodiscard]] Result<void> truncate_whole(std::uint64_t size_bytes) REQUIRES(mutex_);
+  void mark_whole() REQUIRES(mutex_);
+
   StagingArea& area_;
   const std::string name_;  ///< without ending
   const UniqueFd data_;
@@ -127,12 +158,24 @@ class StagingFile {
   mutable Mutex mutex_;  // before the area's; held during calls on both files, for which only users
                          // of this file wait
   Sidecar sidecar_ GUARDED_BY(mutex_);
-  StagedState state_ GUARDED_BY(mutex_);
-  ByteRanges written_ GUARDED_BY(mutex_);
+  // Of a whole file these two are as at the last look().
+  mutable StagedState state_ GUARDED_BY(mutex_);
+  mutable ByteRanges written_ GUARDED_BY(mutex_);
   ByteRanges allocated_ GUARDED_BY(mutex_);  ///< whole pages, charged to the area
   std::optional<Snapshot> storing_ GUARDED_BY(mutex_);
   ByteRanges since_ GUARDED_BY(mutex_);  ///< changed since begin_store()
   bool is_removed_ GUARDED_BY(mutex_) = false;
+
+  /// Of a whole file only.
+  struct Whole {
+    std::uint64_t charged_bytes = 0;
+    std::optional<std::chrono::system_clock::time_point> last_write = {};  ///< seen last
+    bool is_last_write_new = false;                                        ///< was not taken
+    WriteMark last_mark = 0;
+    WriteMark storing_mark = 0;  ///< that the local file got when the store began
+    unsigned mappings = 0;
+  };
+  mutable Whole whole_ GUARDED_BY(mutex_);
 };
 
 }  // namespace s3rdmafs::upload

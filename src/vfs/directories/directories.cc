@@ -35,7 +35,10 @@ Directories::Directories(s3::ObjectStore& store, const Clock& clock,
                                    "Names in listings that cannot be shown as paths.")),
       listed_ahead_(metrics.counter("vfs_listings_ahead_total",
                                     "Directories listed because their siblings were.")),
-      preload_(names_->newest_kept()),
+      preload_(names_->newest_kept(),
+               [this](const std::string& prefix) {
+                 return std::make_shared<ListingPages>(store_, clock_, servers_, prefix);
+               }),
       snapshots_(options_.ttl) {}
 
 DirectorySnapshot::Context Directories::snapshot_context() const {
@@ -81,17 +84,23 @@ std::shared_ptr<DirectorySnapshot> Directories::reopen(const std::string& prefix
 void Directories::on_lookup(const std::string& key, bool was_asked, Deadline deadline) {
   if (options_.ttl == std::chrono::milliseconds(0)) return;  // no name is kept
   if (!was_asked) return preload_.on_known();
-  std::optional<s3::ListRequest> request = preload_.on_asked(key);
-  if (!request) return;
-  store_.list(*request, deadline,
-              [self = shared_from_this(), request = *request,
-               seen_at = clock_.now()](Result<s3::ListPage> page) {
-                if (!page) return self->preload_.on_failure(request);
-                const auto listed = self->preload_.on_page(request, std::move(*page), seen_at);
-                if (listed.names.empty()) return;
-                self->names_->insert(listed.names);
-                self->order_->on_listed(request.prefix, listed.position, listed.names);
-              });
+  if (auto step = preload_.on_asked(key)) get_page(std::move(*step), deadline - clock_.now());
+}
+
+void Directories::get_page(DirectoryPreload::Step step, std::chrono::steady_clock::duration time) {
+  ListingPages& pages = *step.pages;
+  std::string token = step.token;
+  pages.get(
+      token, clock_.now() + time,
+      [self = shared_from_this(), step = std::move(step), time](Result<ListingPages::Page> page) {
+        if (!page) return self->preload_.on_failure(step);
+        auto listed = self->preload_.on_page(step, std::move(page->page), page->seen_at);
+        if (!listed.names.empty()) {
+          self->names_->insert(listed.names);
+          self->order_->on_listed(step.prefix, listed.position, listed.names);
+        }
+        if (listed.next) self->get_page(std::move(*listed.next), time);
+      });
 }
 
 }  // namespace s3rdmafs::vfs

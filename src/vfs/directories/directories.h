@@ -64,6 +64,8 @@ class Directories : public std::enable_shared_from_this<Directories> {
 
  private:
   [[nodiscard]] DirectorySnapshot::Context snapshot_context() const;
+  /// Gets this page of a preload, and those that it leads to; each has so much time.
+  void get_page(DirectoryPreload::Step step, std::chrono::steady_clock::duration time);
   /// Lists the first page of a directory that is probably opened soon.
   void list_ahead(const std::string& prefix);
 

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -13,6 +15,7 @@
 #include "s3rdmafs/base/mutex.h"
 #include "vfs/directories/directory_listing.h"
 #include "vfs/directories/listing_cursor.h"
+#include "vfs/directories/pages/listing_pages.h"
 
 namespace s3rdmafs::vfs {
 
@@ -23,8 +26,12 @@ namespace s3rdmafs::vfs {
 class DirectoryPreload {
  public:
   /// Names that the store was asked for, for each page. So listing costs at most a sixteenth of
-  /// what the lookups themselves cost, however little it helps.
+  /// what the lookups themselves cost, and the pages that are under way, however little it helps.
   static constexpr std::size_t kNamesAPage = 16;
+  /// The pages of a directory that are fetched one after the other. Those after them are fetched
+  /// side by side, and paid for together (ListingPages::kSideBySide; so many more may be under
+  /// way).
+  static constexpr std::uint64_t kPagesAlone = 2;
   /// Pages of all directories that need no proof of use; after these, one for each kNamesAPage
   /// lookups that needed no request. So a working set larger than the name cache causes no
   /// listings.
@@ -32,12 +39,22 @@ class DirectoryPreload {
   /// Directories known at a time, at about 200 bytes; beyond, all are forgotten and counted again.
   static constexpr std::size_t kDirectoriesMax = 4096;
 
-  /// @param names_max  a directory with more is given up: its names would evict each other
-  explicit DirectoryPreload(std::size_t names_max) : names_max_(names_max) {}
+  /// One page to get.
+  struct Step {
+    std::string prefix;
+    std::string token;
+    std::shared_ptr<ListingPages> pages;  ///< from where
+  };
+  using MakePages = std::function<std::shared_ptr<ListingPages>(const std::string& prefix)>;
 
-  /// The store was asked for this key and has it. Returns the page to request now, if any; report
-  /// its outcome to on_page() or on_failure().
-  [[nodiscard]] std::optional<s3::ListRequest> on_asked(const std::string& key) EXCLUDES(mutex_);
+  /// @param names_max   a directory with more is given up: its names would evict each other
+  /// @param make_pages  called under this type's lock
+  DirectoryPreload(std::size_t names_max, MakePages make_pages)
+      : names_max_(names_max), make_pages_(std::move(make_pages)) {}
+
+  /// The store was asked for this key and has it. Returns the page to get now, if any; report its
+  /// outcome to on_page() or on_failure().
+  [[nodiscard]] std::optional<Step> on_asked(const std::string& key) EXCLUDES(mutex_);
   /// A lookup was answered without the store.
   void on_known() noexcept { known_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -45,11 +62,12 @@ class DirectoryPreload {
   struct Listed {
     std::size_t position = 0;
     std::vector<ListedName> names;
+    std::optional<Step> next;  ///< to be got now: lookups have paid for it
   };
-  [[nodiscard]] Listed on_page(const s3::ListRequest& asked, s3::ListPage page, SeenAt seen_at)
+  [[nodiscard]] Listed on_page(const Step& step, s3::ListPage page, SeenAt seen_at)
       EXCLUDES(mutex_);
   /// Names listed so far stay valid; the next listing begins again.
-  void on_failure(const s3::ListRequest& asked) EXCLUDES(mutex_);
+  void on_failure(const Step& step) EXCLUDES(mutex_);
 
  private:
   struct Directory {
@@ -57,15 +75,24 @@ class DirectoryPreload {
 
     DirectoryListing listing;
     ListingCursor cursor;
-    std::size_t asked = 0;    // names, since the last page
+    std::shared_ptr<ListingPages> source;
+    std::size_t asked = 0;    // names that have paid for no page yet
+    std::uint64_t pages = 0;  // begun
+    std::uint64_t paid = 0;   // pages that are paid for, and not begun
     std::size_t listed = 0;   // names that were certain
     bool is_listing = false;  // a page is under way
     bool is_given_up = false;
   };
+  using ByPrefix = std::unordered_map<std::string, Directory>;
+
+  [[nodiscard]] std::optional<Step> begin_page(const ByPrefix::iterator& at) REQUIRES(mutex_);
+  /// Whether lookups have paid for the next pages.
+  [[nodiscard]] bool pay(Directory& directory) REQUIRES(mutex_);
 
   const std::size_t names_max_;
-  Mutex mutex_;                                                                // leaf
-  std::unordered_map<std::string, Directory> directories_ GUARDED_BY(mutex_);  // by prefix
+  const MakePages make_pages_;
+  Mutex mutex_;  // leaf
+  ByPrefix directories_ GUARDED_BY(mutex_);
   std::uint64_t pages_ GUARDED_BY(mutex_) = 0;
   std::atomic<std::uint64_t> known_ = 0;  // lookups
 };

@@ -61,6 +61,9 @@ class FileWriting {
   virtual void work_begins() = 0;
   virtual void work_ends() = 0;
 
+  /// Whether the kernel can write files by itself.
+  [[nodiscard]] virtual bool may_pass_writes() const = 0;
+
   // Handles that write; the errors are those of FileSystem.
 
   virtual void create(const std::string& key, Creation how, ProcessId process, Deadline deadline,
@@ -78,9 +81,10 @@ class FileWriting {
                         Done<void> done) = 0;
   /// Changes attributes in the user metadata of a file. They are stored at `done`, unless `process`
   /// has the file open and its close will store them.
-  virtual void set_attributes(Ino ino, const PosixAttributes& set, ProcessId process,
+  virtual void set_attributes(Ino ino, const AttributeChange& change, ProcessId process,
                               Deadline deadline, Done<void> done) = 0;
   virtual void allocate(std::uint64_t handle, Allocation what, Done<void> done) = 0;
+  virtual void copy(const CopyRange& range, Done<std::uint64_t> done) = 0;
   /// False for a handle that is not open for writing.
   virtual bool release(std::uint64_t handle) = 0;
 

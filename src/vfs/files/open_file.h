@@ -21,6 +21,9 @@ struct OpenFile {
   /// All bytes of a small file that is opened for the first time since the kernel knows its inode:
   /// for the kernel's page cache, which has none of them. Otherwise empty.
   cache::PinnedBytes content = {};
+  /// The local file that has all bytes of a file opened to write, and that the kernel may write and
+  /// read for its programs; -1: none. Valid while the handle is open.
+  int local_fd = -1;
 };
 
 /// The answer to the creation of a file.

@@ -104,9 +104,9 @@ std::optional<Result<OpenFile>> SequentialWriting::open_to_read(Ino ino) {
   const auto& written = inode->node.written;
   // Its name stands for the version it became, or for what was there before it.
   const bool is_current = written_->find(written->key()) == written;
-  return is_current
-             ? fail(ErrorCode::kBusy, "'" + written->key() + "' is being written")
-             : fail(ErrorCode::kStale, "'" + written->key() + "' is no longer being written");
+  return is_current ? fail(ErrorCode::kBusy, "'" + written->key() + "' is being written")
+                    : names_->look_again(written->key(),
+                                         "'" + written->key() + "' is no longer being written");
 }
 
 void SequentialWriting::read(std::uint64_t handle, std::uint64_t, std::size_t, Deadline,
@@ -151,7 +151,10 @@ void SequentialWriting::create_if_absent(const std::shared_ptr<WrittenFile>& fil
   if (how.is_exclusive) return refuse(ErrorCode::kExists);
   const s3::ObjectInfo& there = answer->node->object;
   const bool may_be_written = how.truncates || there.size_bytes == 0;
-  if (!how.writes || !may_be_written) return refuse(ErrorCode::kStale);
+  if (!how.writes || !may_be_written) {
+    written_->hide(*file);
+    return done(names_->look_again(file->key(), already_exists(file->key())));
+  }
   // The kernel tries again once, so its second attempt must find a file to open.
   file->reserve(process, clock_.now(),
                 how.truncates ? WrittenFile::Base{}
@@ -235,6 +238,10 @@ bool SequentialWriting::release(std::uint64_t handle) {
 
 void SequentialWriting::allocate(std::uint64_t, Allocation, Done<void> done) {
   done(fail(ErrorCode::kSequentialOnly, "a file is written from its first byte to its last"));
+}
+
+void SequentialWriting::copy(const CopyRange&, Done<std::uint64_t> done) {
+  done(fail(ErrorCode::kUnsupported, "the server copies into staged files only"));
 }
 
 void SequentialWriting::truncate(Ino ino, std::uint64_t size_bytes, bool, Deadline deadline,

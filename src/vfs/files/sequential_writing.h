@@ -42,6 +42,8 @@ class SequentialWriting final : public FileWriting,
   void work_begins() override { written_->work_begins(); }
   void work_ends() override { written_->work_ends(); }
 
+  bool may_pass_writes() const override { return false; }
+
   void create(const std::string& key, Creation how, ProcessId process, Deadline deadline,
               Done<CreatedFile> done) override;
   void open_to_write(Ino ino, OpenToWrite how, ProcessId process, Deadline deadline,
@@ -57,10 +59,11 @@ class SequentialWriting final : public FileWriting,
   void truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode, Deadline deadline,
                 Done<void> done) override;
   /// Nothing: an upload has its metadata from its beginning on.
-  void set_attributes(Ino, const PosixAttributes&, ProcessId, Deadline, Done<void> done) override {
+  void set_attributes(Ino, const AttributeChange&, ProcessId, Deadline, Done<void> done) override {
     done({});
   }
   void allocate(std::uint64_t handle, Allocation what, Done<void> done) override;
+  void copy(const CopyRange& range, Done<std::uint64_t> done) override;
   bool release(std::uint64_t handle) override;
 
   std::optional<Result<OpenFile>> open_to_read(Ino ino) override;

@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "vfs/metadata/user_metadata.h"
+
 namespace s3rdmafs::vfs {
 namespace {
 
@@ -90,15 +92,6 @@ std::string time_text(PosixAttributes::Time time) {
   return text;
 }
 
-void set_entry(s3::UserMetadata& metadata, std::string_view name, std::string value) {
-  const auto found = std::ranges::find(metadata, name, &s3::UserMetadata::value_type::first);
-  if (found != metadata.end()) {
-    found->second = std::move(value);
-  } else {
-    metadata.emplace_back(name, std::move(value));
-  }
-}
-
 }  // namespace
 
 PosixAttributes posix_attributes(const s3::UserMetadata& metadata) {
@@ -140,6 +133,19 @@ void set_posix_attributes(s3::UserMetadata& metadata, const PosixAttributes& att
   if (attributes.modified) set_entry(metadata, kModified, time_text(*attributes.modified));
   if (attributes.changed) set_entry(metadata, kChanged, time_text(*attributes.changed));
   if (attributes.accessed) set_entry(metadata, kAccessed, time_text(*attributes.accessed));
+}
+
+std::optional<s3::UserMetadata> without_set_id_bits(const s3::UserMetadata& metadata) {
+  const auto found = std::ranges::find(metadata, kMode, &s3::UserMetadata::value_type::first);
+  const auto mode = found == metadata.end() ? std::nullopt : mode_in(found->second);
+  if (!mode) return std::nullopt;
+  // Without the group's right to execute it, the bit has another meaning: mandatory locks.
+  const bool is_set_gid = (*mode & S_ISGID) != 0 && (*mode & S_IXGRP) != 0;
+  const std::uint32_t bits = (*mode & S_ISUID) | (is_set_gid ? S_ISGID : 0U);
+  if (bits == 0) return std::nullopt;
+  s3::UserMetadata without = metadata;
+  set_entry(without, kMode, std::to_string(*mode & ~bits));
+  return without;
 }
 
 s3::UserMetadata without_posix_times(s3::UserMetadata metadata) {

@@ -4,6 +4,8 @@
 // without a fraction. Objects move between the two.
 #pragma once
 
+#include <optional>
+
 #include "s3/object_store.h"
 #include "vfs/types.h"
 
@@ -20,6 +22,10 @@ namespace s3rdmafs::vfs {
 /// Puts all that `set` has into the metadata, and keeps everything else. The mode of a symbolic
 /// link stays that of one.
 void set_posix_attributes(s3::UserMetadata& metadata, const PosixAttributes& set);
+
+/// The metadata without the set-user-ID bit, and without the set-group-ID bit of a program, as a
+/// write leaves a file; nothing: it has neither.
+[[nodiscard]] std::optional<s3::UserMetadata> without_set_id_bits(const s3::UserMetadata& metadata);
 
 /// Without the times of modification and change, which another content of the object had.
 [[nodiscard]] s3::UserMetadata without_posix_times(s3::UserMetadata metadata);

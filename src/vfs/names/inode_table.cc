@@ -9,6 +9,8 @@
 // expect. An inode that this mount has rebound keeps its number until the kernel forgets it. Where
 // the number is taken, by a node that hashes alike or by an inode that was rebound, the node gets
 // the next free one, and keeps it too: rebound_ has every number that is not its node's hash. A
+// directory that was removed keeps its number as well: the kernel refuses all names in an inode
+// that it saw removed, for as long as a program has the directory open, or a file that was in it. A
 // version whose ETag named another version before (vfs/names/generations.h) has a number of its
 // own, valid in this mount only.
 //
@@ -111,6 +113,16 @@ void InodeTable::rebind_directories(const std::string& from, const std::string& 
     if (ino == kRootIno || !node.is_directory || !node.object.key.starts_with(from)) continue;
     rebind_locked(ino, entry, Node::directory(to + node.object.key.substr(from.size())));
   }
+}
+
+void InodeTable::retire_directory(const std::string& prefix) {
+  Node node = Node::directory(prefix);
+  const MutexLock lock(mutex_);
+  const Ino ino = number_locked(node);
+  const auto found = entries_.find(ino);
+  if (ino == kRootIno || found == entries_.end()) return;
+  node.object.etag = "removed";  // no lookup finds a directory with an ETag
+  rebind_locked(ino, found->second, node);
 }
 
 void InodeTable::drop_rebound(Ino ino, const Entry& entry) {

@@ -54,6 +54,10 @@ class InodeTable {
   /// included, keep their numbers. Both end in "/". Costs a look at every inode.
   void rebind_directories(const std::string& from, const std::string& to);
 
+  /// This mount removed the directory, so the kernel makes and looks up nothing in its inode any
+  /// more: a directory that is made there again gets another number.
+  void retire_directory(const std::string& prefix);
+
   /// True for the first call since the kernel came to know the inode.
   [[nodiscard]] bool mark_opened(Ino ino);
 

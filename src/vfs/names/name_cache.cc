@@ -136,17 +136,6 @@ void NameCache::keep(const std::string& key, Kept kept) {
   }
 }
 
-void NameCache::erase(const std::string& key) {
-  const MutexLock lock(mutex_);
-  for (Answers* answers : {&young_, &old_}) {
-    const auto found = answers->by_key.find(key);
-    if (found == answers->by_key.end()) continue;
-    answers->bytes -= bytes_of(key, found->second);
-    found->second.answer.reset();
-    answers->bytes += bytes_of(key, found->second);
-  }
-}
-
 bool NameCache::is_superseded(const std::string& key, SeenAt seen_at) const {
   const MutexLock lock(mutex_);
   for (const Answers* answers : {&young_, &old_}) {

@@ -44,10 +44,8 @@ class NameCache {
   void insert(const std::string& key, NameAnswer answer);
   /// The same for each name of a listing.
   void insert(std::span<const ListedName> listed);
-  /// The answer was found wrong.
-  void erase(const std::string& key);
-  /// This mount changed the key: an answer that was requested before `since` is not believed, nor
-  /// kept if it comes later.
+  /// This mount changed the key, or found an answer wrong: one that was requested before `since` is
+  /// not believed, nor kept if it comes later.
   void invalidate(const std::string& key, SeenAt since);
   /// Whether the key may have been changed by this mount, or answered for again, after this was
   /// seen. Never false for a change: of those it has forgotten, it knows the newest.
@@ -60,7 +58,7 @@ class NameCache {
 
  private:
   struct Kept {
-    std::optional<NameAnswer> answer;  ///< nothing: invalidated or erased
+    std::optional<NameAnswer> answer;  ///< nothing: invalidated
     SeenAt seen_at;
   };
   /// One generation.

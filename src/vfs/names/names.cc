@@ -4,7 +4,9 @@
 // Staleness. S3 does not tell when an object changes. A name is believed for its ttl, counted from
 // the request that showed it, and an open believes nothing older. An open or a read that finds its
 // version gone calls invalidate_version(): the ESTALE that it causes is then followed by a lookup
-// that asks the store and sees the new version.
+// that asks the store and sees the new version. Other calls by name that
+// find their inode wrong fail by look_again(), unless a written file takes the name: the kernel
+// tries once more only, and a listing may have shown a version meanwhile that is gone as well.
 //
 // Read after write. After each change by this mount, on_changed() forgets everything that was asked
 // before. The next lookup asks the store, which is consistent (Amazon S3 User Guide, "data
@@ -160,6 +162,7 @@ std::uint64_t Names::generation_of(const Node& node) const {
 Entry Names::add_lookup(const Node& node, SeenAt seen_at) {
   const bool is_version = !node.is_directory && !node.written;
   if (is_version && options_.is_writable) generations_.seen(node.object.key, node.object.etag);
+  absent_.forget(name_key_of(node));
   const Ino ino = inodes_.add_lookup(known(node), seen_at);
   const bool is_old = node.written || cache_->is_superseded(name_key_of(node), seen_at);
   return {.attributes = attributes_of(ino, node),
@@ -264,8 +267,12 @@ void Names::confirm(Ino ino, SeenAt seen_at, Node version) {
 
 void Names::invalidate_version(Ino ino, const std::string& key) {
   inodes_.invalidate(ino);
-  cache_->erase(key);
-  directories_->forget(prefix_of(key));
+  on_new_version(key);
+}
+
+std::unexpected<Error> Names::look_again(const std::string& key, std::string why) {
+  on_new_version(key);
+  return fail(ErrorCode::kStale, std::move(why));
 }
 
 void Names::on_new_version(const std::string& key) {
@@ -296,7 +303,10 @@ void Names::on_directory_changed(const std::string& prefix) {
   directories_->forget(prefix);
 }
 
+void Names::on_directory_removed(const std::string& prefix) { inodes_.retire_directory(prefix); }
+
 void Names::on_directory_moved(const std::string& from, const std::string& to) {
+  inodes_.retire_directory(to);
   inodes_.rebind_directories(from, to);
 }
 

@@ -92,6 +92,9 @@ class Names {
   void confirm(Ino ino, SeenAt seen_at, Node version);
   /// The version of an inode is gone: nothing known about its name holds any longer.
   void invalidate_version(Ino ino, const std::string& key);
+  /// The error, kStale, of a call by this name: the kernel looks the name up once more and repeats
+  /// the call. That lookup asks the store, whatever a listing has shown or is about to show.
+  [[nodiscard]] std::unexpected<Error> look_again(const std::string& key, std::string why);
   /// This mount changed what a key (a directory's without its last "/") stands for.
   void on_changed(const std::string& key);
   /// As on_changed(), where the name was among those of its directory before.
@@ -103,6 +106,10 @@ class Names {
   /// As on_changed() of the directory itself, and of all that its listings have. The prefix ends in
   /// "/".
   void on_directory_changed(const std::string& prefix);
+  /// Whether the kernel has an inode of this node.
+  [[nodiscard]] bool kernel_has(const Node& node) const;
+  /// This mount removed the directory. The prefix ends in "/".
+  void on_directory_removed(const std::string& prefix);
   /// This mount gave all keys below one prefix another one; both were told by
   /// on_directory_changed(). The inodes of the directories now stand for the new ones. Both end in
   /// "/".
@@ -142,7 +149,6 @@ class Names {
                                                Done<NameAnswer> done) const;
   [[nodiscard]] std::uint64_t generation_of(const Node& node) const;
   [[nodiscard]] Ino number_of(const Node& known) const;
-  [[nodiscard]] bool kernel_has(const Node& node) const;
 
   const Clock& clock_;
   const Options options_;

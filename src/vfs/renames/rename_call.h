@@ -25,6 +25,7 @@ struct RenameCall {
   Node source = {};
   std::optional<Node> destination = {};  ///< what the store has there
   bool is_destination_written = false;   ///< a file is being written there
+  bool was_pending = false;              ///< a file was being written under the old name
   std::shared_ptr<HeldFiles> held = {};  ///< the open files of both names; null: not held yet
 };
 

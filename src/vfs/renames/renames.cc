@@ -8,6 +8,8 @@
 //
 // Inodes. The kernel keeps the inode of the source under the new name, so the inode is bound to the
 // copy. Its handles read the copy when the server no longer has the source (OpenFiles::moved).
+// Where the kernel has never heard of the version that the source is now, its name stands for a
+// former inode there, which would get the new name: kStale makes it look the name up first.
 //
 // Cost of a file: what the lookups of both names cost, a copy, a removal and one fsync of the log.
 #include "vfs/renames/renames.h"
@@ -29,6 +31,7 @@ void Renames::rename(RenameRequest request, Done<void> done) {
   }
   parts_.files->work_begins();
   auto call = std::make_shared<Call>(Call{.request = std::move(request), .done = std::move(done)});
+  call->was_pending = parts_.files->is_written(call->request.from);
   parts_.files->store_pending(
       call->request.from, [self = shared_from_this(), call](Result<void> stored) {
         if (!stored) return self->end(call, std::move(stored));
@@ -60,8 +63,17 @@ void Renames::find_source(const CallPtr& call) {
           return self->end(call, fail(ErrorCode::kNotFound, "no key '" + call->request.from + "'"));
         }
         call->source = std::move(*answer->node);
+        if (!call->was_pending && !self->is_known_to_kernel(call->source)) {
+          const std::string& from = call->request.from;
+          return self->end(call, self->parts_.names->look_again(
+                                     from, "another client has replaced '" + from + "'"));
+        }
         self->find_destination(call);
       });
+}
+
+bool Renames::is_known_to_kernel(const Node& source) const {
+  return source.is_directory || source.written || parts_.names->kernel_has(source);
 }
 
 void Renames::find_destination(const CallPtr& call) {

@@ -54,6 +54,7 @@ class Renames : public std::enable_shared_from_this<Renames> {
   void hold(const CallPtr& call, std::vector<std::string> names, Step next);
   void end(const CallPtr& call, Result<void> outcome);
   void find_source(const CallPtr& call);
+  [[nodiscard]] bool is_known_to_kernel(const Node& source) const;
   void find_destination(const CallPtr& call);
   [[nodiscard]] Result<void> check_destination(const Call& call) const;
 

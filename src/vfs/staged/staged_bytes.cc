@@ -197,6 +197,7 @@ Result<void> StagedFile::change_now(Change& how) {
   if (auto error = this->error()) return std::unexpected(*std::move(error));
   auto changed = how(*bytes_);
   if (!changed) return changed;
+  drop_set_id_bits();
   const auto now = clock_.wall_now();
   const MutexLock lock(mutex_);
   modified_ = changed_ = now;
@@ -251,11 +252,27 @@ void StagedFile::allocate(Allocation what, Done<void> done) {
           auto punched = file.punch({.begin = what.offset_bytes, .end = zeros_end});
           if (!punched) return punched;
         }
-        if (!what.extends || end <= size_bytes) return {};
-        return file.truncate(end);
+        return what.extends ? file.extend(end) : Result<void>();
       },
       std::move(done));
 }
+
+void StagedFile::make_whole() {
+  if (const auto made = bytes_->make_whole(); !made) {
+    spdlog::debug("'{}' is not written by the kernel: {}", key(), made.error().detail);
+  }
+}
+
+int StagedFile::local_fd() const { return bytes_->is_whole() ? bytes_->fd() : -1; }
+
+void StagedFile::mapping_begins() {
+  if (const auto noted = bytes_->mapping_begins(); !noted) {
+    spdlog::warn("'{}': {}; a crash may lose what is written through a mapping", key(),
+                 noted.error().detail);
+  }
+}
+
+void StagedFile::mapping_ends() { bytes_->mapping_ends(); }
 
 // One piece after another: a removal can wait, and so the memory has a bound.
 void StagedFile::keep_base(Deadline deadline, Done<void> done) {

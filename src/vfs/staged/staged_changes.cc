@@ -17,7 +17,8 @@ void StagedWriting::truncate(Ino ino, std::uint64_t size_bytes, bool shares_inod
                              Deadline deadline, Done<void> done) {
   const std::shared_ptr<StagedFile> open = files_->of(ino);
   if (auto error = open ? open->error() : std::nullopt) {
-    return done(std::unexpected(*std::move(error)));
+    if (error->code != ErrorCode::kStale) return done(std::unexpected(*std::move(error)));
+    return done(names_->look_again(open->key(), std::move(error->detail)));
   }
   with_file(ino, shares_inode, deadline,
             [self = shared_from_this(), ino, size_bytes,
@@ -44,29 +45,30 @@ void StagedWriting::end_change(Ino ino, const std::shared_ptr<StagedFile>& file,
 }
 
 // The bytes stay what they are, so readers of the inode are not disturbed, the kernel included.
-void StagedWriting::set_attributes(Ino ino, const PosixAttributes& set, ProcessId process,
+void StagedWriting::set_attributes(Ino ino, const AttributeChange& change, ProcessId process,
                                    Deadline deadline, Done<void> done) {
-  with_file(
-      ino, /*shares_inode=*/true, deadline,
-      [self = shared_from_this(), ino, set, process,
-       done = std::move(done)](Result<std::shared_ptr<StagedFile>> found) mutable {
-        if (!found) return done(std::unexpected(std::move(found.error())));
-        (*found)->set_attributes(set, [self, ino, process, file = *found, done = std::move(done)](
-                                          Result<std::uint64_t> changed) mutable {
-          if (!changed) {
-            return self->end_change(ino, file, process, std::unexpected(std::move(changed.error())),
-                                    std::move(done));
-          }
-          // The store may have been another's, and its failure told there.
-          self->end_change(
-              ino, file, process, {},
-              [file, lost_before = *changed, done = std::move(done)](Result<void> stored) mutable {
-                auto loss = file->lost_since(lost_before);
-                if (stored && loss) return done(std::unexpected(*loss));
-                done(std::move(stored));
-              });
-        });
-      });
+  with_file(ino, /*shares_inode=*/true, deadline,
+            [self = shared_from_this(), ino, change, process,
+             done = std::move(done)](Result<std::shared_ptr<StagedFile>> found) mutable {
+              if (!found) return done(std::unexpected(std::move(found.error())));
+              (*found)->set_attributes(
+                  change, [self, ino, process, file = *found,
+                           done = std::move(done)](Result<std::uint64_t> changed) mutable {
+                    if (!changed) {
+                      return self->end_change(ino, file, process,
+                                              std::unexpected(std::move(changed.error())),
+                                              std::move(done));
+                    }
+                    // The store may have been another's, and its failure told there.
+                    self->end_change(ino, file, process, {},
+                                     [file, lost_before = *changed,
+                                      done = std::move(done)](Result<void> stored) mutable {
+                                       auto loss = file->lost_since(lost_before);
+                                       if (stored && loss) return done(std::unexpected(*loss));
+                                       done(std::move(stored));
+                                     });
+                  });
+            });
 }
 
 }  // namespace s3rdmafs::vfs

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
+#include "vfs/metadata/extended_attributes.h"
 #include "vfs/metadata/posix_metadata.h"
 
 namespace s3rdmafs::vfs {
@@ -94,7 +95,19 @@ Node StagedFile::node() const {
   return staged;
 }
 
+void StagedFile::take_write_time() const {
+  const auto written_at = bytes_->take_write_time();
+  if (!written_at) return;
+  const MutexLock lock(mutex_);
+  modified_ = changed_ = *written_at;
+  if (posix_ != PosixMetadata::kWrite) return;
+  if (auto metadata = without_set_id_bits(*metadata_)) {
+    metadata_ = std::make_shared<const s3::UserMetadata>(*std::move(metadata));
+  }
+}
+
 LiveFile StagedFile::live() const {
+  take_write_time();
   const std::uint64_t size_bytes = bytes_->size_bytes();
   const MutexLock lock(mutex_);
   return {
@@ -114,6 +127,12 @@ bool StagedFile::is_version() const {
   return !bytes_->is_changed();
 }
 
+std::optional<s3::ObjectInfo> StagedFile::version() const {
+  if (!is_version()) return std::nullopt;
+  const MutexLock lock(mutex_);
+  return base_->object;
+}
+
 s3::UserMetadata StagedFile::stored_metadata() const {
   s3::UserMetadata metadata = *metadata_;
   if (posix_ != PosixMetadata::kWrite) return metadata;
@@ -122,23 +141,45 @@ s3::UserMetadata StagedFile::stored_metadata() const {
   return text_bytes_of(metadata) <= kStoredMetadataBytesMax ? metadata : *metadata_;
 }
 
-void StagedFile::set_attributes(const PosixAttributes& set, Done<std::uint64_t> done) {
-  turns_.alone([self = shared_from_this(), set, done = std::move(done)]() mutable {
-    auto changed = self->set_attributes_now(set);
+void StagedFile::drop_set_id_bits() {
+  std::optional<s3::UserMetadata> metadata;
+  {
+    const MutexLock lock(mutex_);
+    if (posix_ == PosixMetadata::kWrite) metadata = without_set_id_bits(*metadata_);
+  }
+  if (!metadata) return;
+  if (const auto kept = bytes_->set_metadata(*metadata); !kept) {
+    spdlog::warn("'{}' was written, and its staging file could not be told its mode: {}", key(),
+                 kept.error().detail);
+  }
+  const MutexLock lock(mutex_);
+  metadata_ = std::make_shared<const s3::UserMetadata>(*std::move(metadata));
+}
+
+void StagedFile::set_attributes(const AttributeChange& change, Done<std::uint64_t> done) {
+  turns_.alone([self = shared_from_this(), change, done = std::move(done)]() mutable {
+    auto changed = self->set_attributes_now(change);
     self->turns_.end();
     done(std::move(changed));
   });
 }
 
 // Alone: no other change of the file comes between the look at what it has and the end.
-Result<std::uint64_t> StagedFile::set_attributes_now(const PosixAttributes& set) {
+Result<std::uint64_t> StagedFile::set_attributes_now(const AttributeChange& change) {
+  const PosixAttributes& set = change.posix;
   if (auto error = this->error()) return std::unexpected(*std::move(error));
+  take_write_time();  // a time that is set comes after it
   const auto now = clock_.wall_now();
   s3::UserMetadata metadata;
   {
     const MutexLock lock(mutex_);
     metadata = *metadata_;
+    if (set.uid || set.gid) metadata = without_set_id_bits(metadata).value_or(std::move(metadata));
     set_posix_attributes(metadata, set);
+    if (change.extended) {
+      auto changed = change_extended_attribute(metadata, *change.extended);
+      if (!changed) return std::unexpected(std::move(changed.error()));
+    }
     const std::size_t wanted_bytes = text_bytes_of(metadata);
     metadata = without_posix_times(std::move(metadata));
     const bool is_new_time = set.modified && *set.modified != modified_;
@@ -206,17 +247,55 @@ std::optional<Error> StagedFile::error() const {
 }
 
 upload::StagedObject StagedFile::begin_store() {
+  take_write_time();
   upload::StagingFile::Snapshot snapshot = bytes_->begin_store();
   upload::StagedObject object{.key = snapshot.identity.key,
                               .size_bytes = snapshot.size_bytes,
                               .changed = std::move(snapshot.changed),
                               .when = snapshot.identity.when()};
+  const bool is_whole = bytes_->is_whole();
   const MutexLock lock(mutex_);
   object.metadata = stored_metadata();
+  storing_bytes_ = object.size_bytes;
+  if (is_whole) {
+    if (!stored_parts_) stored_parts_ = std::make_shared<upload::StoredParts>();
+    object.parts = stored_parts_;
+  }
   if (base_) object.base = base_->object;
   stores_same_bytes_ =
       base_ && object.changed.empty() && object.size_bytes == base_->object.size_bytes;
   return object;
+}
+
+// It was written now, as by write(2).
+std::optional<upload::StagedObject> StagedFile::begin_copy(const s3::ObjectInfo& source) {
+  if (error() || is_unlinked()) return std::nullopt;
+  drop_set_id_bits();  // before the snapshot, of which it is part
+  auto snapshot = bytes_->begin_copy(source.size_bytes);
+  if (!snapshot) return std::nullopt;
+  const MutexLock lock(mutex_);
+  modified_ = changed_ = clock_.wall_now();
+  storing_bytes_ = source.size_bytes;
+  stores_same_bytes_ = false;
+  return upload::StagedObject{.key = snapshot->identity.key,
+                              .size_bytes = source.size_bytes,
+                              .base = source,
+                              .when = snapshot->identity.when(),
+                              .metadata = stored_metadata()};
+}
+
+void StagedFile::end_copy(const s3::ObjectInfo& source, std::uint64_t generation) {
+  const MutexLock lock(mutex_);
+  copied_ = {.key = source.key, .etag = source.etag, .generation = generation, .epoch = epoch_};
+}
+
+void StagedFile::end_copy_in_vain() { bytes_->not_stored(); }
+
+bool StagedFile::is_copy_of(const s3::ObjectInfo& source, std::uint64_t generation) const {
+  if (!is_version()) return false;
+  const MutexLock lock(mutex_);
+  return copied_.epoch == epoch_ && epoch_ > 0 && copied_.key == source.key &&
+         copied_.etag == source.etag && copied_.generation == generation;
 }
 
 bool StagedFile::stores_same_bytes() const {
@@ -241,14 +320,13 @@ void StagedFile::end_store(const std::string& etag, std::uint64_t generation) {
 }
 
 void StagedFile::set_base(const std::string& etag, std::uint64_t generation) {
-  const std::uint64_t size_bytes = bytes_->size_bytes();
   std::shared_ptr<cache::ObjectReader> last;  // destroyed after the lock
   const MutexLock lock(mutex_);
   // Other bytes are an object without any.
   auto headers = stores_same_bytes_ ? base_->object.headers : nullptr;
   base_ = Base{.object = {.key = key_,
                           .etag = etag,
-                          .size_bytes = size_bytes,
+                          .size_bytes = storing_bytes_,
                           .modified = modified_,
                           .metadata = std::make_shared<s3::UserMetadata>(stored_metadata()),
                           .headers = std::move(headers)},

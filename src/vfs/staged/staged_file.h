@@ -50,6 +50,7 @@ class StagedFile final : public cache::ObjectReader,
     /// stored.
     bool has_base_inode = true;
     std::uint64_t number = 0;  ///< no other file of this mount has it
+    bool is_whole = false;     ///< as StagingFile; without a base
   };
 
   /// Borrows the cache and the clock.
@@ -57,6 +58,7 @@ class StagedFile final : public cache::ObjectReader,
   StagedFile(cache::ReadCache& cache, const Clock& clock,
              std::unique_ptr<upload::StagingFile> bytes, Start start);
 
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] std::string key() const;
   /// The node of its inode.
   [[nodiscard]] Node node() const;
@@ -64,6 +66,8 @@ class StagedFile final : public cache::ObjectReader,
   [[nodiscard]] bool has_base() const;
   /// Whether it is its base, byte by byte, and its inode is that version's.
   [[nodiscard]] bool is_version() const;
+  /// That version; nothing where is_version() is false.
+  [[nodiscard]] std::optional<s3::ObjectInfo> version() const;
 
   // Bytes (staged_bytes.cc)
 
@@ -90,10 +94,20 @@ class StagedFile final : public cache::ObjectReader,
   /// Gives room of the staging area back that the file does not need.
   void drop_unchanged();
 
+  // The kernel may write it (upload::StagingFile: whole files)
+
+  /// Makes an empty file a whole one, if it can be.
+  void make_whole();
+  /// The local file of a whole file, valid as long as this; -1: it is not one.
+  [[nodiscard]] int local_fd() const;
+  /// A handle that can map it to write is opened, or released. Only of a whole file.
+  void mapping_begins();
+  void mapping_ends();
+
   /// Changes attributes in the user metadata that is stored with the file; does nothing where they
   /// are so already. `done` gets the number of changes that were lost before, for lost_since().
-  /// Errors: as write().
-  void set_attributes(const PosixAttributes& set, Done<std::uint64_t> done);
+  /// Errors: as write(); of extended attributes also those of change_extended_attribute().
+  void set_attributes(const AttributeChange& change, Done<std::uint64_t> done);
   /// The error of the last store of attributes alone that failed, if any did since; the file then
   /// has its former ones.
   [[nodiscard]] std::optional<Error> lost_since(std::uint64_t lost_before) const;
@@ -113,6 +127,15 @@ class StagedFile final : public cache::ObjectReader,
   /// The error of its first failed store.
   [[nodiscard]] std::optional<Error> error() const;
   [[nodiscard]] upload::StagedObject begin_store();
+  /// As begin_store(), of a file that becomes a copy of this version. Nothing: it has bytes, or
+  /// cannot be stored, or the kernel may write it.
+  [[nodiscard]] std::optional<upload::StagedObject> begin_copy(const s3::ObjectInfo& source);
+  /// After end_store(): its version is a copy of this one.
+  void end_copy(const s3::ObjectInfo& source, std::uint64_t generation);
+  /// The copy failed, and the file is as it was.
+  void end_copy_in_vain();
+  /// Whether its version was made as a copy of this one.
+  [[nodiscard]] bool is_copy_of(const s3::ObjectInfo& source, std::uint64_t generation) const;
   /// Whether the last store makes, or was to make, a version of the same bytes as the base.
   [[nodiscard]] bool stores_same_bytes() const;
   /// The ETag of the base; empty: there is none.
@@ -145,7 +168,11 @@ class StagedFile final : public cache::ObjectReader,
   void change(Change how, Done<void> done);
   [[nodiscard]] Result<void> change_now(Change& how);
   void refresh_now(s3::ObjectInfo base, std::uint64_t epoch);
-  [[nodiscard]] Result<std::uint64_t> set_attributes_now(const PosixAttributes& set);
+  [[nodiscard]] Result<std::uint64_t> set_attributes_now(const AttributeChange& change);
+  /// The file was written: it must not run with the rights of its owner as it is now.
+  void drop_set_id_bits();
+  /// Takes the time of what the kernel wrote by itself.
+  void take_write_time() const;
   /// User metadata and times become those of the base.
   void show_base() REQUIRES(mutex_);
   /// User metadata with the times that the file has now.
@@ -166,10 +193,20 @@ class StagedFile final : public cache::ObjectReader,
   bool has_base_inode_ GUARDED_BY(mutex_);
   std::uint64_t epoch_ GUARDED_BY(mutex_) = 0;  ///< counts the bases
   std::shared_ptr<cache::ObjectReader> base_reader_ GUARDED_BY(mutex_);
-  std::chrono::system_clock::time_point modified_ GUARDED_BY(mutex_);
-  std::chrono::system_clock::time_point changed_ GUARDED_BY(mutex_);
+  // Mutable: take_write_time()
+  mutable std::chrono::system_clock::time_point modified_ GUARDED_BY(mutex_);
+  mutable std::chrono::system_clock::time_point changed_ GUARDED_BY(mutex_);
   bool stores_same_bytes_ GUARDED_BY(mutex_) = false;
-  std::shared_ptr<const s3::UserMetadata> metadata_ GUARDED_BY(mutex_);
+  struct Copied {
+    std::string key;  ///< of the source, as the next
+    std::string etag;
+    std::uint64_t generation = 0;
+    std::uint64_t epoch = 0;  ///< in which the copy is the base
+  };
+  Copied copied_ GUARDED_BY(mutex_);
+  std::shared_ptr<upload::StoredParts> stored_parts_ GUARDED_BY(mutex_);  ///< of a whole file
+  std::uint64_t storing_bytes_ GUARDED_BY(mutex_) = 0;  ///< the size that a store makes
+  mutable std::shared_ptr<const s3::UserMetadata> metadata_ GUARDED_BY(mutex_);
   Phase phase_ GUARDED_BY(mutex_) = Phase::kOpen;
   std::optional<Error> error_ GUARDED_BY(mutex_);
   std::uint64_t lost_changes_ GUARDED_BY(mutex_) = 0;  ///< of attributes

@@ -17,7 +17,8 @@ Result<std::shared_ptr<StagedFile>> StagedFileMaker::make(StagedFile::Start star
     const s3::ObjectInfo& object = start.base->object;
     identity.base = {.etag = object.etag, .size_bytes = object.size_bytes};
   }
-  auto bytes = area_.create(std::move(identity));
+  auto bytes =
+      start.is_whole ? area_.create_whole(std::move(identity)) : area_.create(std::move(identity));
   if (!bytes) return std::unexpected(std::move(bytes.error()));
   start.number = ++last_number_;
   start.posix = posix_;

@@ -23,6 +23,13 @@ class StagedFileMaker {
   /// @param start  its number and `posix` are ignored
   /// Errors: kNoSpace, kSystem.
   [[nodiscard]] Result<std::shared_ptr<StagedFile>> make(StagedFile::Start start);
+  /// Whether the kernel may write files by itself (upload::StagingFile: whole).
+  [[nodiscard]] bool may_make_whole() const { return area_.bounds_itself(); }
+  /// Whether there is so much room that such a file is likely to find it: its writes fail where a
+  /// write that the mount takes waits for room.
+  [[nodiscard]] bool has_room_for_whole() const {
+    return may_make_whole() && area_.used_bytes() <= area_.size_bytes() / 2;
+  }
 
  private:
   upload::StagingArea& area_;

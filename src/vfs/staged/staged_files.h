@@ -28,6 +28,7 @@ struct StagedHandle {
   ProcessId process = 0;
   bool may_write = false;
   bool is_synchronous = false;
+  bool may_map = false;  ///< it can write a whole file through a mapping
   /// It was flushed after its last write, so its process may have closed it; copies share it.
   std::shared_ptr<std::atomic<bool>> is_flushed = std::make_shared<std::atomic<bool>>(false);
 };

@@ -5,6 +5,10 @@
 // moment at which the new version is the base. So two stores of one file never overlap, and the
 // second does not take the version of the first for another client's.
 //
+// The file is let go before the answer, if nothing has it open: the next call by its name finds the
+// version alone, and after a failure its bytes belong to `recover`. The work is counted until after
+// the answer, which the mount's end waits for.
+//
 // The inode keeps its number: it is bound to the version that its file became. After a failure it
 // is bound to no version, since the kernel's page cache has bytes of it that none has.
 //
@@ -44,13 +48,25 @@ void StagedStore::work_ends() {
   for (Turns::Work& retry : waiting) retry();
 }
 
-void StagedStore::store(const std::shared_ptr<StagedFile>& file, Done<void> done) {
-  take_turn(file, [self = shared_from_this(), file, done = std::move(done)]() mutable {
-    self->store_in_turn(file, [self, file, done = std::move(done)](Result<void> stored) mutable {
-      done(std::move(stored));
-      self->end_turn(file);
+void StagedStore::with_turn(const std::shared_ptr<StagedFile>& file, InTurn work, Done<void> done) {
+  take_turn(file, [self = shared_from_this(), file, work = std::move(work),
+                   done = std::move(done)]() mutable {
+    work([self, file, done = std::move(done)](Result<void> outcome) mutable {
+      file->turns().end();
+      self->let_go(file);
+      done(std::move(outcome));
+      self->work_ends();
     });
   });
+}
+
+void StagedStore::store(const std::shared_ptr<StagedFile>& file, Done<void> done) {
+  with_turn(
+      file,
+      [self = shared_from_this(), file](Done<void> then) {
+        self->store_in_turn(file, std::move(then));
+      },
+      std::move(done));
 }
 
 void StagedStore::store_in_turn(const std::shared_ptr<StagedFile>& file, Done<void> done) {

@@ -27,6 +27,10 @@ class StagedStore : public std::enable_shared_from_this<StagedStore> {
   /// Stores what changed, if anything. Errors: the error that sticks to the file; kStale: another
   /// client changed the key.
   void store(const std::shared_ptr<StagedFile>& file, Done<void> done);
+  /// Makes the file, which has no bytes, a copy of this version, by the server alone, and stores it
+  /// so. Errors: kUnsupported (nothing has changed: write the bytes instead); else it is not known
+  /// whether the copy was made.
+  void copy(const std::shared_ptr<StagedFile>& file, const s3::ObjectInfo& source, Done<void> done);
   /// As store() of a file that no handle writes any more: errors are logged.
   void store_closed(const std::shared_ptr<StagedFile>& file);
   /// Stores the files, one after the other; `done` gets the first error.
@@ -55,6 +59,11 @@ class StagedStore : public std::enable_shared_from_this<StagedStore> {
 
  private:
   void store_in_turn(const std::shared_ptr<StagedFile>& file, Done<void> done);
+  void copy_in_turn(const std::shared_ptr<StagedFile>& file, const s3::ObjectInfo& source,
+                    Done<void> done);
+  /// Takes the turn, does the work and ends the turn before `done`.
+  using InTurn = std::move_only_function<void(Done<void> done)>;
+  void with_turn(const std::shared_ptr<StagedFile>& file, InTurn work, Done<void> done);
   void on_stored(const std::shared_ptr<StagedFile>& file, const std::string& etag);
   void on_failed(const std::shared_ptr<StagedFile>& file, Error error);
   void rebind(const std::shared_ptr<StagedFile>& file);

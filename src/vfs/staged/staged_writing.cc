@@ -27,10 +27,6 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-std::unexpected<Error> look_again(const std::string& key) {
-  return fail(ErrorCode::kStale, "'" + key + "' is another inode now");
-}
-
 bool is_no_room(const Result<void>& changed) {
   return !changed && changed.error().code == ErrorCode::kNoSpace;
 }
@@ -105,6 +101,10 @@ void StagedWriting::hold(std::vector<std::string> names, Done<std::shared_ptr<He
 
 // Opening
 
+std::unexpected<Error> StagedWriting::look_again(const std::string& key) {
+  return names_->look_again(key, "'" + key + "' is another inode now");
+}
+
 void StagedWriting::drop_unchanged() {
   for (const auto& file : files_->all()) file->drop_unchanged();
 }
@@ -142,7 +142,9 @@ void StagedWriting::create_if_absent(const std::string& key, Creation how, Proce
   }
   s3::UserMetadata metadata;
   if (posix_ == PosixMetadata::kWrite) set_posix_attributes(metadata, how.posix);
-  auto begun = make({.key = key, .metadata = std::move(metadata)});
+  auto begun = make({.key = key,
+                     .metadata = std::move(metadata),
+                     .is_whole = how.may_pass_through && maker_->has_room_for_whole()});
   if (!begun) return done(std::unexpected(std::move(begun.error())));
   const std::shared_ptr<StagedFile>& file = *begun;
   if (!files_->name(file)) {
@@ -173,7 +175,7 @@ void StagedWriting::with_file(Ino ino, bool shares_inode, Deadline deadline, Fil
   store_->store(present, [self = shared_from_this(), ino, deadline, present,
                           done = std::move(done)](const Result<void>&) mutable {
     const bool is_detached = present->is_version() && self->files_->detach(present);
-    if (!is_detached) return done(look_again(present->key()));
+    if (!is_detached) return done(self->look_again(present->key()));
     present->close();
     self->confirm(ino, /*shares_inode=*/false, deadline, std::move(done));
   });
@@ -255,9 +257,13 @@ Result<std::shared_ptr<StagedFile>> StagedWriting::begin(const Question& asked,
 
 OpenFile StagedWriting::add_handle(StagedHandle handle) {
   const std::uint64_t size_bytes = handle.file->live().size_bytes;
+  const int local_fd = handle.file->local_fd();
   auto opened = std::make_shared<StagedHandle>(std::move(handle));
+  opened->may_map = opened->may_map && local_fd >= 0;
+  if (opened->may_map) opened->file->mapping_begins();
   if (opened->may_write) files_->add_writer(opened);
-  return {.handle = handles_->add(std::move(opened)), .size_bytes = size_bytes};
+  return {
+      .handle = handles_->add(std::move(opened)), .size_bytes = size_bytes, .local_fd = local_fd};
 }
 
 void StagedWriting::open_to_write(Ino ino, OpenToWrite how, ProcessId process, Deadline deadline,
@@ -270,10 +276,13 @@ void StagedWriting::open_to_write(Ino ino, OpenToWrite how, ProcessId process, D
                                   .ino = ino,
                                   .process = process,
                                   .may_write = true,
-                                  .is_synchronous = how.is_synchronous};
+                                  .is_synchronous = how.is_synchronous,
+                                  .may_map = how.may_map};
               if (!how.truncates) return done(self->add_handle(std::move(handle)));
-              (*file)->resize(0, [self, handle = std::move(handle),
+              const bool is_whole = how.may_pass_through && self->maker_->has_room_for_whole();
+              (*file)->resize(0, [self, is_whole, handle = std::move(handle),
                                   done = std::move(done)](Result<void> cut) mutable {
+                if (cut && is_whole) handle.file->make_whole();
                 if (cut) return done(self->add_handle(std::move(handle)));
                 self->close(handle.file, handle.ino, handle.may_write);
                 done(std::unexpected(std::move(cut.error())));
@@ -308,6 +317,7 @@ bool StagedWriting::release(std::uint64_t handle) {
   const std::shared_ptr<StagedHandle> closed = handles_->remove<StagedHandle>(handle);
   if (!closed) return false;
   files_->remove_writer(*closed);
+  if (closed->may_map) closed->file->mapping_ends();
   close(closed->file, closed->ino, closed->may_write);
   return true;
 }

@@ -46,6 +46,8 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   void work_begins() override { store_->work_begins(); }
   void work_ends() override { store_->work_ends(); }
 
+  bool may_pass_writes() const override { return maker_->may_make_whole(); }
+
   void create(const std::string& key, Creation how, ProcessId process, Deadline deadline,
               Done<CreatedFile> done) override;
   void open_to_write(Ino ino, OpenToWrite how, ProcessId process, Deadline deadline,
@@ -59,9 +61,10 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   std::optional<ProcessId> opener(std::uint64_t handle) const override;
   void truncate(Ino ino, std::uint64_t size_bytes, bool shares_inode, Deadline deadline,
                 Done<void> done) override;
-  void set_attributes(Ino ino, const PosixAttributes& set, ProcessId process, Deadline deadline,
+  void set_attributes(Ino ino, const AttributeChange& change, ProcessId process, Deadline deadline,
                       Done<void> done) override;
   void allocate(std::uint64_t handle, Allocation what, Done<void> done) override;
+  void copy(const CopyRange& range, Done<std::uint64_t> done) override;
   bool release(std::uint64_t handle) override;
 
   std::optional<Result<OpenFile>> open_to_read(Ino ino) override;
@@ -89,6 +92,7 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
     std::shared_ptr<StagedFile> file;  ///< of the inode when it was asked; null: none
     std::uint64_t epoch = 0;           ///< of the file
   };
+  [[nodiscard]] std::unexpected<Error> look_again(const std::string& key);
   [[nodiscard]] Result<std::shared_ptr<StagedFile>> on_confirmed(
       const Question& asked, const Result<s3::ObjectInfo>& there);
   [[nodiscard]] Result<std::shared_ptr<StagedFile>> begin(const Question& asked,
@@ -107,6 +111,8 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
     std::shared_ptr<const std::vector<std::byte>> bytes;
     Done<void> done;
   };
+  /// The version whose bytes a handle reads; nothing: it reads others too.
+  [[nodiscard]] std::optional<s3::ObjectInfo> version_read_by(std::uint64_t handle) const;
   void write_later(Write write, bool is_last_try);
   void on_no_room(Write write, bool was_last_try, Error error);
   /// After a change without a handle: stores the file unless a handle will, of this process if one

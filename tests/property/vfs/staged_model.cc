@@ -12,21 +12,21 @@ namespace {
 
 constexpr std::size_t kHandlesMax = 5;
 
-std::string text_by(unsigned serial, std::size_t length) {
+}  // namespace
+
+std::string StagedModel::text_by(unsigned serial, std::size_t length) {
   std::string text(length, 'a');
   for (std::size_t i = 0; i < length; ++i) text[i] = static_cast<char>('a' + (serial + i) % 26);
   return text;
 }
 
-}  // namespace
-
 std::ostream& operator<<(std::ostream& out, const StagedCommand& command) {
   constexpr std::array kNames = {
-      "open",        "open truncated", "open exclusive", "open to read",     "write",
-      "append",      "read",           "truncate",       "truncate path",    "zero",
-      "extend",      "sync",           "close",          "unlink",           "rename",
-      "forget",      "crash",          "stores fail",    "answers are lost", "removals fail",
-      "all succeed", "another puts",   "another removes"};
+      "open",          "open truncated", "open exclusive", "open to read",   "write",
+      "append",        "read",           "truncate",       "truncate path",  "zero",
+      "extend",        "sync",           "sync slowly",    "close",          "unlink",
+      "rename",        "forget",         "crash",          "stores fail",    "answers are lost",
+      "removals fail", "all succeed",    "another puts",   "another removes"};
   return out << kNames.at(static_cast<std::size_t>(command.kind)) << " name " << command.name
              << " handle " << command.handle << " at " << command.offset << " bytes "
              << command.bytes;
@@ -118,6 +118,8 @@ std::string StagedModel::step_of_handle(const StagedCommand& command) {
       return allocate(
           handle,
           {.offset_bytes = command.offset, .length_bytes = command.bytes + 1, .extends = true});
+    case Kind::kSyncSlowly:
+      return sync_slowly(handle, command);
     default:
       return sync(handle);
   }

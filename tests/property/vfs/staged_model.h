@@ -29,6 +29,7 @@ struct StagedCommand {
     kZero,
     kExtend,
     kSync,
+    kSyncSlowly,  ///< what comes meanwhile finds it under way
     kClose,
     kUnlink,
     kRename,
@@ -97,6 +98,7 @@ class StagedModel {
     bool may_write = false;
   };
 
+  static std::string text_by(unsigned serial, std::size_t length);
   std::string step(const StagedCommand& command);
   std::string step_of_handle(const StagedCommand& command);
 
@@ -109,6 +111,10 @@ class StagedModel {
   std::string truncate_path(const std::string& name, std::size_t size);
   std::string allocate(const Handle& handle, Allocation what);
   std::string sync(const Handle& handle);
+  std::string sync_slowly(const Handle& handle, const StagedCommand& command);
+  std::string intrude(const Handle& handle, const StagedCommand& command);
+  std::string end_pending_write(const Handle& handle, const std::string& text, std::uint64_t offset,
+                                const Result<void>& written);
   std::string close(std::size_t at);
   std::string unlink(const std::string& name);
   std::string rename(const std::string& from, const std::string& to);

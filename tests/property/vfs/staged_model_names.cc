@@ -28,8 +28,7 @@ std::string described(const std::string& key, bool has_base, std::string bytes,
   return key + (has_base ? " with base " : " without base ") + bytes;
 }
 
-/// A file is let go just after the answer to its last store, by the thread that gave the answer.
-/// Two seconds: shrinking a failure asks hundreds of times.
+/// Staged bytes go with the last user of the file, which may be a read on another thread.
 bool comes_to(const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!condition()) {
@@ -60,7 +59,10 @@ std::string StagedModel::rename(const std::string& from, const std::string& to) 
   if (from == to || removals_fail_) return "";
   const FilePtr source = file_of(from);
   const bool is_stored = !source || !is_dirty(*source) || store(source);
-  const auto renamed = bucket_.rename(from, to);
+  (void)look_up(from);  // as the kernel does
+  const auto renamed = answer_of<void>([&](auto done) {
+    bucket_.fs.rename(kRootIno, from, kRootIno, to, /*must_be_new=*/false, std::move(done));
+  });
   if (renamed.has_value() != (source && is_stored)) return "a rename told the wrong outcome";
   if (!renamed) return "";
   const unsigned former = stored_[from].serial;

@@ -24,7 +24,7 @@ rc::Gen<std::vector<StagedCommand>> staged_command_lists() {
       {{6, {Kind::kWrite, Kind::kRead}},
        {4, {Kind::kOpen}},
        {3, {Kind::kAppend, Kind::kTruncate, Kind::kSync, Kind::kClose}},
-       {2, {Kind::kAllSucceed, Kind::kOpenToRead, Kind::kRename}},
+       {2, {Kind::kAllSucceed, Kind::kOpenToRead, Kind::kRename, Kind::kSyncSlowly}},
        {1,
         {Kind::kOpenTruncated, Kind::kOpenExclusive, Kind::kTruncatePath, Kind::kZero,
          Kind::kExtend, Kind::kUnlink, Kind::kForget, Kind::kCrash, Kind::kStoresFail,
@@ -58,7 +58,7 @@ TEST(StagedProperty, FindsEachPlantedFault) {
   for (const auto mistake : {StagedMistake::kDropsConditions, StagedMistake::kForgetsAWrite,
                              StagedMistake::kBelievesAFailedStore, StagedMistake::kMixesBases}) {
     int found = 0;
-    for (std::uint64_t seed = 0; seed < 100 && found == 0; ++seed) {
+    for (std::uint64_t seed = 0; seed < 1000 && found == 0; ++seed) {
       const auto commands = staged_command_lists()(rc::Random(seed), 100).value();
       if (!StagedModel(mistake, kMuchRoom).run(commands).empty()) ++found;
     }

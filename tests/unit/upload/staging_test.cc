@@ -267,6 +267,42 @@ TEST_F(StagingTest, NotesAStoreInTheSidecarThatIsThere) {
   EXPECT_NE(inode_of_sidecar(), before) << "the control: bytes that the store lacks";
 }
 
+TEST_F(StagingTest, HasTheBytesOfACopyAfterItsStore) {
+  create("");
+  ASSERT_TRUE(file_->begin_copy(10));
+  EXPECT_EQ(file_->size_bytes(), 0U) << "it may yet fail";
+  ASSERT_TRUE(file_->stored("\"2\""));
+  EXPECT_EQ(content_of(*file_, "0123456789"), "0123456789");
+  EXPECT_FALSE(file_->is_changed());
+  EXPECT_TRUE(file_->write(9, bytes_in("ab")));
+  reopen();
+  EXPECT_EQ(content_of(*file_, "0123456789"), "012345678ab");
+  EXPECT_EQ(file_->identity().base, (BaseVersion{.etag = "\"2\"", .size_bytes = 10}));
+}
+
+TEST_F(StagingTest, LeavesNothingOfACopyAfterACrash) {
+  create("base");
+  ASSERT_TRUE(file_->truncate(0));
+  std::filesystem::create_hard_link(path_ + "/1.meta", temporary_.path() / "old");
+  ASSERT_TRUE(file_->begin_copy(10));
+  ASSERT_TRUE(file_->stored("\"2\""));
+  EXPECT_EQ(std::filesystem::hard_link_count(path_ + "/1.meta"), 1U) << "its records go with it";
+  crash();
+  EXPECT_TRUE(area_->leftovers().empty());
+}
+
+TEST_F(StagingTest, IsNoCopyWhereItHasBytesOrTheCopyFails) {
+  create("base");
+  EXPECT_FALSE(file_->begin_copy(10));
+  ASSERT_TRUE(file_->truncate(0));
+  ASSERT_TRUE(file_->begin_copy(10));
+  file_->not_stored();
+  EXPECT_EQ(file_->size_bytes(), 0U);
+  EXPECT_TRUE(file_->is_changed());
+  EXPECT_TRUE(file_->write(0, bytes_in("ab")));
+  EXPECT_EQ(content_of(*file_, "base"), "ab");
+}
+
 TEST_F(StagingTest, ForgetsAFileThatWasStored) {
   create_new();
   EXPECT_TRUE(file_->write(0, bytes_in("0123456789")));

@@ -107,6 +107,23 @@ TEST_F(InodeTableTest, ANodeWhoseHashWasTakenKeepsItsNumberWhenTheHashIsFree) {
   EXPECT_EQ(table_.number_of(Node::directory("d/")), renamed) << "its hash, as in every mount";
 }
 
+// The kernel refuses all names in an inode that it saw removed.
+TEST_F(InodeTableTest, ADirectoryThatIsMadeAgainHasAnotherNumberWhileTheKernelHasTheFormerOne) {
+  const Ino removed = table_.add_lookup(Node::directory("d/"), kNow);
+  table_.retire_directory("d/");
+  const Ino made = table_.add_lookup(Node::directory("d/"), kNow);
+  EXPECT_NE(made, removed);
+  table_.retire_directory("d/");
+  const Ino again = table_.add_lookup(Node::directory("d/"), kNow);
+  EXPECT_NE(again, made);
+  EXPECT_NE(again, removed);
+  EXPECT_EQ(table_.find(removed)->node.object.key, "d/");
+  for (const Ino ino : {removed, made, again}) table_.forget(ino, 1);
+  EXPECT_EQ(table_.number_of(Node::directory("d/")), removed) << "its hash, as in every mount";
+  table_.retire_directory("d/");
+  EXPECT_FALSE(table_.find(removed)) << "an inode that the kernel does not know is not made";
+}
+
 TEST(InodeTable, NodesThatHashAlikeGetDifferentNumbersAndNeverZeroOrTheRoots) {
   metrics::Gauge inodes;
   InodeTable table("", inodes, [](const Node&) noexcept { return ~Ino{0}; });

@@ -84,8 +84,10 @@ struct WritableBucket : MountedBucket {
   Result<void> rename(std::string_view from, std::string_view to, bool must_be_new = false) {
     return rename_in(kRootIno, from, kRootIno, to, must_be_new);
   }
+  /// The kernel looks the old name up first.
   Result<void> rename_in(Ino parent, std::string_view from, Ino new_parent, std::string_view to,
                          bool must_be_new = false) {
+    if (const auto found = lookup(parent, from); !found) return std::unexpected(found.error());
     return answer_of<void>(
         [&](auto done) { fs.rename(parent, from, new_parent, to, must_be_new, std::move(done)); });
   }

@@ -73,8 +73,29 @@ TEST_F(AbsentNamesOfABucket, ARenameBelievesTheLookupOfItsNewName) {
   store_.put("from", "x");
   ASSERT_TRUE(bucket_.lookup(kRootIno, "from"));
   look_up_and_forget_calls("to");
-  ASSERT_TRUE(bucket_.rename("from", "to"));
+  ASSERT_TRUE(answer_of<void>([&](auto done) {
+    bucket_.fs.rename(kRootIno, "from", kRootIno, "to", false, std::move(done));
+  }));
   EXPECT_EQ(questions(), 2U) << "for the old name, which this bucket keeps for no time";
+}
+
+// readdir(3) gives the kernel names as well.
+TEST_F(AbsentNamesOfABucket, ARenameDoesNotBelieveALookupThatAListingHasOvertaken) {
+  store_.put("from", "x");
+  ASSERT_EQ(error_of(bucket_.lookup(kRootIno, "to")), "NotFound");
+  store_.put("to", "theirs");
+  const std::uint64_t directory = bucket_.fs.open_directory(kRootIno).value();
+  const auto listed = bucket_.read_directory(directory, 0, 100);
+  ASSERT_TRUE(listed);
+  for (const DirectoryEntry& entry : *listed) {
+    ASSERT_NE(bucket_.fs.add_lookup(directory, entry).attributes.ino, 0U) << entry.name;
+  }
+  store_.forget_calls();
+  ASSERT_TRUE(answer_of<void>([&](auto done) {
+    bucket_.fs.rename(kRootIno, "from", kRootIno, "to", false, std::move(done));
+  }));
+  EXPECT_EQ(questions(), 4U) << "for both names, which this bucket keeps for no time";
+  bucket_.fs.release_directory(directory);
 }
 
 TEST_F(AbsentNamesOfABucket, MoreLookupsThanSystemCallsCostNothingButQuestions) {

@@ -108,6 +108,30 @@ TEST_F(CloseToOpen, AnOlderListingDoesNotConfirm) {
   EXPECT_EQ(heads(), 1U);
 }
 
+// The kernel looks a name up once more only.
+TEST_F(CloseToOpen, AfterAStaleOpenNoListingThatWasUnderWayIsBelieved) {
+  store_.put("file", "old");
+  const Ino ino = bucket_.ino_of("file");
+  bucket_.clock.advance(milliseconds(3));
+  store_.hold();
+  const std::uint64_t directory = bucket_.fs.open_directory(kRootIno).value();
+  Answer<std::vector<DirectoryEntry>> listed;
+  bucket_.fs.read_directory(directory, 0, 100, {}, listed.done());
+  Answer<OpenFile> opened;
+  bucket_.clock.advance(milliseconds(3));
+  bucket_.fs.open(ino, {}, opened.done());
+  ASSERT_EQ(store_.held().size(), 2U);
+  store_.put("file", "newer");
+  ASSERT_TRUE(store_.release(1));
+  EXPECT_EQ(opened.error(), "Stale");
+  ASSERT_TRUE(store_.release(0));
+  EXPECT_EQ(listed.error(), "") << "it shows a version that the kernel has not heard of";
+  store_.release_all();
+  store_.remove("file");
+  EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "file")), "NotFound");
+  bucket_.fs.release_directory(directory);
+}
+
 // O_EXCL, and the target of a rename: the kernel asks although it keeps the name.
 TEST_F(CloseToOpen, ALookupOfAFileThatTheKernelHasAsksTheStore) {
   store_.put("file", "x");

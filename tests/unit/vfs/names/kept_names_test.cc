@@ -158,16 +158,5 @@ TEST_F(KeptNames, AListingFromBeforeManyChangesIsDoubtedWhole) {
   EXPECT_FALSE(names.is_superseded("other", clock_.now())) << "seen since";
 }
 
-TEST_F(KeptNames, AnAnswerFoundWrongLeavesItsTime) {
-  NameCache names(
-      clock_, {.ttl = MountedBucket::kTtl, .negative_ttl = MountedBucket::kTtl, .entries_max = 4});
-  const NameAnswer early{Node::directory("d/"), clock_.now()};
-  clock_.advance(milliseconds(1));
-  names.insert("d", {Node::directory("d/"), clock_.now()});
-  names.erase("d");
-  names.insert("d", early);
-  EXPECT_FALSE(names.find("d")) << "it was asked for before the one that was wrong";
-}
-
 }  // namespace
 }  // namespace s3rdmafs::vfs

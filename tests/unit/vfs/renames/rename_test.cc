@@ -150,6 +150,20 @@ TEST_F(Rename, OfAVersionThatAnotherClientReplacedIsTriedAgain) {
   EXPECT_EQ(store_.object("b"), "newer");
 }
 
+// As a listing of the directory leaves it.
+TEST_F(Rename, OfAVersionThatTheKernelHasNeverHeardOfIsTriedAgain) {
+  store_.put("a", "newer");
+  const auto rename_at_once = [&] {
+    return error_of(answer_of<void>(
+        [&](auto done) { fs_.rename(kRootIno, "a", kRootIno, "b", false, std::move(done)); }));
+  };
+  EXPECT_EQ(rename_at_once(), "Stale") << "its name is of another inode there";
+  EXPECT_FALSE(store_.object("b"));
+  bucket_.ino_of("a");
+  EXPECT_EQ(rename_at_once(), "");
+  EXPECT_EQ(store_.object("b"), "newer");
+}
+
 TEST_F(Rename, KeepsTheSourceWhereItCannotBeRemoved) {
   store_.put("a", "bytes");
   store_.fail_next(Operation::kRemove, 1, ErrorCode::kAccessDenied);
@@ -160,6 +174,7 @@ TEST_F(Rename, KeepsTheSourceWhereItCannotBeRemoved) {
 
 TEST_F(Rename, LeavesWhatAnotherClientStoredUnderTheOldNameMeanwhile) {
   store_.put("a", "ours");
+  bucket_.ino_of("a");
   store_.hold();
   Answer<void> answer;
   fs_.rename(kRootIno, "a", kRootIno, "b", false, answer.done());

@@ -114,6 +114,27 @@ TEST_F(StagedRename, OfAnotherClientsVersionLeavesTheStagedBytesBehind) {
   EXPECT_GT(staged_bytes(), 0U) << "for s3rdmafs recover";
 }
 
+// The callback runs as soon as a program can hear of the failure.
+TEST_F(StagedRename, LeavesAFileWhoseStoreFailedToRecoverHoweverSoonItFollowsTheClose) {
+  for (const bool is_open : {true, false}) {  // the first is the control
+    store_.put("other", "theirs");
+    bucket_.ino_of("other");
+    const auto handle = open("file", /*truncate=*/true);
+    write(handle, 0, "ours");
+    store_.fail_next(StoreOperation::kPut, 1, ErrorCode::kAccessDenied);
+    Later<void> renamed;
+    fs_.sync(handle, [&](const Result<void>& synced) {
+      EXPECT_FALSE(synced);
+      if (!is_open) fs_.release(handle);
+      fs_.rename(kRootIno, "other", kRootIno, "file", false, renamed.done());
+    });
+    EXPECT_EQ(error_of(renamed.get()), "");
+    if (is_open) fs_.release(handle);
+    EXPECT_EQ(store_.object("file"), "theirs");
+    EXPECT_TRUE(fakes::eventually([&] { return (staged_bytes() == 0) == is_open; }));
+  }
+}
+
 TEST_F(StagedRename, OfADirectoryLetsTheOpenFilesBelowFollow) {
   store_.put("d/old", "0123");
   const Ino directory = bucket_.ino_of("d");

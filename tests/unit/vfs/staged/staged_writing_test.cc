@@ -189,61 +189,6 @@ TEST_F(StagedWriting, SticksToTheFirstErrorAndKeepsTheBytes) {
   EXPECT_GT(staged_bytes(), 0U) << "for s3rdmafs recover";
 }
 
-TEST_F(StagedWriting, DestroysNoVersionOfAnotherClient) {
-  store_.put("file", "base");
-  const auto handle = open("file");
-  const auto created = open("new");
-  write(handle, 0, "x");
-  write(created, 0, "x");
-  store_.put("file", "another's");
-  store_.put("new", "another's");
-  EXPECT_EQ(close(handle), "Stale");
-  EXPECT_EQ(close(created), "Stale");
-  EXPECT_EQ(store_.object("file"), "another's");
-  EXPECT_EQ(store_.object("new"), "another's");
-  EXPECT_EQ(read(open_to_read("file")), "another's");
-}
-
-TEST_F(StagedWriting, OpensNoFileWhoseStoreFailedAlthoughAHandleIsLeft) {
-  store_.put("file", "One");
-  const Ino ino = bucket_.ino_of("file");
-  const auto handle = open("file");
-  write(handle, 0, "x");
-  store_.put("file", "Two");
-  EXPECT_EQ(error_of(bucket_.sync(handle)), "Stale");
-  EXPECT_EQ(error_of(bucket_.open(ino)), "Stale") << "so that the kernel looks the name up";
-  EXPECT_EQ(error_of(bucket_.open_to_write(ino, /*truncate=*/false)), "Stale");
-  EXPECT_EQ(read(open_to_read("file")), "Two");
-  EXPECT_EQ(close(handle), "Stale");
-}
-
-TEST_F(StagedWriting, ShowsNoAttributesOfAClosedFileWhoseStoreFailed) {
-  const auto handle = open("file");
-  const Ino ino = bucket_.ino_of("file");
-  write(handle, 0, "staged");
-  store_.put("file", "another's");
-  EXPECT_EQ(error_of(bucket_.sync(handle)), "Stale");
-  EXPECT_EQ(fs_.attributes(ino)->size_bytes, 6U) << "its handle has its bytes";
-  EXPECT_EQ(close(handle), "Stale");
-  EXPECT_EQ(error_of(fs_.attributes(ino)), "Stale") << "so that the kernel looks the name up";
-  EXPECT_EQ(size_of("file"), 9U);
-}
-
-TEST_F(StagedWriting, OpensWhatAnotherClientStoredThoughAnOlderVersionIsOpen) {
-  store_.put("file", "one");
-  const auto handle = open("file");
-  store_.put("file", "three");
-  bucket_.clock.advance(std::chrono::hours(1));
-  const auto newer = open("file");
-  EXPECT_EQ(read(newer), "three");
-  write(newer, 0, "T");
-  EXPECT_EQ(close(newer), "");
-  EXPECT_EQ(store_.object("file"), "Three");
-  write(handle, 0, "x");
-  EXPECT_EQ(close(handle), "Stale");
-  EXPECT_EQ(store_.object("file"), "Three");
-}
-
 // Names
 
 TEST_F(StagedWriting, GoesOnWithAFileWhoseNameWasRemovedAndNeverStoresIt) {
