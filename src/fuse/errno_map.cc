@@ -12,6 +12,7 @@ int errno_of(ErrorCode code) noexcept {
     case ErrorCode::kStale:
       return ESTALE;
     case ErrorCode::kAccessDenied:
+    case ErrorCode::kNoCredentials:
       return EACCES;
     case ErrorCode::kInvalidArgument:
       return EINVAL;
@@ -37,6 +38,8 @@ int errno_of(ErrorCode code) noexcept {
       return EROFS;
     case ErrorCode::kNameTooLong:
       return ENAMETOOLONG;
+    case ErrorCode::kNoAttribute:
+      return ENODATA;
     // mv(1) and their like then copy and remove, which needs no rename.
     case ErrorCode::kTooManyKeys:
       return EXDEV;

@@ -22,7 +22,10 @@ InodeIoModes::InodeIoModes(metrics::Registry& metrics)
       cached_(opens(metrics, R"(mode="cached")")),
       passthrough_(opens(metrics, R"(mode="passthrough")")),
       other_mode_(declined(metrics, R"(reason="other_mode")")),
-      refused_(declined(metrics, R"(reason="kernel_refused")")) {}
+      refused_(declined(metrics, R"(reason="kernel_refused")")),
+      passed_writes_(metrics.counter(
+          "passthrough_written_files_total",
+          "Opens that made the kernel write a file without the daemon (FUSE passthrough)")) {}
 
 bool InodeIoModes::may_pass_through(vfs::Ino ino) const {
   const Stripe& stripe = stripe_of(ino);
@@ -35,11 +38,12 @@ bool InodeIoModes::may_pass_through(vfs::Ino ino) const {
 
 InodeIoModes::Answer InodeIoModes::open(vfs::Ino ino, const std::function<OpenMode()>& otherwise,
                                         std::shared_ptr<const cache::ResidentObject> whole,
-                                        const MakeBacking& make_backing,
-                                        const FillPageCache& fill) {
+                                        const MakeBacking& make_backing, const FillPageCache& fill,
+                                        const Written& written) {
   Stripe& stripe = stripe_of(ino);
   const MutexLock lock(stripe.mutex);  // released before `whole`, which may be the last reference
   Inode& inode = stripe.inodes[ino];
+  drop_former_file(inode, written);
   if (inode.handles++ == 0) {
     choose_mode(inode, otherwise, whole, make_backing);
     if (inode.mode == OpenMode::kCached) fill();
@@ -80,13 +84,43 @@ metrics::Counter& InodeIoModes::opens_in(OpenMode mode) {
 
 // The page cache serves every program, shared maps included, and a file that is written is read in
 // small pieces as often as not.
-std::optional<OpenMode> InodeIoModes::open_to_write(vfs::Ino ino) {
+bool InodeIoModes::open_to_write(vfs::Ino ino) {
   Stripe& stripe = stripe_of(ino);
   const MutexLock lock(stripe.mutex);
   Inode& inode = stripe.inodes[ino];
-  if (inode.mode == OpenMode::kPassthrough) return std::nullopt;
+  if (inode.whole) return false;
   ++inode.handles;
-  return inode.mode;
+  return true;
+}
+
+InodeIoModes::Answer InodeIoModes::mode_to_write(vfs::Ino ino, int local_fd,
+                                                 const MakeBacking& make_backing,
+                                                 const Written& written) {
+  Stripe& stripe = stripe_of(ino);
+  const MutexLock lock(stripe.mutex);
+  Inode& inode = stripe.inodes[ino];
+  drop_former_file(inode, written);
+  if (local_fd >= 0 && inode.handles == 1 && inode.mode == OpenMode::kCached) {
+    const int backing_id = make_backing(local_fd);
+    if (backing_id > 0) {
+      inode.mode = OpenMode::kPassthrough;
+      inode.backing_id = backing_id;
+      inode.local_number = written.number();
+      passed_writes_.add();
+    } else {
+      refused_.add();
+    }
+  }
+  return {.mode = inode.mode, .backing_id = inode.backing_id};
+}
+
+// The last handle of a file has been closed, and the file is gone, while an open of the inode was
+// counted: its answer is another file.
+void InodeIoModes::drop_former_file(Inode& inode, const Written& written) {
+  const bool is_to_local = inode.mode == OpenMode::kPassthrough && !inode.whole;
+  if (!is_to_local || inode.local_number == written.number()) return;
+  written.close_backing(std::exchange(inode.backing_id, 0));
+  inode.mode = OpenMode::kCached;
 }
 
 int InodeIoModes::release(vfs::Ino ino) {

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <chrono>
 
+#include "fuse/copy_guess.h"
+#include "fuse/failure_log.h"
 #include "fuse/inode_io_mode.h"
 #include "fuse/io_mode_policy.h"
 #include "s3rdmafs/base/clock.h"
@@ -38,14 +40,15 @@ struct MountContext {
       metrics.counter("fuse_read_bytes_total", "Bytes of files given to the kernel");
   metrics::Counter& written_bytes =
       metrics.counter("fuse_written_bytes_total", "Bytes of files taken from the kernel");
-  metrics::Counter& errors = metrics.counter("fuse_errors_total", "Requests answered with EIO");
 
   /// Set by Session::mount; valid while requests are served. Notifications to the kernel use it.
   fuse_session* session = nullptr;
   /// Set by Session::mount: requests come over io_uring. Read by INIT only.
   bool over_ring = false;
+  FailureLog failures{clock, metrics};
   InodeIoModes io_modes{metrics};
   IoModePolicy io_policy{read};
+  CopyGuess copy_guess{clock};
 
   /// Set by INIT: files opened for direct I/O can be mapped shared (Linux 6.6). Read by open only.
   bool direct_io_allows_mmap = false;
@@ -54,6 +57,8 @@ struct MountContext {
 
   /// Set by INIT: the kernel can read whole objects itself (Linux 6.9). Read by open only.
   bool passes_through = false;
+  /// Set by INIT: the kernel can write staged files itself. Read by open and create only.
+  bool passes_writes = false;
 
   [[nodiscard]] Deadline deadline() const { return clock.now() + presentation.deadline; }
   [[nodiscard]] struct stat stat_of(const vfs::Attributes& attributes) const;

@@ -21,9 +21,13 @@
 #include <cerrno>
 
 #include "fuse/errno_map.h"
+#include "fuse/mount_context.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::fuse {
+
+Reply::State::State(fuse_req_t of)
+    : request(of), failures(static_cast<MountContext*>(fuse_req_userdata(of))->failures) {}
 
 void Reply::LetGo::operator()(State* state) const {
   if (state->holders.fetch_sub(1) == 1) delete state;
@@ -82,7 +86,10 @@ bool Reply::claim() {
   return true;
 }
 
-void Reply::error(const Error& error) { errno_value(errno_of(error.code)); }
+void Reply::error(const Error& error) {
+  state_->failures.report(error);
+  errno_value(errno_of(error.code));
+}
 
 void Reply::errno_value(int value) {
   if (claim()) fuse_reply_err(state_->request, value);
@@ -133,6 +140,10 @@ void Reply::data(const cache::PinnedBytes& bytes) {
                                                    .iov_len = piece.size()};
   }
   fuse_reply_iov(state_->request, parts.data(), count);
+}
+
+void Reply::size(std::size_t bytes) {
+  if (claim()) fuse_reply_xattr(state_->request, bytes);
 }
 
 void Reply::statfs(const struct statvfs& statistics) {

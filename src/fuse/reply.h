@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cache/read_cache.h"
+#include "fuse/failure_log.h"
 #include "fuse/lowlevel.h"
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/base/mutex.h"
@@ -72,6 +73,8 @@ class Reply {
   bool bytes(std::span<const char> bytes);
   /// One writev(2) straight out of the cache. The caller keeps the bytes pinned until it returns.
   void data(const cache::PinnedBytes& bytes);
+  /// The answer to a request for a size: so many bytes the program has to offer.
+  void size(std::size_t bytes);
   void statfs(const struct statvfs& statistics);
 
   /// For libfuse's functions that take the request of an open reply.
@@ -80,9 +83,10 @@ class Reply {
  private:
   enum class Phase { kRegistering, kInterruptedEarly, kOpen, kAnswered };
   struct State {
-    explicit State(fuse_req_t of) : request(of) {}
+    explicit State(fuse_req_t of);
 
     fuse_req_t request;
+    FailureLog& failures;  // of the mount: `request` may be gone when there is an error
     std::atomic<Phase> phase{Phase::kOpen};
     std::atomic<int> holders{1};
     // Held over fuse_req_interrupt_func, which takes libfuse's locks and may call on_interrupt(),

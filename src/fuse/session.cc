@@ -13,9 +13,9 @@
 #include <cstring>
 #include <thread>
 
+#include "fuse/kernel/ring.h"
 #include "fuse/lowlevel.h"
 #include "fuse/ops/ops.h"
-#include "fuse/ring.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/unique_fd.h"
 

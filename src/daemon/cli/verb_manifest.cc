@@ -65,13 +65,13 @@ class ListingDisplay {
 
 Result<void> add_listed(const config::MountConfig& config, const manifest::Origin& origin,
                         unsigned jobs, manifest::Sorter& sorter) {
-  const auto found =
-      config::resolve_credentials(config.credentials, config::Environment::of_this_process());
+  const auto found = config::choose_credentials(config, config::Environment::of_this_process());
   if (!found) return std::unexpected(found.error());
   const SystemClock clock;
   metrics::Registry metrics;
-  s3::StaticCredentials credentials(store_credentials(*found));
-  s3::HttpObjectStore store(store_options(config), credentials, clock, metrics);
+  const auto credentials = open_keys(*found, config, clock, metrics);
+  if (!credentials) return std::unexpected(credentials.error());
+  s3::HttpObjectStore store(store_options(config), **credentials, clock, metrics);
   ListingDisplay display;
   const auto listed = manifest::list_keys(
       store, clock,

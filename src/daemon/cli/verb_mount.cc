@@ -57,10 +57,10 @@ Result<MountPlan> plan_mount(const MountCommand& command, config::LoadedConfig& 
   if (!checked) return std::unexpected(checked.error());
   plan.mount_point = *checked;
 
-  const auto found = config::resolve_credentials(loaded.config.credentials, environment);
-  if (!found) return std::unexpected(found.error());
+  auto found = config::choose_credentials(loaded.config, environment);
+  if (!found) return std::unexpected(std::move(found.error()));
   if (!found->warning.empty()) loaded.warnings.push_back(found->warning);
-  plan.credentials = store_credentials(*found);
+  plan.credentials = std::move(*found);
   std::error_code ignored;
   plan.source = std::filesystem::absolute(command.file, ignored).string();
   return plan;

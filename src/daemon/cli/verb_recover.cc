@@ -18,6 +18,7 @@
 #include "daemon/mount/await.h"
 #include "daemon/mount/choose_fabric.h"
 #include "daemon/mount/mount_point.h"
+#include "daemon/mount/staging_tmpfs.h"
 #include "daemon/mount/store_options.h"
 #include "daemon/mount/write_folders.h"
 #include "journal/state_folder.h"
@@ -53,14 +54,17 @@ class Sender {
  public:
   /// @param state  null where the mount had no journal
   static Result<std::unique_ptr<Sender>> create(const config::MountConfig& config,
-                                                const s3::Credentials& credentials,
+                                                const config::CredentialChoice& choice,
                                                 const journal::StateFolder* state,
                                                 const Clock& clock, metrics::Registry& metrics) {
-    std::unique_ptr<Sender> made(new Sender(credentials, clock, config.retry.deadline));
+    std::unique_ptr<Sender> made(new Sender(clock, config.retry.deadline));
+    auto credentials = open_keys(choice, config, clock, metrics);
+    if (!credentials) return std::unexpected(std::move(credentials.error()));
+    made->credentials_ = std::move(*credentials);
     auto fabric = choose_fabric(config, clock, metrics);
     if (!fabric) return std::unexpected(fabric.error());
     made->fabric_ = std::move(*fabric);
-    made->store_ = std::make_unique<s3::HttpObjectStore>(store_options(config), made->credentials_,
+    made->store_ = std::make_unique<s3::HttpObjectStore>(store_options(config), *made->credentials_,
                                                          clock, metrics);
     if (state != nullptr) {
       auto journal = journal::UploadJournal::open(*state, clock);
@@ -120,13 +124,12 @@ class Sender {
     if (there) base.headers = there->headers;
   }
 
-  Sender(const s3::Credentials& credentials, const Clock& clock,
-         std::chrono::milliseconds request_time)
-      : clock_(clock), request_time_(request_time), credentials_(credentials) {}
+  Sender(const Clock& clock, std::chrono::milliseconds request_time)
+      : clock_(clock), request_time_(request_time) {}
 
   const Clock& clock_;
   const std::chrono::milliseconds request_time_;
-  s3::StaticCredentials credentials_;
+  std::unique_ptr<s3::CredentialSource> credentials_;
   std::unique_ptr<rdma::Fabric> fabric_;
   std::unique_ptr<s3::HttpObjectStore> store_;
   std::unique_ptr<journal::UploadJournal> journal_;
@@ -237,10 +240,10 @@ Result<void> work_on(const RecoverCommand& command, config::MountConfig config,
   if (!command.send || files.empty()) return {};
   config.rdma.mode = config::RdmaMode::kOff;
   const auto credentials =
-      config::resolve_credentials(config.credentials, config::Environment::of_this_process());
+      config::choose_credentials(config, config::Environment::of_this_process());
   if (!credentials) return std::unexpected(credentials.error());
-  const auto sender = Sender::create(config, store_credentials(*credentials),
-                                     state ? &*state : nullptr, clock, metrics);
+  const auto sender =
+      Sender::create(config, *credentials, state ? &*state : nullptr, clock, metrics);
   if (!sender) return std::unexpected(sender.error());
   for (Recovered& file : files) send_file(**sender, *area, file);
   return {};
@@ -260,6 +263,8 @@ int run_recover(const RecoverCommand& command) {
 
   const SystemClock clock;
   metrics::Registry metrics;
+  // After the area: it unmounts the folder.
+  const std::optional<StagingTmpfs> tmpfs = StagingTmpfs::find(config, folders.staging);
   std::unique_ptr<upload::StagingArea> area;
   Findings found{.folder = folders.staging, .files = {}};
   if (is_there(folders.staging)) {

@@ -32,14 +32,14 @@ struct Context {
   SystemClock clock;
   metrics::Registry metrics;
 
-  std::optional<config::LoadedConfig> loaded;          ///< by "mount file"
-  std::optional<s3::HttpResponse> answer;              ///< to an unsigned request, by "HTTP"
-  std::unique_ptr<s3::StaticCredentials> credentials;  ///< by "credentials"
-  std::optional<Error> listing_error;                  ///< of the signed request; by "credentials"
-  std::unique_ptr<rdma::Fabric> fabric;                ///< by "RDMA fabric"
-  std::unique_ptr<TestMemory> memory;                  ///< by "test object"
-  std::unique_ptr<s3::HttpObjectStore> http;           ///< goes by HTTP alone; by "credentials"
-  std::unique_ptr<s3::HttpObjectStore> rdma;           ///< by RDMA or not at all; "RDMA fabric"
+  std::optional<config::LoadedConfig> loaded;         ///< by "mount file"
+  std::optional<s3::HttpResponse> answer;             ///< to an unsigned request, by "HTTP"
+  std::unique_ptr<s3::CredentialSource> credentials;  ///< by "credentials"
+  std::optional<Error> listing_error;                 ///< of the signed request; by "credentials"
+  std::unique_ptr<rdma::Fabric> fabric;               ///< by "RDMA fabric"
+  std::unique_ptr<TestMemory> memory;                 ///< by "test object"
+  std::unique_ptr<s3::HttpObjectStore> http;          ///< goes by HTTP alone; by "credentials"
+  std::unique_ptr<s3::HttpObjectStore> rdma;          ///< by RDMA or not at all; "RDMA fabric"
   /// The object that the transfer checks read; TestMemory::expected() has its first bytes.
   std::optional<s3::ObjectInfo> object;
   std::vector<Rail> rails;           ///< each with a fabric of its own; by "RDMA rails"

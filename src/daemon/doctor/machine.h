@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/mount_config.h"
-#include "fuse/ring.h"
+#include "fuse/kernel/ring.h"
 #include "memory/memory_file.h"
 #include "rdma/fabric.h"
 #include "s3rdmafs/base/clock.h"

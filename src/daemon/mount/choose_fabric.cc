@@ -106,7 +106,7 @@ Result<std::unique_ptr<rdma::Fabric>> make_session_fabric(const config::MountCon
                                         .endpoint_url = url,
                                         .endpoint_host = endpoint.host,
                                         .endpoint_port = endpoint.port,
-                                        .ca_file = config.endpoint.ca_file,
+                                        .connection = config.endpoint.connection,
                                         .sessions_max = config.rdma.sessions_max},
                                        clock, metrics);
   };

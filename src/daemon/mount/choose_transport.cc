@@ -3,7 +3,7 @@
 // but copy the bytes of large reads twice, and most mounts serve large reads.
 #include "daemon/mount/choose_transport.h"
 
-#include "fuse/ring.h"
+#include "fuse/kernel/ring.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::daemon {

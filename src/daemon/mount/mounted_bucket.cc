@@ -16,12 +16,13 @@
 #include "daemon/mount/choose_fabric.h"
 #include "daemon/mount/choose_transport.h"
 #include "daemon/mount/fuse_options.h"
+#include "daemon/mount/staging_tmpfs.h"
 #include "daemon/mount/store_options.h"
 #include "daemon/mount/write_folders.h"
 #include "daemon/mount/write_records.h"
 #include "daemon/resident/resident_service.h"
 #include "disk/disk_tier.h"
-#include "fuse/kernel_settings.h"
+#include "fuse/kernel/kernel_settings.h"
 #include "fuse/session.h"
 #include "manifest/manifest_store.h"
 #include "metrics/stats_socket.h"
@@ -49,19 +50,19 @@ constexpr std::chrono::hours kManifestTtl{24};
 
 // In order of dependency: each borrows from those above it, and destruction runs from below.
 struct MountedBucket::Layers {
-  explicit Layers(const MountPlan& mount_plan)
-      : plan(mount_plan), credentials(mount_plan.credentials) {}
+  explicit Layers(const MountPlan& mount_plan) : plan(mount_plan) {}
 
   const MountPlan plan;
   bool over_ring = false;
   const SystemClock clock;
   metrics::Registry metrics;
-  s3::StaticCredentials credentials;
+  std::unique_ptr<s3::CredentialSource> credentials;
   std::unique_ptr<rdma::Fabric> fabric;
   std::unique_ptr<s3::HttpObjectStore> store;
   std::unique_ptr<manifest::ManifestStore> names;  // null without metadata.manifest
   std::unique_ptr<disk::DiskTier> disk;            // null without disk.path
   Caches caches;
+  std::optional<StagingTmpfs> staging_tmpfs;     // nothing unless the staging folder is one
   std::unique_ptr<upload::StagingArea> staging;  // null unless files are staged
   WriteRecords records;                          // empty in a read-only mount
   std::unique_ptr<upload::Uploads> uploads;      // null in a read-only mount
@@ -96,7 +97,11 @@ Result<void> MountedBucket::Layers::build_store() {
   auto chosen = choose_fabric(config, clock, metrics);
   if (!chosen) return std::unexpected(chosen.error());
   fabric = std::move(*chosen);
-  store = std::make_unique<s3::HttpObjectStore>(store_options(config), credentials, clock, metrics);
+  auto opened = open_keys(plan.credentials, config, clock, metrics);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  credentials = std::move(*opened);
+  store =
+      std::make_unique<s3::HttpObjectStore>(store_options(config), *credentials, clock, metrics);
   return {};
 }
 
@@ -152,11 +157,22 @@ Result<void> MountedBucket::Layers::build_staging() {
   const config::MountConfig& config = plan.config;
   if (config.write.mode != config::WriteMode::kStaged) return {};
   const std::string folder = write_folders(config, plan.mount_point).staging;
-  auto taken = upload::StagingArea::take({.path = folder, .size_bytes = config.write.staging_bytes},
-                                         clock, metrics);
-  if (!taken) return std::unexpected(taken.error());
-  staging = std::move(*taken);
-  spdlog::info("staging: up to {} in {}", format_size(config.write.staging_bytes), folder);
+  const auto take = [&]() -> Result<void> {
+    staging.reset();
+    staging_tmpfs.reset();
+    if (auto tmpfs = StagingTmpfs::make(config, folder)) staging_tmpfs.emplace(*std::move(tmpfs));
+    auto taken = upload::StagingArea::take(
+        {.path = folder, .size_bytes = config.write.staging_bytes}, clock, metrics);
+    if (!taken) return std::unexpected(taken.error());
+    staging = std::move(*taken);
+    return {};
+  };
+  if (auto taken = take(); !taken) return taken;
+  // A mount that was just ending may have unmounted it before the folder was taken.
+  const bool is_tmpfs_gone = staging_tmpfs && !staging->bounds_itself();
+  if (auto taken = is_tmpfs_gone ? take() : Result<void>(); !taken) return taken;
+  spdlog::info("staging: up to {} in {}{}", format_size(config.write.staging_bytes), folder,
+               staging->bounds_itself() ? ", a tmpfs, where the kernel can write new files" : "");
   return {};
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "config/credentials/credentials.h"
 #include "config/mount_config.h"
-#include "s3/wire/credentials.h"
 #include "s3rdmafs/base/error.h"
 
 namespace s3rdmafs::daemon {
@@ -15,7 +15,7 @@ namespace s3rdmafs::daemon {
 /// The decisions of one mount: settings, credentials and names. Plain value.
 struct MountPlan {
   config::MountConfig config;
-  s3::Credentials credentials;
+  config::CredentialChoice credentials;
   std::string source;       ///< shown as the mounted device: the mount file
   std::string mount_point;  ///< checked and absolute
   std::vector<std::string> kernel_options;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/mount/store_options.h"
 
+#include "credentials/open_credentials.h"
+
 namespace s3rdmafs::daemon {
 namespace {
 
@@ -34,8 +36,31 @@ s3::EndpointOptions to_store(const config::MountConfig::Endpoint& endpoint) {
           .region = endpoint.region,
           .addressing =
               is_virtual_host ? s3::AddressingStyle::kVirtualHost : s3::AddressingStyle::kPath,
-          .ca_file = endpoint.ca_file,
+          .connection = endpoint.connection,
           .hedge = endpoint.hedge};
+}
+
+s3::Encryption to_store(config::Encryption mode) {
+  switch (mode) {
+    case config::Encryption::kSseS3:
+      return s3::Encryption::kSseS3;
+    case config::Encryption::kSseKms:
+      return s3::Encryption::kSseKms;
+    case config::Encryption::kSseC:
+      return s3::Encryption::kSseC;
+    case config::Encryption::kBucket:
+      break;
+  }
+  return s3::Encryption::kBucket;
+}
+
+s3::BucketTerms terms_of(const config::MountConfig& config) {
+  return {.requester_pays = config.bucket.requester_pays,
+          .expected_owner = config.bucket.expected_owner,
+          .storage_class = config.write.storage_class,
+          .encryption = to_store(config.encryption.mode),
+          .kms_key = config.encryption.kms_key,
+          .customer_key = config.encryption.customer_key};
 }
 
 s3::RdmaOptions to_store(const config::MountConfig::Rdma& rdma) {
@@ -54,6 +79,7 @@ s3::RdmaOptions to_store(const config::MountConfig::Rdma& rdma) {
 
 s3::HttpObjectStore::Options store_options(const config::MountConfig& config) {
   return {.bucket = config.bucket.name,
+          .terms = terms_of(config),
           .endpoint = to_store(config.endpoint),
           .rdma = to_store(config.rdma),
           .http = {.event_threads = config.http.event_threads,
@@ -65,11 +91,15 @@ s3::HttpObjectStore::Options store_options(const config::MountConfig& config) {
                     .backoff_max = config.retry.backoff_max}};
 }
 
-s3::Credentials store_credentials(const config::Credentials& found) {
-  return {.anonymous = found.anonymous,
-          .access_key_id = found.access_key_id,
-          .secret_access_key = found.secret_access_key,
-          .session_token = found.session_token};
+Result<std::unique_ptr<s3::CredentialSource>> open_keys(const config::CredentialChoice& choice,
+                                                        const config::MountConfig& config,
+                                                        const Clock& clock,
+                                                        metrics::Registry& metrics) {
+  return credentials::open_credentials(choice,
+                                       {.url = choice.sts_url,
+                                        .region = config.endpoint.region,
+                                        .connection = config.endpoint.connection},
+                                       clock, metrics);
 }
 
 }  // namespace s3rdmafs::daemon

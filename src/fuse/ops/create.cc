@@ -3,8 +3,10 @@
 
 #include <cerrno>
 #include <string_view>
+#include <tuple>
 
 #include "fuse/ops/ops.h"
+#include "fuse/passed_writes.h"
 #include "fuse/process.h"
 #include "fuse/reply.h"
 
@@ -17,14 +19,16 @@ namespace {
 // kernel, which then asks again. Shortly, since a store may give the file another time.
 constexpr double kNewFileSeconds = 1;
 
-// As in open.cc. The inode is new, so the kernel does not pass it through.
-void set_io_mode(MountContext& mount, vfs::Ino ino, fuse_file_info& opened) {
+// As in open.cc. The inode is new, so no reader has it passed through.
+void set_mode(MountContext& mount, const vfs::CreatedFile& created, fuse_req_t request, bool passes,
+              fuse_file_info& opened) {
   if (!mount.file_system.is_staged()) {
     opened.direct_io = 1;
     return;
   }
-  opened.direct_io = mount.io_modes.open_to_write(ino) != OpenMode::kCached;
-  opened.keep_cache = 1;
+  const fuse_ino_t ino = created.entry.attributes.ino;
+  std::ignore = mount.io_modes.open_to_write(ino);
+  set_io_mode(mount, request, ino, created.file, passes, opened);
 }
 
 }  // namespace
@@ -43,21 +47,24 @@ void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode
     reply.errno_value(ENAMETOOLONG);
     return;
   }
+  const bool passes = may_pass_writes(mount, file->flags) &&
+                      !mount.copy_guess.creates_copy(fuse_req_ctx(request)->pid, file->flags);
   const vfs::Creation how{.is_exclusive = (file->flags & O_EXCL) != 0,
                           .truncates = (file->flags & O_TRUNC) != 0,
                           .writes = (file->flags & O_ACCMODE) != O_RDONLY,
                           .is_synchronous = (file->flags & (O_SYNC | O_DSYNC)) != 0,
-                          .posix = new_file_attributes(request, mode)};
+                          .posix = new_file_attributes(request, mode),
+                          .may_pass_through = passes};
   const vfs::ProcessId process = process_of(request);
   mount.file_system.create(parent, name, how, process, mount.deadline(),
-                           [&mount, opened = *file, reply = std::move(reply)](
+                           [&mount, passes, opened = *file, reply = std::move(reply)](
                                const Result<vfs::CreatedFile>& created) mutable {
                              if (!created) {
                                reply.error(created.error());
                                return;
                              }
                              opened.fh = created->file.handle;
-                             set_io_mode(mount, created->entry.attributes.ino, opened);
+                             set_mode(mount, *created, reply.request(), passes, opened);
                              fuse_entry_param entry = entry_param(mount, created->entry);
                              entry.attr_timeout = kNewFileSeconds;
                              reply.create(entry, opened);

@@ -14,20 +14,14 @@
 #include "fuse/ops/ops.h"
 #include "fuse/process.h"
 #include "fuse/reply.h"
-#include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::fuse::ops {
 namespace {
 
-Done<void> answer_sync(MountContext& mount, fuse_ino_t ino, Reply reply) {
-  return [&mount, ino, reply = std::move(reply)](const Result<void>& synced) mutable {
-    if (synced) {
-      reply.errno_value(0);
-      return;
-    }
-    mount.errors.add();
-    spdlog::warn("fuse: inode {:x} not stored: {}", ino, synced.error().detail);
-    reply.error(synced.error());
+Done<void> answer_sync(Reply reply) {
+  return [reply = std::move(reply)](const Result<void>& synced) mutable {
+    if (!synced) return reply.error(synced.error());
+    reply.errno_value(0);
   };
 }
 
@@ -49,17 +43,17 @@ void flush(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
     return;
   }
   MountContext& mount = context_of(request);
-  mount.file_system.sync(file->fh, answer_sync(mount, ino, std::move(reply)));
+  mount.file_system.sync(file->fh, answer_sync(std::move(reply)));
 }
 
 void fsync(fuse_req_t request, fuse_ino_t ino, int, fuse_file_info* file) noexcept {
   Reply reply = Reply::uninterruptible(request);
   MountContext& mount = context_of(request);
   if (mount.file_system.opener(file->fh)) {
-    return mount.file_system.sync(file->fh, answer_sync(mount, ino, std::move(reply)));
+    return mount.file_system.sync(file->fh, answer_sync(std::move(reply)));
   }
   // A descriptor that only reads: fsync(2) concerns all that was written to the file.
-  mount.file_system.sync_inode(ino, answer_sync(mount, ino, std::move(reply)));
+  mount.file_system.sync_inode(ino, answer_sync(std::move(reply)));
 }
 
 }  // namespace s3rdmafs::fuse::ops

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "fuse/kernel_settings.h"
+#include "fuse/kernel/kernel_settings.h"
+#include "fuse/kernel/ring.h"
 #include "fuse/ops/ops.h"
-#include "fuse/ring.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 
@@ -50,10 +50,9 @@ void report(MountContext& mount, const fuse_conn_info& connection) {
   }
 }
 
-// The files that the kernel reads itself lie on a tmpfs, which is not stacked on another file
-// system, so another file system may be stacked on this one.
-bool take_passthrough(const MountContext& mount, fuse_conn_info* connection) {
-  if (!mount.file_system.has_whole_objects()) return false;
+// The files that the kernel reads and writes itself lie on a tmpfs, which is not stacked on another
+// file system, so another file system may be stacked on this one.
+bool take_passthrough(fuse_conn_info* connection) {
   connection->max_backing_stack_depth = FUSE_BACKING_STACKED_UNDER;
   const bool taken = fuse_set_feature_flag(connection, FUSE_CAP_PASSTHROUGH);
   if (!taken) {
@@ -68,7 +67,7 @@ void init(void* context, fuse_conn_info* connection) noexcept {
   auto& mount = *static_cast<MountContext*>(context);
   for (const std::uint64_t wanted :
        {FUSE_CAP_ASYNC_READ, FUSE_CAP_ASYNC_DIO, FUSE_CAP_PARALLEL_DIROPS, FUSE_CAP_READDIRPLUS,
-        FUSE_CAP_EXPLICIT_INVAL_DATA, FUSE_CAP_ATOMIC_O_TRUNC}) {
+        FUSE_CAP_EXPLICIT_INVAL_DATA, FUSE_CAP_ATOMIC_O_TRUNC, FUSE_CAP_HANDLE_KILLPRIV_V2}) {
     fuse_set_feature_flag(connection, wanted);
   }
   for (const std::uint64_t unwanted :
@@ -86,7 +85,11 @@ void init(void* context, fuse_conn_info* connection) noexcept {
   }
   mount.direct_io_allows_mmap = fuse_set_feature_flag(connection, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
 
-  mount.passes_through = take_passthrough(mount, connection);
+  const bool wants_reads = mount.file_system.has_whole_objects();
+  const bool wants_writes = mount.file_system.may_pass_writes();
+  const bool has_passthrough = (wants_reads || wants_writes) && take_passthrough(connection);
+  mount.passes_through = has_passthrough && wants_reads;
+  mount.passes_writes = has_passthrough && wants_writes;
 
   connection->max_background = kBackgroundMax;
   connection->congestion_threshold = kBackgroundMax * 3 / 4;

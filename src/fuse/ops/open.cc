@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fuse/ops/ops.h"
+#include "fuse/passed_writes.h"
 #include "fuse/process.h"
 #include "fuse/reply.h"
 
@@ -40,26 +41,33 @@ void open_sequential(MountContext& mount, fuse_ino_t ino, fuse_file_info opened,
 // makes the kernel pass it through meanwhile. Its pages are the file's, as only this mount changes
 // it.
 void open_staged(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Reply reply) {
-  const std::optional<OpenMode> mode = mount.io_modes.open_to_write(ino);
-  const vfs::OpenToWrite how{.truncates = (opened.flags & O_TRUNC) != 0,
+  const bool counted = mount.io_modes.open_to_write(ino);
+  const bool truncates = (opened.flags & O_TRUNC) != 0;
+  const bool passes = truncates && counted && may_pass_writes(mount, opened.flags) &&
+                      !mount.copy_guess.replaces_by_copy(fuse_req_ctx(reply.request())->pid, ino);
+  const vfs::OpenToWrite how{.truncates = truncates,
                              .is_synchronous = (opened.flags & (O_SYNC | O_DSYNC)) != 0,
-                             .shares_inode = mode.has_value()};
+                             .shares_inode = counted,
+                             .may_pass_through = passes,
+                             .may_map = (opened.flags & O_ACCMODE) == O_RDWR};
   const vfs::ProcessId process = process_of(reply.request());
   mount.file_system.open_to_write(ino, how, process, mount.deadline(),
-                                  [&mount, ino, mode, opened, reply = std::move(reply)](
+                                  [&mount, ino, counted, passes, opened, reply = std::move(reply)](
                                       const Result<vfs::OpenFile>& result) mutable {
-                                    bool is_open = false;
                                     if (!result) {
-                                      reply.error(result.error());
-                                    } else {
-                                      opened.fh = result->handle;
-                                      opened.keep_cache = 1;
-                                      opened.direct_io = mode == OpenMode::kDirect;
-                                      is_open =
-                                          reply.open([&opened](fuse_req_t) { return opened; });
-                                      if (!is_open) mount.file_system.release(result->handle);
+                                      if (counted) release_io_mode(mount, reply.request(), ino);
+                                      return reply.error(result.error());
                                     }
-                                    if (!is_open && mode) std::ignore = mount.io_modes.release(ino);
+                                    opened.fh = result->handle;
+                                    const bool is_open = reply.open([&](fuse_req_t request) {
+                                      if (counted)
+                                        set_io_mode(mount, request, ino, *result, passes, opened);
+                                      return opened;
+                                    });
+                                    if (is_open) return;
+                                    mount.file_system.release(result->handle);
+                                    // The mount has ended, and all backing ids with it.
+                                    if (counted) std::ignore = mount.io_modes.release(ino);
                                   });
 }
 
@@ -102,7 +110,8 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
         [request](int fd) { return fuse_passthrough_open(request, fd); },
         [&] {
           if (!is_newer()) fill_page_cache(mount, ino, result.content);
-        });
+        },
+        written_file(mount, request, ino));
     fuse_file_info opened = file;
     opened.fh = result.handle;
     // The pages that the page cache holds of this inode are of this very version. With passthrough
@@ -127,6 +136,7 @@ void open(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
     open_to_write(mount, ino, *file, Reply::uninterruptible(request));
     return;
   }
+  if (mount.passes_writes) mount.copy_guess.on_open_to_read(fuse_req_ctx(request)->pid, ino);
   auto answer = [&mount, ino, opened = *file,
                  reply = Reply(request)](Result<vfs::OpenFile> result) mutable {
     if (!result) return reply.error(result.error());

@@ -36,6 +36,9 @@ void setattr(fuse_req_t request, fuse_ino_t ino, struct stat* wanted, int to_set
              fuse_file_info* file) noexcept;
 void fallocate(fuse_req_t request, fuse_ino_t ino, int mode, off_t offset, off_t length,
                fuse_file_info* file) noexcept;
+void copy_file_range(fuse_req_t request, fuse_ino_t from_ino, off_t from_offset,
+                     fuse_file_info* from, fuse_ino_t to_ino, off_t to_offset, fuse_file_info* to,
+                     std::size_t length, int flags) noexcept;
 void unlink(fuse_req_t request, fuse_ino_t parent, const char* name) noexcept;
 void mkdir(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode) noexcept;
 void rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) noexcept;
@@ -46,6 +49,11 @@ void symlink(fuse_req_t request, const char* target, fuse_ino_t parent, const ch
 void readlink(fuse_req_t request, fuse_ino_t ino) noexcept;
 void mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
            dev_t device) noexcept;
+void setxattr(fuse_req_t request, fuse_ino_t ino, const char* name, const char* value,
+              std::size_t size, int flags) noexcept;
+void getxattr(fuse_req_t request, fuse_ino_t ino, const char* name, std::size_t size) noexcept;
+void listxattr(fuse_req_t request, fuse_ino_t ino, std::size_t size) noexcept;
+void removexattr(fuse_req_t request, fuse_ino_t ino, const char* name) noexcept;
 void statfs(fuse_req_t request, fuse_ino_t ino) noexcept;
 void access(fuse_req_t request, fuse_ino_t ino, int mask) noexcept;
 

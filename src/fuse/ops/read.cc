@@ -3,7 +3,6 @@
 
 #include "fuse/ops/ops.h"
 #include "fuse/reply.h"
-#include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::fuse::ops {
 
@@ -21,12 +20,7 @@ void read(fuse_req_t request, fuse_ino_t ino, std::size_t size, off_t offset,
   mount.file_system.read(
       file->fh, static_cast<std::uint64_t>(offset), size, mount.deadline(),
       [&mount, reply = std::move(reply)](const Result<cache::PinnedBytes>& bytes) mutable {
-        if (!bytes) {
-          mount.errors.add();
-          spdlog::debug("fuse: read failed: {}", bytes.error().detail);
-          reply.error(bytes.error());
-          return;
-        }
+        if (!bytes) return reply.error(bytes.error());
         mount.read_bytes.add(bytes->size_bytes());
         reply.data(*bytes);
       });

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <chrono>
 #include <optional>
-#include <tuple>
 
 #include "fuse/ops/ops.h"
+#include "fuse/passed_writes.h"
 #include "fuse/process.h"
 #include "fuse/reply.h"
 
@@ -85,18 +85,18 @@ void setattr(fuse_req_t request, fuse_ino_t ino, struct stat* wanted, int to_set
   }
   // Counted as a writer meanwhile; see open.cc.
   const bool is_staged = mount.file_system.is_staged();
-  const auto mode = is_staged ? mount.io_modes.open_to_write(ino) : std::nullopt;
-  mount.file_system.truncate(
-      ino, static_cast<std::uint64_t>(wanted->st_size), /*shares_inode=*/mode.has_value(),
-      mount.deadline(),
-      [&mount, ino, mode, set, reply = std::move(reply)](const Result<void>& truncated) mutable {
-        if (mode) std::ignore = mount.io_modes.release(ino);
-        if (!truncated) {
-          reply.error(truncated.error());
-          return;
-        }
-        set_attributes(mount, ino, set, std::move(reply));
-      });
+  const bool is_counted = is_staged && mount.io_modes.open_to_write(ino);
+  mount.file_system.truncate(ino, static_cast<std::uint64_t>(wanted->st_size),
+                             /*shares_inode=*/is_counted, mount.deadline(),
+                             [&mount, ino, is_counted, set,
+                              reply = std::move(reply)](const Result<void>& truncated) mutable {
+                               if (is_counted) release_io_mode(mount, reply.request(), ino);
+                               if (!truncated) {
+                                 reply.error(truncated.error());
+                                 return;
+                               }
+                               set_attributes(mount, ino, set, std::move(reply));
+                             });
 }
 
 }  // namespace s3rdmafs::fuse::ops

@@ -23,6 +23,7 @@ fuse_lowlevel_ops table() noexcept {
   ops.fsync = fsync;
   ops.setattr = setattr;
   ops.fallocate = fallocate;
+  ops.copy_file_range = copy_file_range;
   ops.unlink = unlink;
   ops.mkdir = mkdir;
   ops.rmdir = rmdir;
@@ -31,6 +32,10 @@ fuse_lowlevel_ops table() noexcept {
   ops.symlink = symlink;
   ops.readlink = readlink;
   ops.mknod = mknod;
+  ops.setxattr = setxattr;
+  ops.getxattr = getxattr;
+  ops.listxattr = listxattr;
+  ops.removexattr = removexattr;
   ops.statfs = statfs;
   ops.access = access;
   return ops;

@@ -8,11 +8,10 @@
 
 #include "fuse/ops/ops.h"
 #include "fuse/reply.h"
-#include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::fuse::ops {
 
-void write(fuse_req_t request, fuse_ino_t ino, const char* bytes, std::size_t size, off_t offset,
+void write(fuse_req_t request, fuse_ino_t, const char* bytes, std::size_t size, off_t offset,
            fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
   auto content = std::as_bytes(std::span(bytes, size));
@@ -21,19 +20,13 @@ void write(fuse_req_t request, fuse_ino_t ino, const char* bytes, std::size_t si
     own.assign(content.begin(), content.end());
     content = own;
   }
-  mount.file_system.write(file->fh, static_cast<std::uint64_t>(offset), content, mount.deadline(),
-                          [&mount, ino, offset, size, reply = Reply::uninterruptible(request)](
-                              const Result<void>& written) mutable {
-                            if (!written) {
-                              mount.errors.add();
-                              spdlog::debug("fuse: write to inode {:x} at {} failed: {}", ino,
-                                            offset, written.error().detail);
-                              reply.error(written.error());
-                              return;
-                            }
-                            mount.written_bytes.add(size);
-                            reply.written(size);
-                          });
+  mount.file_system.write(
+      file->fh, static_cast<std::uint64_t>(offset), content, mount.deadline(),
+      [&mount, size, reply = Reply::uninterruptible(request)](const Result<void>& written) mutable {
+        if (!written) return reply.error(written.error());
+        mount.written_bytes.add(size);
+        reply.written(size);
+      });
 }
 
 }  // namespace s3rdmafs::fuse::ops

@@ -38,8 +38,10 @@ constexpr Row kRows[] = {
     {ErrorCode::kTooLarge, EFBIG},
     {ErrorCode::kNoSpace, ENOSPC},
     {ErrorCode::kReadOnly, EROFS},
+    {ErrorCode::kNoAttribute, ENODATA},
     {ErrorCode::kNameTooLong, ENAMETOOLONG},
     {ErrorCode::kTooManyKeys, EXDEV},
+    {ErrorCode::kNoCredentials, EACCES},
     {ErrorCode::kSystem, EIO},
 };
 

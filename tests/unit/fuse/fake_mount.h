@@ -144,7 +144,9 @@ class FakeMount {
 
  private:
   std::unique_ptr<upload::StagingArea> make_staging() {
-    return upload::StagingArea::take({.path = staging_folder.path() / "area", .size_bytes = kMiB},
+    return upload::StagingArea::take({.path = staging_folder.path() / "area",
+                                      .size_bytes = kMiB,
+                                      .bounds_itself = [](int, std::uint64_t) { return true; }},
                                      clock, metrics)
         .value();
   }

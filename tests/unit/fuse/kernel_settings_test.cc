@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fuse/kernel_settings.h"
+#include "fuse/kernel/kernel_settings.h"
 
 #include <gtest/gtest.h>
 

@@ -241,6 +241,7 @@ TEST(FuseNames, FilesAreRenamedByTheFlagsOfRenameat2) {
   FakeMount mount;
   mount.store.put("a", "a");
   mount.store.put("b", "b");
+  mount.ino_of("a");  // as the kernel does
   EXPECT_EQ(mount.call(request::rename(kRoot, "a", "b", RENAME_NOREPLACE)).error, EEXIST);
   EXPECT_EQ(mount.call(request::rename(kRoot, "a", "b", RENAME_EXCHANGE)).error, EINVAL);
   EXPECT_EQ(mount.call(request::rename(kRoot, "a", "c", RENAME_WHITEOUT)).error, EINVAL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fuse/ring.h"
+#include "fuse/kernel/ring.h"
 
 #include <cerrno>
 

@@ -8,7 +8,7 @@
 
 #include "fake_mount.h"
 #include "fakes/log_capture.h"
-#include "fuse/kernel_settings.h"
+#include "fuse/kernel/kernel_settings.h"
 
 namespace s3rdmafs::fuse {
 namespace {
@@ -128,8 +128,8 @@ TEST(Session, AnOperationThatItDoesNotHaveIsRefusedAndTheMountGoesOn) {
   FakeMount mount;
   mount.store.put("a", "bytes");
   for (const std::uint32_t opcode :
-       {9999U, 19U, static_cast<std::uint32_t>(FUSE_GETXATTR),
-        static_cast<std::uint32_t>(FUSE_LSEEK), static_cast<std::uint32_t>(FUSE_IOCTL)}) {
+       {9999U, 19U, static_cast<std::uint32_t>(FUSE_BMAP), static_cast<std::uint32_t>(FUSE_LSEEK),
+        static_cast<std::uint32_t>(FUSE_IOCTL)}) {
     EXPECT_EQ(mount.call(request::bare(opcode)).error, ENOSYS) << opcode;
   }
   EXPECT_EQ(mount.call(request::lookup(kRoot, "a")).error, 0);

@@ -95,5 +95,51 @@ TEST_F(FuseStagedWrite, FallocateExtendsAndMakesHolesAndRefusesToReserve) {
   EXPECT_EQ(mount_.call(request::release(ino, handle)).error, 0);
 }
 
+TEST_F(FuseStagedWrite, ANewFileIsWrittenByTheKernelAndStoredByItsClose) {
+  const FuseReply created =
+      mount_.call(request::create(vfs::kRootIno, "new", O_WRONLY | O_CREAT | O_EXCL));
+  ASSERT_EQ(created.error, 0);
+  const auto opened = created.as<fuse_open_out>(sizeof(fuse_entry_out));
+  EXPECT_NE(opened.open_flags & FOPEN_PASSTHROUGH, 0U);
+  EXPECT_EQ(mount_.kernel.backing_ids(), 1U);
+  const vfs::Ino ino = created.as<fuse_entry_out>().nodeid;
+  EXPECT_EQ(flush(ino, opened.fh), 0);
+  EXPECT_EQ(store_.object("new"), "");
+  EXPECT_EQ(mount_.call(request::release(ino, opened.fh)).error, 0);
+  EXPECT_EQ(mount_.kernel.backing_ids(), 0U);
+}
+
+TEST_F(FuseStagedWrite, OnlyAHandleThatWritesAloneMakesTheKernelWriteTheFile) {
+  for (const int flags : {O_RDWR, O_WRONLY | O_SYNC, O_WRONLY | O_DSYNC, O_RDONLY}) {
+    const std::string name = std::to_string(flags);
+    const FuseReply created = mount_.call(request::create(vfs::kRootIno, name, flags | O_CREAT));
+    ASSERT_EQ(created.error, 0);
+    const auto opened = created.as<fuse_open_out>(sizeof(fuse_entry_out));
+    EXPECT_EQ(opened.open_flags & FOPEN_PASSTHROUGH, 0U) << flags;
+    EXPECT_EQ(mount_.call(request::release(created.as<fuse_entry_out>().nodeid, opened.fh)).error,
+              0);
+  }
+}
+
+TEST_F(FuseStagedWrite, AFileIsWrittenByTheKernelWhereTheOpenEmptiesIt) {
+  store_.put("file", "0123456789");
+  const vfs::Ino ino = mount_.ino_of("file");
+  const FuseReply kept = mount_.call(request::open(ino, O_WRONLY));
+  EXPECT_EQ(kept.as<fuse_open_out>().open_flags & FOPEN_PASSTHROUGH, 0U) << "the control";
+  EXPECT_EQ(mount_.call(request::release(ino, kept.as<fuse_open_out>().fh)).error, 0);
+  const FuseReply emptied = mount_.call(request::open(ino, O_WRONLY | O_TRUNC));
+  ASSERT_EQ(emptied.error, 0);
+  EXPECT_NE(emptied.as<fuse_open_out>().open_flags & FOPEN_PASSTHROUGH, 0U);
+  const FuseReply second = mount_.call(request::open(ino, O_WRONLY | O_DSYNC));
+  const auto flags = second.as<fuse_open_out>().open_flags;
+  EXPECT_NE(flags & FOPEN_PASSTHROUGH, 0U);
+  EXPECT_NE(flags & FOPEN_DIRECT_IO, 0U) << "its writes come to the daemon";
+  EXPECT_EQ(write(ino, second.as<fuse_open_out>().fh, 0, "ab"), 0);
+  EXPECT_EQ(store_.object("file"), "ab");
+  EXPECT_EQ(mount_.call(request::release(ino, second.as<fuse_open_out>().fh)).error, 0);
+  EXPECT_EQ(mount_.call(request::release(ino, emptied.as<fuse_open_out>().fh)).error, 0);
+  EXPECT_EQ(mount_.kernel.backing_ids(), 0U);
+}
+
 }  // namespace
 }  // namespace s3rdmafs::fuse

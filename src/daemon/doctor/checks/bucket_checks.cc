@@ -40,9 +40,11 @@ Result<void> list_everywhere(Context& context) {
 }
 
 Finding check_credentials(Context& context) {
-  const auto found = config::resolve_credentials(context.config().credentials, context.environment);
-  if (!found) return {Level::kFail, found.error().detail, "see s3rdmafs.toml(5), credentials"};
-  context.credentials = std::make_unique<s3::StaticCredentials>(store_credentials(*found));
+  const auto found = config::choose_credentials(context.config(), context.environment);
+  if (!found) return {Level::kFail, found.error().detail, "see s3rdmafs.toml(5), CREDENTIALS"};
+  auto opened = open_keys(*found, context.config(), context.clock, context.metrics);
+  if (!opened) return {Level::kFail, opened.error().detail, "see s3rdmafs.toml(5), CREDENTIALS"};
+  context.credentials = std::move(*opened);
   context.http = make_store(context, config::RdmaMode::kOff, context.config().endpoint);
   const Result<void> listed = list_everywhere(context);
   if (!listed) context.listing_error = listed.error();
@@ -50,8 +52,8 @@ Finding check_credentials(Context& context) {
     return {Level::kFail, listed.error().detail,
             "check the keys (from " + found->origin + ") and their permissions"};
   }
-  return {
-      Level::kPass, found->anonymous ? "none: requests are unsigned" : "from " + found->origin, {}};
+  const bool is_anonymous = context.config().credentials.anonymous;
+  return {Level::kPass, is_anonymous ? "none: requests are unsigned" : "from " + found->origin, {}};
 }
 
 Finding check_bucket_listing(Context& context) {

@@ -33,8 +33,15 @@ Finding at_each_endpoint(Context& context) {
   return all;
 }
 
-Finding look_up_name(Context& /*context*/, const std::string& url) {
-  const HostPort endpoint = host_port_of(url);
+/// Where connections go: to the server, or to the proxy that the mount file names. One of the
+/// environment is libcurl's to find.
+HostPort first_hop(const Context& context, const std::string& url) {
+  const std::string& proxy = context.config().endpoint.connection.proxy;
+  return host_port_of(proxy == "auto" || proxy == "none" ? url : proxy);
+}
+
+Finding look_up_name(Context& context, const std::string& url) {
+  const HostPort endpoint = first_hop(context, url);
   int error = 0;
   const AddressList list = look_up(endpoint, error);
   if (error != 0) {
@@ -49,8 +56,8 @@ Finding look_up_name(Context& /*context*/, const std::string& url) {
   return {Level::kPass, fmt::format("{} is {}", endpoint.host, addresses), {}};
 }
 
-Finding connect_to(Context& /*context*/, const std::string& url) {
-  const HostPort endpoint = host_port_of(url);
+Finding connect_to(Context& context, const std::string& url) {
+  const HostPort endpoint = first_hop(context, url);
   int error = 0;
   const AddressList list = look_up(endpoint, error);
   for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
@@ -69,12 +76,10 @@ Finding connect_to(Context& /*context*/, const std::string& url) {
 
 Finding ask_by_http(Context& context, const std::string& url) {
   const config::MountConfig& config = context.config();
-  s3::HttpEngine engine(
-      {.transfer = {.connect_timeout = config.http.connect_timeout,
-                    .request_timeout = kQuestionTimeout,
-                    .ca_file = config.endpoint.ca_file,
-                    .ignore_proxy_environment = is_this_host(host_port_of(url).host)}},
-      context.clock);
+  s3::HttpEngine engine({.transfer = {.connect_timeout = config.http.connect_timeout,
+                                      .request_timeout = kQuestionTimeout,
+                                      .connection = config.endpoint.connection}},
+                        context.clock);
   std::promise<s3::HttpOutcome> answer;
   auto answered = answer.get_future();
   constexpr std::size_t kAnswerBytesMax = 1024UL * 1024;  // an S3 server's answer is shorter

@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::size_t kAnswerBytesMax = 1024UL * 1024;
 
+net::ConnectionOptions without_proxy(net::ConnectionOptions connection) {
+  connection.proxy = "none";
+  return connection;
+}
+
 }  // namespace
 
 TargetFaults::TargetFaults(const Clock& clock, const config::MountConfig::Endpoint& endpoint)
@@ -20,8 +25,7 @@ TargetFaults::TargetFaults(const Clock& clock, const config::MountConfig::Endpoi
       url_(endpoint.all_urls().front()),
       engine_({.transfer = {.connect_timeout = kQuestionTimeout,
                             .request_timeout = kQuestionTimeout,
-                            .ca_file = endpoint.ca_file,
-                            .ignore_proxy_environment = true}},
+                            .connection = without_proxy(endpoint.connection)}},
               clock) {}
 
 bool TargetFaults::can_be_set() {

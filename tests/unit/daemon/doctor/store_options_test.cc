@@ -20,7 +20,7 @@ TEST(StoreOptions, HaveWhatTheMountFileSays) {
                      .hedge = false,
                      .region = "r",
                      .addressing = config::AddressingStyle::kVirtualHost,
-                     .ca_file = "ca.pem"};
+                     .connection = {.ca_file = "ca.pem"}};
   config.rdma = {.mode = config::RdmaMode::kRequire,
                  .threshold_bytes = 7,
                  .shm_socket = "auto",
@@ -39,7 +39,7 @@ TEST(StoreOptions, HaveWhatTheMountFileSays) {
   EXPECT_THAT(options.endpoint.urls, ElementsAre("http://a", "http://b"));
   EXPECT_EQ(options.endpoint.region, "r");
   EXPECT_EQ(options.endpoint.addressing, s3::AddressingStyle::kVirtualHost);
-  EXPECT_EQ(options.endpoint.ca_file, "ca.pem");
+  EXPECT_EQ(options.endpoint.connection.ca_file, "ca.pem");
   EXPECT_FALSE(options.endpoint.hedge);
   EXPECT_EQ(options.rdma.mode, s3::RdmaMode::kRequire);
   EXPECT_EQ(options.rdma.threshold_bytes, 7U);
@@ -56,6 +56,29 @@ TEST(StoreOptions, HaveWhatTheMountFileSays) {
   EXPECT_EQ(options.retry.attempts_max, 6U);
   EXPECT_EQ(options.retry.backoff_first, 1ms);
   EXPECT_EQ(options.retry.backoff_max, 2ms);
+}
+
+TEST(StoreOptions, HaveTheTermsOfTheBucket) {
+  config::MountConfig config;
+  config.bucket.requester_pays = true;
+  config.bucket.expected_owner = "111122223333";
+  config.write.storage_class = "STANDARD_IA";
+  config.encryption = {
+      .mode = config::Encryption::kSseKms, .kms_key = "kms", .customer_key = "customer"};
+  const s3::BucketTerms terms = store_options(config).terms;
+  EXPECT_TRUE(terms.requester_pays);
+  EXPECT_EQ(terms.expected_owner, "111122223333");
+  EXPECT_EQ(terms.storage_class, "STANDARD_IA");
+  EXPECT_EQ(terms.kms_key, "kms");
+  EXPECT_EQ(terms.customer_key, "customer");
+  using Mode = std::pair<config::Encryption, s3::Encryption>;
+  for (const auto& [mode, expected] : {Mode(config::Encryption::kBucket, s3::Encryption::kBucket),
+                                       Mode(config::Encryption::kSseS3, s3::Encryption::kSseS3),
+                                       Mode(config::Encryption::kSseKms, s3::Encryption::kSseKms),
+                                       Mode(config::Encryption::kSseC, s3::Encryption::kSseC)}) {
+    config.encryption.mode = mode;
+    EXPECT_EQ(store_options(config).terms.encryption, expected);
+  }
 }
 
 TEST(StoreOptions, HaveTheOneUrlWhereTheMountFileHasNoList) {

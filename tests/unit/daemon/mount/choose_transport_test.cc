@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/log_capture.h"
-#include "fuse/ring.h"
+#include "fuse/kernel/ring.h"
 
 namespace s3rdmafs::daemon {
 namespace {

@@ -27,14 +27,12 @@ class MountedBucketTest : public testing::Test {
                              more;
     auto loaded = config::load_mount_config_text(text, "mount.toml", {});
     EXPECT_TRUE(loaded) << loaded.error().detail;
-    return {.config = loaded->config,
-            .credentials = {.anonymous = true,
-                            .access_key_id = {},
-                            .secret_access_key = {},
-                            .session_token = {}},
-            .source = "mount.toml",
-            .mount_point = folder_.path(),
-            .kernel_options = {}};
+    return {
+        .config = loaded->config,
+        .credentials = {.origin = "anonymous", .source = config::Credentials{.anonymous = true}},
+        .source = "mount.toml",
+        .mount_point = folder_.path(),
+        .kernel_options = {}};
   }
   /// The error of a mount that is expected to fail.
   static Error failure_of(const MountPlan& plan) {
