@@ -18,6 +18,7 @@ build=(
   meson ninja-build pkg-config g++ scdoc
   libcurl4-openssl-dev libssl-dev libpugixml-dev   # object client: HTTP, signatures, XML
   libtomlplusplus-dev libspdlog-dev libcli11-dev   # mount file, log, command line
+  nlohmann-json3-dev                               # extended attributes, keys
   libisal-dev zlib1g-dev                           # checksums
   libmicrohttpd-dev                                # the embedded target's HTTP server
   libsystemd-dev                                   # readiness

@@ -23,6 +23,7 @@ std::unique_ptr<rdma::Fabric> make_fabric(const ObjectClient::Options& options) 
 s3::HttpObjectStore::Options store_options(const ObjectClient::Options& options) {
   return {
       .bucket = options.bucket,
+      .terms = {},
       .endpoint = {.urls = {options.url}, .region = "us-east-1"},
       .rdma = {.mode = options.over_shm ? s3::RdmaMode::kPrefer : s3::RdmaMode::kOff,
                .threshold_bytes = 64 * kKiB},

@@ -105,6 +105,7 @@ Result<void> serve(const Options& options) {
                           .region = options.region,
                           .domain = options.domain,
                           .anonymous_read = options.anonymous_read,
+                          .terms = options.terms,
                           .rdma = &dispatch,
                           .behaviour = options.behaviour,
                           .faults = &faults,

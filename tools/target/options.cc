@@ -24,6 +24,7 @@ ParsedOptions usage_error(const std::string& what) {
 struct Texts {
   std::vector<std::string> keys;
   std::string key_file;
+  std::string temporary_keys;
   std::string shm_uid;
   std::string dma = "copy";
   std::string behave_as{behaviours().front().name};
@@ -41,8 +42,16 @@ void declare_access(CLI::App& app, Options& options, Texts& texts) {
                  "the process list: use --key-file for a secret that matters")
       ->allow_extra_args(false);
   app.add_option("--key-file", texts.key_file, "File with one ACCESS:SECRET a line");
+  app.add_option("--temporary-keys", texts.temporary_keys,
+                 "Secret by which a test makes keys that end, see s3rdma-target(1)");
   app.add_flag("--anonymous-read", options.anonymous_read,
                "Let any client read and list objects without a key");
+  app.add_flag("--requester-pays", options.terms.requester_pays,
+               "Refuse requests that do not agree to pay (x-amz-request-payer)");
+  app.add_option("--owner", options.terms.owner,
+                 "Account that the buckets belong to; requests that expect another are refused");
+  app.add_flag("--play-encryption", options.terms.plays_encryption,
+               "Take the headers of server-side encryption, and encrypt nothing");
   app.add_option("--domain", options.domain,
                  "Name below which buckets are hosts: BUCKET.NAME (path-style works always)");
   app.add_option("--region", options.region, "Region that signatures must name; any if not given");
@@ -99,6 +108,7 @@ Result<void> take_keys(const Texts& texts, Options& options) {
   if (!texts.key_file.empty()) {
     if (auto added = options.keys.add_file(texts.key_file); !added) return added;
   }
+  if (!texts.temporary_keys.empty()) options.keys.take_temporary(texts.temporary_keys);
   if (!options.keys.empty() || options.anonymous_read) return {};
   return fail_with_advice(ErrorCode::kInvalidArgument, "no client could use the server",
                           "give --key ACCESS:SECRET, --key-file FILE or --anonymous-read");

@@ -9,6 +9,7 @@
 
 #include "s3rdmafs/base/error.h"
 #include "target/auth/keys.h"
+#include "target/auth/terms.h"
 #include "target/behaviour/behaviour.h"
 #include "target/faults/fault.h"
 #include "target/rdma/shm/shm_service.h"
@@ -22,6 +23,7 @@ struct Options {
   std::string listen = "127.0.0.1:9000";
   Keys keys;
   bool anonymous_read = false;
+  BucketTerms terms;
   std::string domain;
   std::string region;
   std::string log_level = "info";

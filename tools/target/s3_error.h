@@ -25,6 +25,7 @@ inline constexpr S3Code kBucketAlreadyOwnedByYou{"BucketAlreadyOwnedByYou", 409,
 inline constexpr S3Code kBucketNotEmpty{"BucketNotEmpty", 409, "The bucket still holds files."};
 inline constexpr S3Code kEntityTooLarge{"EntityTooLarge", 400, "The body is larger than this request may have."};
 inline constexpr S3Code kEntityTooSmall{"EntityTooSmall", 400, "Every part but the last must be at least 5 MiB."};
+inline constexpr S3Code kExpiredToken{"ExpiredToken", 400, "The session token has expired."};
 inline constexpr S3Code kIncompleteBody{"IncompleteBody", 400, "The body is not as long as the request said."};
 inline constexpr S3Code kInternalError{"InternalError", 500, "The server failed; see its log."};
 inline constexpr S3Code kInvalidAccessKeyId{"InvalidAccessKeyId", 403, "This server does not know the access key."};
@@ -33,9 +34,15 @@ inline constexpr S3Code kInvalidBucketName{"InvalidBucketName", 400, "The bucket
 inline constexpr S3Code kInvalidDigest{"InvalidDigest", 400, "The Content-MD5 is not valid."};
 inline constexpr S3Code kInvalidPart{"InvalidPart", 400, "A part was not found, or its ETag is another one."};
 inline constexpr S3Code kInvalidPartNumber{"InvalidPartNumber", 416, "The object has no such part."};
+inline constexpr S3Code kInvalidToken{"InvalidToken", 400, "The session token is not that of the access key."};
 inline constexpr S3Code kInvalidPartOrder{"InvalidPartOrder", 400, "The parts are not in ascending order."};
 inline constexpr S3Code kInvalidRange{"InvalidRange", 416, "The range lies outside the object."};
 inline constexpr S3Code kInvalidRdmaToken{"InvalidRDMAToken", 400, "The RDMA token is not valid."};
+inline constexpr S3Code kInvalidObjectState{
+    "InvalidObjectState", 403,
+    "The operation is not valid for the object's storage class."};
+inline constexpr S3Code kInvalidStorageClass{
+    "InvalidStorageClass", 400, "The storage class you specified is not valid."};
 inline constexpr S3Code kInvalidRequest{"InvalidRequest", 400, "The request is not valid."};
 inline constexpr S3Code kInvalidUri{"InvalidURI", 400, "The address cannot be decoded."};
 inline constexpr S3Code kKeyConflict{"KeyConflict", 409, "The key is in the way of a folder, or a folder in the way of the key."};

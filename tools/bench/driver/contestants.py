@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .data import BUCKET
 from .processes import (Failure, cpu_seconds, resident_bytes, resident_bytes_max, run, start,
-                        start_mount, wait_until)
+                        start_mount, unmount, wait_until)
 
 ACCESS_KEY, SECRET_KEY = "bench", "bench-secret"
 MIB = 1 << 20
@@ -26,6 +26,7 @@ SPARE_BYTES = 128 * MIB
 
 # Of a mount of ours that writes; the default.
 WRITE_BUFFERS = 256 * MIB
+STAGING_BYTES = 8192 * MIB
 
 # The cache of mounts that only look at names, or write.
 SMALL_CACHE = {"size": 256 * MIB}
@@ -104,10 +105,13 @@ class Ours(Contestant):
         }
         if "write" in tables:  # nothing of a run is left on the machine
             tables["write"] = {"state_dir": str(place.work / f"{name}-state"),
-                               "staging_dir": str(place.work / f"{name}-staging"),
+                               "staging_dir": place.work / f"{name}-staging",
+                               "staging_size": STAGING_BYTES,
                                "buffer_size": WRITE_BUFFERS, **tables["write"]}
+        if tables.get("write", {}).get("mode") == "staged":
+            self._mount_staging(stack, tables["write"]["staging_dir"])
         # TOML's basic strings and integers are written as JSON writes them.
-        file.write_text("\n".join(f"[{section}]\n" + "".join(f"{key} = {json.dumps(value)}\n"
+        file.write_text("\n".join(f"[{section}]\n" + "".join(f"{key} = {json.dumps(value, default=str)}\n"
                                                             for key, value in keys.items())
                                   for section, keys in tables.items()))
         file.chmod(0o600)
@@ -115,6 +119,13 @@ class Ours(Contestant):
         self.budget_bytes = tables["cache"]["size"] + (WRITE_BUFFERS if "write" in tables else 0)
         self.process = start_mount(stack, [self.program, "mount", "--foreground", file, self.point],
                                    self.point, log)
+
+    @staticmethod
+    def _mount_staging(stack, folder):
+        """As the mount does by itself for write.staging_dir = "auto", which would leave an empty folder in /dev/shm."""
+        folder.mkdir(exist_ok=True)  # from the mount of the run before
+        run("mount", "-t", "tmpfs", "-o", f"size={STAGING_BYTES},mode=0700,huge=within_size", "s3rdmafs-bench", folder)
+        stack.callback(unmount, folder)
 
     def make_resident(self, folder):
         # The largest is half of the cache, which is what whole objects have (rows.py, cache.resident_size).

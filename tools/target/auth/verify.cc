@@ -144,6 +144,16 @@ S3Result<void> check_signed_headers(const Claim& claim, const Request& request) 
   return {};
 }
 
+S3Result<void> check_session(const Key& key, const Request& request, bool is_presigned,
+                             system_clock::time_point now) {
+  if (key.end && now >= *key.end) return refuse(kExpiredToken);
+  const std::string sent = is_presigned
+                               ? request.parameter("X-Amz-Security-Token").value_or("")
+                               : std::string(request.header_or("x-amz-security-token", ""));
+  if (key.session_token.empty() || sent == key.session_token) return {};
+  return refuse(kInvalidToken);
+}
+
 S3Result<void> check_scope(const Claim& claim, const VerifyRules& rules) {
   if (claim.scope.service != "s3") {
     return refuse(kAuthorizationHeaderMalformed, "The credential's service must be \"s3\".");
@@ -203,8 +213,11 @@ S3Result<Caller> verify(const Request& request, const VerifyRules& rules,
   auto claim =
       authorization ? parse_authorization(request, *authorization) : parse_presigned(request);
   if (!claim) return std::unexpected(std::move(claim.error()));
-  const std::string* secret = rules.keys->secret_of(claim->access_key);
-  if (secret == nullptr) return refuse(kInvalidAccessKeyId);
+  const std::optional<Key> found = rules.keys->find(claim->access_key);
+  if (!found) return refuse(kInvalidAccessKeyId);
+  if (auto good = check_session(*found, request, claim->is_presigned, now); !good) {
+    return std::unexpected(std::move(good.error()));
+  }
   if (auto good = check_scope(*claim, rules); !good)
     return std::unexpected(std::move(good.error()));
   if (auto good = check_signed_headers(*claim, request); !good)
@@ -216,7 +229,7 @@ S3Result<Caller> verify(const Request& request, const VerifyRules& rules,
     return refuse(kInvalidRequest, "The request needs a header x-amz-content-sha256.");
   }
   caller.payload_hash = sent_hash.value_or(std::string(s3::kUnsignedPayload));
-  const s3::SigningKey key = s3::signing_key(*secret, claim->scope);
+  const s3::SigningKey key = s3::signing_key(found->secret, claim->scope);
   const std::string expected = s3::signature(
       key,
       s3::string_to_sign(claim->amz_date, claim->scope,

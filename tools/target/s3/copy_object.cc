@@ -57,8 +57,24 @@ S3Result<Source> open_source(const Services& services, const Call& call) {
       !good) {
     return pass_on(good);
   }
+  const auto& kept = object->metadata.headers;
+  if (auto good = check_customer_key(call.request, "x-amz-copy-source-", kept); !good) {
+    return pass_on(good);
+  }
+  if (auto good = check_not_archived(kept); !good) return pass_on(good);
   source.object = std::move(*object);
   return source;
+}
+
+/// Encryption and storage class are the request's, whatever else is copied.
+NameValues copied_headers(const Request& request, const Metadata& source, bool copies) {
+  NameValues headers = kept_headers(request);
+  if (!copies) return headers;
+  std::erase_if(headers, [](const auto& header) { return !is_storage_header(header.first); });
+  for (const auto& header : source.headers) {
+    if (!is_storage_header(header.first)) headers.push_back(header);
+  }
+  return headers;
 }
 
 S3Result<void> copy_bytes(const OpenObject& source, const ByteRange& range, UploadBody& body) {
@@ -135,10 +151,10 @@ S3Result<Response> copy_object(const Services& services, const Call& call) {
   auto summary = body->finish(Request{}, {});
   if (!summary) return pass_on(summary);
   Metadata metadata;
-  metadata.etag = object_etag(services, summary->md5_hex, summary->size_bytes);
   if (services.behaviour.compares_checksums) metadata.checksums = summary->checksums;
-  metadata.headers =
-      directive == "COPY" ? source->object.metadata.headers : kept_headers(call.request);
+  metadata.headers = copied_headers(call.request, source->object.metadata, directive == "COPY");
+  metadata.etag = object_etag(services, encrypted_digest(metadata.headers, summary->md5_hex),
+                              summary->size_bytes);
   if (auto stored =
           publish_object(services, call, *bucket, body->file(), metadata, KeyChange::kCopy);
       !stored) {
@@ -155,6 +171,9 @@ S3Result<Response> upload_part_copy(const Services& services, const Call& call) 
   if (!number) return pass_on(number);
   auto upload = open_upload(services, call);
   if (!upload) return pass_on(upload);
+  if (auto good = check_customer_key(call.request, "x-amz-", upload->plan().headers); !good) {
+    return pass_on(good);
+  }
   auto source = open_source(services, call);
   if (!source) return pass_on(source);
   ByteRange range{.offset_bytes = 0, .length_bytes = source->object.size_bytes};

@@ -115,6 +115,9 @@ S3Result<OpenObject> open_for(const Services& services, const Call& call) {
   if (!bucket) return pass_on(bucket);
   auto object = bucket->open_object(call.key);
   if (!object) return pass_on(object);
+  if (auto good = check_customer_key(call.request, "x-amz-", object->metadata.headers); !good) {
+    return pass_on(good);
+  }
   if (auto good =
           check_conditions(call.request, "", object->metadata.etag, object->modified.tv_sec);
       !good) {
@@ -130,6 +133,7 @@ S3Result<Response> get_object(const Services& services, const Call& call) {
   if (!proposal) return pass_on(proposal);
   auto object = open_for(services, call);
   if (!object) return pass_on(object);
+  if (auto good = check_not_archived(object->metadata.headers); !good) return pass_on(good);
   auto selection = select_bytes(call.request, *object);
   if (!selection) return pass_on(selection);
   Response response = describe(call, *object, *selection);

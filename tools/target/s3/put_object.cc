@@ -31,8 +31,9 @@ class PutObject final : public BodyUpload {
  private:
   S3Result<Response> store(const BodySummary& summary) override {
     Metadata metadata;
-    metadata.etag = object_etag(services(), summary.md5_hex, summary.size_bytes);
     metadata.headers = kept_headers(call().request);
+    metadata.etag = object_etag(services(), encrypted_digest(metadata.headers, summary.md5_hex),
+                                summary.size_bytes);
     if (services().behaviour.compares_checksums) metadata.checksums = summary.checksums;
     if (auto stored =
             publish_object(services(), call(), bucket_, body().file(), metadata, KeyChange::kPut);

@@ -126,6 +126,7 @@ class S3Exchange final : public Exchange {
     auto operation = choose_operation(call_.request, {.bucket = call_.bucket, .key = call_.key});
     if (!operation) return pass_on(operation);
     operation_ = *operation;
+    if (auto good = check_terms(services_.terms, call_.request); !good) return pass_on(good);
     if (call_.caller.is_anonymous && !(services_.anonymous_read && is_read(*operation_))) {
       return refuse(kAccessDenied);
     }

@@ -7,6 +7,7 @@
 
 #include "s3rdmafs/base/clock.h"
 #include "target/auth/keys.h"
+#include "target/auth/terms.h"
 #include "target/auth/verify.h"
 #include "target/behaviour/behaviour.h"
 #include "target/faults/faults.h"
@@ -27,6 +28,7 @@ struct Services {
   std::string
       domain;  ///< "s3.local" makes "bucket.s3.local" an address of the bucket; may be empty
   bool anonymous_read = false;
+  BucketTerms terms = {};
   TransferService* rdma = nullptr;             ///< borrowed; nullptr: RDMA is declined
   Behaviour behaviour = behaviours().front();  ///< the server that is played
   Faults* faults = nullptr;                    ///< borrowed; nullptr: none

@@ -138,12 +138,12 @@ S3Result<BodySummary> UploadBody::finish(const Request& request, const NameValue
 }
 
 NameValues kept_headers(const Request& request) {
-  constexpr std::array<std::string_view, 6> kKept{"cache-control",    "content-disposition",
-                                                  "content-language", "content-type",
-                                                  "expires",          "x-amz-storage-class"};
+  constexpr std::array<std::string_view, 5> kKept{"cache-control", "content-disposition",
+                                                  "content-language", "content-type", "expires"};
   NameValues kept;
   for (const auto& [name, value] : request.headers) {
-    if (std::ranges::find(kKept, name) != kKept.end() || name.starts_with("x-amz-meta-")) {
+    if (std::ranges::find(kKept, name) != kKept.end() || name.starts_with("x-amz-meta-") ||
+        is_storage_header(name)) {
       kept.emplace_back(name, value);
     } else if (name == "content-encoding") {
       if (std::string encoding = without_aws_chunked(value); !encoding.empty()) {
@@ -165,10 +165,10 @@ S3Result<void> check_upload_headers(const Services& services, const Request& req
                                     KeyChange change) {
   auto conditions = write_conditions(services.behaviour, request, change);
   if (!conditions) return pass_on(conditions);
+  if (auto good = check_storage_headers(services.terms, request); !good) return good;
   for (const auto& [name, value] : request.headers) {
-    if (name.starts_with("x-amz-server-side-encryption") || name == "x-amz-tagging" ||
-        name.starts_with("x-amz-object-lock-") || name == "x-amz-website-redirect-location" ||
-        name.starts_with("x-amz-grant-")) {
+    if (name == "x-amz-tagging" || name.starts_with("x-amz-object-lock-") ||
+        name == "x-amz-website-redirect-location" || name.starts_with("x-amz-grant-")) {
       return refuse(kNotImplemented, fmt::format("This server does not implement {}.", name));
     }
     if (name == "x-amz-acl" && value.starts_with("public-")) {

@@ -61,8 +61,8 @@ class UploadBody {
   std::uint64_t size_bytes_ = 0;
 };
 
-/// The headers that are kept with an object: Content-Type and its like, the storage class, which
-/// has no effect, and x-amz-meta-*.
+/// The headers that are kept with an object: Content-Type and its like, those of
+/// is_storage_header(), and x-amz-meta-*.
 [[nodiscard]] NameValues kept_headers(const Request& request);
 
 /// Refuses headers of an upload that S3 knows and that this server would silently ignore.

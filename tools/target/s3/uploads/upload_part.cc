@@ -60,6 +60,9 @@ S3Result<std::unique_ptr<Upload>> start_upload_part(const Services& services, co
   if (!proposal) return pass_on(proposal);
   auto upload = open_upload(services, call);
   if (!upload) return pass_on(upload);
+  if (auto good = check_customer_key(call.request, "x-amz-", upload->plan().headers); !good) {
+    return pass_on(good);
+  }
   if (*proposal) {
     if (auto good = check_part_checksum(services, call, part_checksum(*upload)); !good) {
       return pass_on(good);
