@@ -55,9 +55,8 @@ _SPELLED = {"min": "m"}
 
 
 def _defaults(root):
-    """{section.key: default} of src/config/schema.cc."""
-    schema = root / "src/config/schema.cc"
-    text = text_of(schema) if schema.exists() else ""
+    """{section.key: default} of src/config/keys."""
+    text = "\n".join(text_of(path) for path in sorted((root / "src/config/keys").glob("*.cc")))
     return {f"{section}.{key}": found.group(1)
             for section, key, rest in _KEY.findall(text) if (found := _STANDARD.search(rest))}
 
@@ -91,5 +90,5 @@ def defaults_in_pages(root):
         for at, key, said in _said_defaults(text):
             if said != defaults.get(key, "absent"):
                 violations.append(f"{place(root, path, 1, text, at)}: {key} is {said} here, {defaults.get(key, 'absent')} "
-                                  "in src/config/schema.cc")
+                                  "in src/config/keys")
     return violations

@@ -153,7 +153,7 @@ SMALL_TREE = {
     "tests/unit/x_test.cc": SPDX + "TEST(Write, Ends) {}\n",
     "tests/unit/x_test.py": "# SPDX-License-Identifier: Apache-2.0\ndef test_it_ends():\n    pass\n",
     "man/s3rdmafs.toml.5.scd": "## [retry]\n\n*deadline* = duration\n\n\tDefault: *30s*.\n",
-    "src/config/schema.cc": SPDX + 'Key kKeys[] = {\n    {"retry", "deadline",\n     Time{}, Default{"30s"}, "x"},\n',
+    "src/config/keys/mount_keys.cc": SPDX + 'Key kKeys[] = {\n    {"retry", "deadline",\n     Time{}, Default{"30s"}, "x"},\n',
     "src/config/README.md": "",
     "src/vfs/file_system.h": SPDX + '#include "s3/object_store.h"\n',
     "src/vfs/names.cc": SPDX + '// a std::mutex would be wrong here\nauto n = std::snprintf(b, 9, "printf(");\n',

@@ -113,6 +113,12 @@ class Mount:
         eventually(lambda: not is_alive(self.pid), 20, "the daemon ends after umount")
         assert not self.is_mounted()
 
+    def kill(self):
+        """Ends the daemon as a crash would; nothing is mounted afterwards."""
+        kill(self.pid)
+        eventually(lambda: not is_alive(self.pid), 20, "the daemon is dead")
+        unmount_lazily(str(self.point))
+
     def destroy(self):
         """Whatever state it is in: nothing mounted, no daemon."""
         if self.is_mounted():

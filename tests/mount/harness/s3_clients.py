@@ -183,7 +183,7 @@ class S3fs(Client):
             self.process = subprocess.Popen(
                 [self.program, self.bucket, self.point, "-f", "-o",
                  f"url={self.server.endpoint},use_path_request_style,passwd_file={self.password}"
-                 ",endpoint=us-east-1,multipart_size=16,enable_noobj_cache"],
+                 ",endpoint=us-east-1,multipart_size=16,enable_noobj_cache,use_xattr"],
                 env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         eventually(self._is_mounted, 20, "s3fs mounts")
 

@@ -26,3 +26,6 @@ BEHAVE_AS = os.environ.pop("S3RDMAFS_BEHAVE_AS", "")
 
 # Whether each server that s3rdma-target behaves as is written to, or only those that differ in what a write asks.
 ALL_SERVERS = os.environ.pop("S3RDMAFS_SERVERS", "") == "all"
+
+# Whether each mount that stages has a tmpfs of its own for it, which the kernel writes by itself.
+STAGE_ON_TMPFS = os.environ.pop("S3RDMAFS_STAGE_ON_TMPFS", "") == "1"

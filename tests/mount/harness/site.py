@@ -2,12 +2,13 @@
 """The servers and mounts of a test, ended in reverse order, and the proof that none is left."""
 
 import os
+import subprocess
 import uuid
 
 from .mount import Mount, mount_file
 from .processes import kill, marked, mounts_below, unmount_lazily
 from .servers import rdma_of
-from .settings import BEHAVE_AS
+from .settings import BEHAVE_AS, STAGE_ON_TMPFS
 from .target import Target
 
 
@@ -61,9 +62,23 @@ class Site:
         number = self._number()
         if "write" in sections:  # nothing of a test is left on the machine
             sections["write"] = {"state_dir": str(self.folder / f"state{number}"), **sections["write"]}
+        if sections.get("write", {}).get("mode") == "staged" and STAGE_ON_TMPFS:
+            sections["write"] = self.on_tmpfs(sections["write"])
         if BEHAVE_AS and isinstance(server, Target):
             sections["rdma"] = rdma_of(BEHAVE_AS, sections.get("rdma", {}))
         return mount_file(self.folder / f"mount{number}.toml", server, bucket_name, **sections)
+
+    def on_tmpfs(self, write):
+        """The section with a tmpfs as the staging folder, so that the kernel writes new files by itself."""
+        folder = write.get("staging_dir", str(self.folder / f"staging{self._number()}"))
+        if os.path.ismount(folder):
+            return write
+        write = {"staging_size": "1GiB", **write, "staging_dir": folder}
+        os.makedirs(folder, exist_ok=True)
+        size = write["staging_size"].removesuffix("iB")
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "s3rdmafs-staging", folder], check=True)
+        self._endings.append(lambda: unmount_lazily(folder))
+        return write
 
     def mount(self, server, bucket_name, /, **sections):
         """Mounts a bucket of `server` with these sections of the mount file on top of the defaults."""

@@ -114,6 +114,18 @@ class Twins:
     def fstat(self):
         self.by_descriptor("fstat", lambda fd: described(os.fstat(fd)))
 
+    def copy(self):
+        """Of a whole file to another one, or to its own end."""
+        if not self.descriptors:
+            return
+        source, target = self.random.choice(self.descriptors), self.random.choice(self.descriptors)
+        offsets = self.random.choice(((0, 0), (0, 0), (self.offset(), self.offset())))
+        length = self.random.choice((SIZE_MAX * 50, 5000))
+        if source is target and offsets == (0, 0):
+            return  # an overlap
+        text = f"copy {length} of descriptor {self.descriptors.index(source)} to {self.descriptors.index(target)} at {offsets}"
+        self.both(text, *(lambda pair=pair: os.copy_file_range(*pair, length, *offsets) for pair in zip(source, target, strict=True)))
+
     def truncate(self):
         path, size = self.path(), self.random.choice((0, self.offset()))
         self.by_path(f"truncate {path} {size}", lambda top: os.truncate(f"{top}/{path}", size))
@@ -151,7 +163,7 @@ class Twins:
         self.by_path(f"content of {path}", call)
 
     WEIGHTS = {"open": 14, "close": 8, "write": 8, "pwrite": 10, "read": 6, "pread": 8, "seek": 3, "ftruncate": 3, "fsync": 2,
-               "fstat": 5, "truncate": 3, "stat": 8, "unlink": 4, "rename": 4, "mkdir": 4, "rmdir": 1, "listdir": 3,
+               "fstat": 5, "copy": 4, "truncate": 3, "stat": 8, "unlink": 4, "rename": 4, "mkdir": 4, "rmdir": 1, "listdir": 3,
                 "content": 5}
 
     def step(self):

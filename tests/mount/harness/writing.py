@@ -34,6 +34,29 @@ def folder_for(request, mounted, bucket):
     return mounted / name, bucket / name
 
 
+def staged(site):
+    """Section write of a mount whose files are staged in a folder of their own."""
+    number = len(os.listdir(site.folder))
+    return {"mode": "staged", "buffer_size": "64MiB", "staging_dir": str(site.folder / f"staging{number}")}
+
+
+def keeping_mount(site, server, bucket):
+    """A mount that keeps attributes."""
+    return site.mount(server, bucket, metadata={"posix": "write"}, write=staged(site))
+
+
+def showing_mount(site, server, bucket):
+    """One that only reads, and shows what is stored."""
+    return site.mount(server, bucket, metadata={"posix": "read", "ttl": "0s", "negative_ttl": "0s"})
+
+
+def folder_of(request, mounted):
+    """A directory of the mount with the test's name."""
+    path = mounted / "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
+    path.mkdir()
+    return path
+
+
 def client_of(target, bucket):
     return Awscli(target, bucket, target.root.parent / f"aws{len(os.listdir(target.root.parent))}")
 
@@ -55,9 +78,10 @@ def assert_copied(folder, count, size_of):
             assert not file.read(1)
 
 
-def kill_in_mid_write(target, mounted, bucket):
-    """Kills the target while a new file and an overwrite are under way: both writers hear of it at close,
-    and once it is back nothing of either is left. The mount's retry.deadline should be short."""
+def kill_in_mid_write(target, mounted, bucket, path):
+    """Kills the target while a new file and an overwrite are under way, and parts of them went by this path: both
+    writers hear of it at close, and once it is back nothing of either is left. The mount's retry.deadline should be
+    short."""
     stored = target.root / bucket
     (mounted / "before").write_bytes(b"whole")
     (mounted / "replaced").write_bytes(b"old version")
@@ -84,6 +108,8 @@ def kill_in_mid_write(target, mounted, bucket):
         writer.start()
     for event in begun.values():
         assert event.wait(60)
+    eventually(lambda: total(mounted.stats(), "upload_bytes_total", f'path="{path}"') > 2 * PART, 60,
+               f"two parts went by {path}")
     target.kill()
     stopping.set()
     for writer in writers:

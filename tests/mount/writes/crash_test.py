@@ -7,7 +7,6 @@ S3RDMAFS_CRASHES sets how often, S3RDMAFS_CRASH_WRITERS among how many writers; 
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ import time
 import pytest
 from harness import crash_writer
 from harness.mount import Mount
-from harness.processes import eventually, is_alive, unmount_lazily
+from harness.processes import eventually
 from harness.settings import STRESS_SECONDS
 from harness.writing import client_of, uploads_of
 
@@ -24,6 +23,7 @@ pytestmark = pytest.mark.needs_fuse
 BUCKET = "crashed"
 WRITERS = int(os.environ.get("S3RDMAFS_CRASH_WRITERS", "12"))
 CRASHES = int(os.environ.get("S3RDMAFS_CRASHES", "4" if STRESS_SECONDS >= 60 else "2"))
+DELAY_MS = 200  # of each answer, where one must be late
 
 
 class Expected:
@@ -102,9 +102,7 @@ def crash(site, file, point, folder, tmp_path, mode):
         eventually(lambda: all(note.exists() and "closed" in note.read_text() for note in notes), 120, "all writers write")
         time.sleep(random.uniform(0, 2))
     finally:
-        os.kill(mounted.pid, signal.SIGKILL)
-        eventually(lambda: not is_alive(mounted.pid), 20, "the daemon is dead")
-        unmount_lazily(str(point))
+        mounted.kill()
         for writer in writers:
             assert writer.wait(60) == 0
     return [Expected(note) for note in notes]
@@ -132,13 +130,16 @@ def assert_recovered(site, file, point, folder, expected, staging, stored):
     return len(listed)
 
 
-@pytest.mark.parametrize("mode", ["sequential", "staged"])
+@pytest.mark.parametrize("mode", ["sequential", "staged", pytest.param("passed", marks=pytest.mark.needs_passthrough)])
 def test_acknowledged_files_are_whole_after_the_daemon_is_killed(site, tmp_path, mode):
     server = site.target()
     (server.root / BUCKET).mkdir()
     point, staging = tmp_path / "mnt", tmp_path / "staging"
     # A sequential writer holds a part buffer; those of some must not wait for all others.
     writes = {"mode": mode, "buffer_size": f"{max(128, 12 * WRITERS)}MiB", "staging_dir": str(staging)}
+    if mode == "passed":  # staged, and the kernel writes new files by itself
+        mode = writes["mode"] = "staged"
+        writes = site.on_tmpfs(writes)
     file = site.mount_file(server, BUCKET, write=writes)
     listed = 0
     for round_number in range(CRASHES):
@@ -159,18 +160,21 @@ def test_acknowledged_files_are_whole_after_the_daemon_is_killed(site, tmp_path,
 
 def test_an_upload_that_the_killed_daemon_never_heard_of_is_aborted(site, tmp_path):
     """The server answers so late that the daemon is killed between its question and the upload's beginning."""
-    server = site.target("--delay", "200ms", "--behave-as", "aistor")
+    server = site.target("--delay", f"{DELAY_MS}ms", "--behave-as", "aistor")
     (server.root / BUCKET).mkdir()
     point, state = tmp_path / "mnt", tmp_path / "state"
     file = site.mount_file(server, BUCKET, write={"mode": "sequential", "buffer_size": "64MiB", "state_dir": str(state)})
-    mounted = Mount(site.s3rdmafs, file, point)
-    with subprocess.Popen(["dd", "if=/dev/zero", f"of={point / 'file'}", "bs=1M", "count=20"], stderr=subprocess.DEVNULL):
-        eventually(lambda: b"upload-asked" in (state / "uploads").read_bytes(), 60, "the daemon asks for an upload")
-        os.kill(mounted.pid, signal.SIGKILL)
-        eventually(lambda: not is_alive(mounted.pid), 20, "the daemon is dead")
-        unmount_lazily(str(point))
     client = client_of(server, BUCKET)
-    eventually(lambda: uploads_of(client, "file"), 20, "the server begins the upload all the same")
+
+    def is_begun_for_a_killed_daemon():
+        mounted = Mount(site.s3rdmafs, file, point)
+        with subprocess.Popen(["dd", "if=/dev/zero", f"of={point / 'file'}", "bs=1M", "count=20"], stderr=subprocess.DEVNULL):
+            eventually(lambda: b"upload-asked" in (state / "uploads").read_bytes(), 60, "the daemon asks for an upload")
+            mounted.kill()
+        time.sleep(DELAY_MS * 2 / 1000)
+        return uploads_of(client, "file")
+    # The daemon notes the question just before it sends it, so it may be dead by then.
+    eventually(is_begun_for_a_killed_daemon, 60, "the server begins the upload all the same")
     theirs = begin_upload(client, "file", tmp_path)
     mounted = Mount(site.s3rdmafs, file, point)
     try:

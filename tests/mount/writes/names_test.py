@@ -156,6 +156,26 @@ def test_a_tree_moves_and_processes_inside_stay_inside(folder, monkeypatch):
     assert os.listdir(at) == []
 
 
+@pytest.mark.parametrize("way", ["rmdir", "rename"])
+def test_a_directory_that_is_made_again_takes_names_while_a_file_of_the_former_one_is_open(folder, way):
+    at, stored = folder
+    for name in ("first", "second"):
+        (at / "made").mkdir()
+        with open(at / "made/open", "wb"):
+            (at / "made/open").unlink()
+            if way == "rmdir":
+                (at / "made").rmdir()
+                (at / "made").mkdir()
+            else:
+                (at / "other").mkdir()
+                (at / "other").rename(at / "made")
+            (at / "made" / name).write_bytes(b"bytes")
+            assert os.listdir(at / "made") == [name]
+        assert (stored / "made" / name).read_bytes() == b"bytes"
+        (at / "made" / name).unlink()
+        (at / "made").rmdir()
+
+
 def test_mv_and_sed_and_an_editors_save_work(folder):
     at, _ = folder
     (at / "text").write_text("one\ntwo\n")

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 from harness import content
+from harness.mount import total
 from harness.writing import MIB, fails_with, folder_for
 
 pytestmark = pytest.mark.needs_fuse
@@ -92,6 +93,31 @@ def test_copy_file_range_copies_between_files_and_within_one(folder):
         assert at_offset == 3 * MIB
         assert os.copy_file_range(copy.fileno(), copy.fileno(), 1000, offset_src=7, offset_dst=2 * MIB) == 1000
     assert (stored / "copy").read_bytes() == whole[:2 * MIB] + whole[7:1007] + whole[2 * MIB + 1000:]
+
+
+def test_cp_of_a_file_makes_the_server_copy_it_and_sends_no_bytes(place, folder):
+    mounted, _ = place
+    at, stored = folder
+    stored.mkdir(exist_ok=True)
+    whole = content.expected(6, 0, 20 * MIB + 77)
+    (stored / "source").write_bytes(whole)
+    (stored / "replaced").write_bytes(b"what was there")
+
+    def counted():
+        return {name: total(mounted.stats(), "s3_requests_total", f'operation="{name}"')
+                for name in ("put", "upload_part", "copy")}
+
+    before = counted()
+    for name in ("new", "replaced"):
+        subprocess.run(["cp", at / "source", at / name], check=True, timeout=60)
+        assert (stored / name).read_bytes() == whole
+        assert (at / name).stat().st_size == len(whole)
+    after = counted()
+    assert {name: after[name] - before[name] for name in after} == {"put": 0, "upload_part": 0, "copy": 2}
+    with open(at / "by bytes", "wb") as copy:
+        subprocess.run(["dd", f"if={at / 'source'}", "bs=1M"], stdout=copy, stderr=subprocess.DEVNULL, check=True, timeout=60)
+    assert counted()["upload_part"] > after["upload_part"], "the control"
+    assert (at / "new").read_bytes() == (at / "by bytes").read_bytes() == whole
 
 
 def test_links_and_devices_are_refused(folder):

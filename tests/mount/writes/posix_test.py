@@ -11,7 +11,7 @@ import subprocess
 import pytest
 from harness.mount import MountFailed, total
 from harness.s3_clients import Awscli, S3fs
-from harness.writing import client_of, fails_with
+from harness.writing import client_of, fails_with, folder_of, keeping_mount, showing_mount, staged
 
 pytestmark = pytest.mark.needs_fuse
 
@@ -28,15 +28,6 @@ def server(shared_site):
     return target
 
 
-def staged(site):
-    number = len(os.listdir(site.folder))
-    return {"mode": "staged", "buffer_size": "64MiB", "staging_dir": str(site.folder / f"staging{number}")}
-
-
-def keeping_mount(site, server, bucket):
-    return site.mount(server, bucket, metadata={"posix": "write"}, write=staged(site))
-
-
 @pytest.fixture(scope="module")
 def keeping(shared_site, server):
     """A mount that keeps attributes."""
@@ -46,14 +37,12 @@ def keeping(shared_site, server):
 @pytest.fixture(scope="module")
 def showing(shared_site, server):
     """Another mount of the bucket, which only reads, and shows what is stored."""
-    return shared_site.mount(server, BUCKET, metadata={"posix": "read", "ttl": "0s", "negative_ttl": "0s"})
+    return showing_mount(shared_site, server, BUCKET)
 
 
 @pytest.fixture
 def at(keeping, request):
-    path = keeping / "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
-    path.mkdir()
-    return path
+    return folder_of(request, keeping)
 
 
 @pytest.fixture

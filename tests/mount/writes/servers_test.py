@@ -8,6 +8,7 @@ S3RDMAFS_SERVERS=all."""
 
 import errno
 import os
+import subprocess
 
 import pytest
 from harness import content, rgw
@@ -154,6 +155,31 @@ def test_a_file_is_renamed_and_replaces_another(at, bucket, key, size):
     assert bucket.get(key + last) == written
     assert not bucket.has(key + new)
     assert (at / last).read_bytes() == written
+
+
+@pytest.mark.parametrize("size", [LARGE])
+def test_cp_copies_and_replaces_files_of_other_clients(at, bucket, key, size):
+    written = content.expected(7, 0, size)
+    bucket.put(f"{key}source-{size}", written)
+    bucket.put(f"{key}replaced-{size}", b"what was there")
+    for name in (f"new-{size}", f"replaced-{size}"):
+        subprocess.run(["cp", at / f"source-{size}", at / name], check=True, timeout=120)
+        assert bucket.get(key + name) == written
+        assert (at / name).read_bytes() == written
+    assert bucket.get(f"{key}source-{size}") == written
+
+
+def test_a_copy_does_not_replace_what_another_client_stores_meanwhile(at, bucket, key, mode):
+    if mode != "staged":
+        return  # a sequential mount copies by reads and writes
+    bucket.put(key + "source", b"ours")
+    with open(at / "source", "rb") as source:
+        file = os.open(at / "file", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        bucket.put(key + "file", b"theirs, longer")
+        assert os.copy_file_range(source.fileno(), file, 100) == 4
+        with fails_with(errno.ESTALE):
+            os.close(file)
+    assert bucket.get(key + "file") == b"theirs, longer"
 
 
 def test_a_directory_is_made_renamed_and_removed(at, bucket, key):

@@ -356,15 +356,16 @@ def outage(request, site):
     mode = {"rdma": "prefer", "http": "off"}[request.param]
     made = site.mount(target, BUCKET, rdma={"mode": mode}, retry={"deadline": f"{DEADLINE_SECONDS}s"},
                       write={"mode": "sequential", "buffer_size": "64MiB"})
-    return target, made
+    return target, made, request.param
 
 
 def test_a_server_killed_in_mid_write_gives_an_error_at_close_and_no_half_object(outage):
-    kill_in_mid_write(*outage, BUCKET)
+    target, mounted, path = outage
+    kill_in_mid_write(target, mounted, BUCKET, path)
 
 
 def test_unmounting_waits_for_what_was_closed(outage):
-    target, mounted = outage
+    target, mounted, _ = outage
     for number in range(20):
         (mounted / f"empty{number}").touch()
     (mounted / "file").write_bytes(content.expected(1, 0, 2 * PART))
@@ -373,7 +374,7 @@ def test_unmounting_waits_for_what_was_closed(outage):
 
 
 def test_ending_the_daemon_gives_up_what_is_open(outage):
-    target, mounted = outage
+    target, mounted, _ = outage
     file = os.open(mounted / "file", os.O_WRONLY | os.O_CREAT)
     os.write(file, b"x" * (2 * PART))
     os.kill(mounted.pid, signal.SIGTERM)

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/schema.h"
+#include "config/keys/schema.h"
 #include "man_page.h"
 
 namespace s3rdmafs::docs {

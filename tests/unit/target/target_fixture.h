@@ -62,6 +62,7 @@ class TargetTest : public testing::Test {
                                .region = {},
                                .domain = "s3.local",
                                .anonymous_read = false,
+                               .terms = {},
                                .rdma = nullptr,
                                .clock = clock_,
                                .snapshots = snapshots_,

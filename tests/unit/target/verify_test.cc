@@ -169,6 +169,30 @@ TEST_F(VerifyTest, SaysThatSignatureVersionTwoIsNotTaken) {
   EXPECT_EQ(outcome(request), "InvalidRequest");
 }
 
+// The vector is of tests/mount/harness/key_service.py.
+TEST_F(VerifyTest, KnowsTemporaryKeysByTheirSecretUntilTheyEnd) {
+  const std::string access_key = "ASIA1700000000X0";
+  EXPECT_FALSE(keys_.find(access_key)) << "the control";
+  keys_.take_temporary("the secret that makes temporary keys");
+  const auto key = keys_.find(access_key);
+  ASSERT_TRUE(key);
+  EXPECT_EQ(key->secret, "eed48fbce59b0338036a6204a153a42dc660e642ef8a21fc1eb1dad944afad77");
+  EXPECT_EQ(key->session_token, "40c91ecdb124f0e86b7832f62ae3bf0a480c4bded8e125afc469aceb0e5f66e1");
+  EXPECT_EQ(key->end, system_clock::time_point(std::chrono::seconds(1'700'000'000)));
+  EXPECT_FALSE(keys_.find("ASIAX0")) << "it has no end";
+  EXPECT_FALSE(keys_.find("AKIA1700000000X0"));
+
+  Request request = ranged_get();
+  replace(request.headers, "authorization",
+          "AWS4-HMAC-SHA256 Credential=ASIA1369353600X0/20130524/us-east-1/s3/aws4_request,"
+          "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date,Signature=0");
+  EXPECT_EQ(outcome(request), "ExpiredToken") << "with the second in which it was signed";
+  replace(request.headers, "authorization",
+          "AWS4-HMAC-SHA256 Credential=ASIA1369353601X0/20130524/us-east-1/s3/aws4_request,"
+          "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date,Signature=0");
+  EXPECT_EQ(outcome(request), "InvalidToken") << "there is none";
+}
+
 TEST_F(VerifyTest, TakesARequestWithoutSignatureForAnonymous) {
   Request request = ranged_get();
   request.headers.pop_back();
