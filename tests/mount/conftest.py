@@ -16,8 +16,15 @@ def told_to_end(*_):
     raise KeyboardInterrupt  # so that fixtures end what they started, and the report is written
 
 
+def forget_how_to_end():
+    """A handler of Python's runs between two of its instructions: a worker that SIGTERM meets just before it waits would
+    wait for ever, and its pool with it."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def pytest_configure(config):
     signal.signal(signal.SIGTERM, told_to_end)
+    os.register_at_fork(after_in_child=forget_how_to_end)
     config.addinivalue_line("markers", "needs_fuse: mounts something")
     config.addinivalue_line("markers", "needs_passthrough: the kernel reads files of the daemon")
     config.addinivalue_line("markers", "needs_root: enters name spaces of its own")
