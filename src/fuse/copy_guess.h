@@ -21,12 +21,13 @@ namespace s3rdmafs::fuse {
 /// Thread-safe; takes no lock.
 class CopyGuess {
  public:
-  /// From the open of the source to that of the copy: one or two lookups.
-  static constexpr std::chrono::milliseconds kOpenToOpen{250};
+  /// From the answer to the open of the source to the open of the copy: one or two lookups, on a
+  /// machine that is busy.
+  static constexpr std::chrono::milliseconds kOpenToOpen{1000};
 
   explicit CopyGuess(const Clock& clock) : clock_(clock) {}
 
-  /// The thread opens a file to read it.
+  /// The thread is about to hear that a file is open to be read.
   void on_open_to_read(pid_t thread, vfs::Ino ino) noexcept;
   /// Whether the thread, which creates a file with these flags, is about to copy to it.
   [[nodiscard]] bool creates_copy(pid_t thread, int flags) const noexcept;

@@ -100,6 +100,8 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
   bool is_counted = false;
   const bool is_open = reply.open([&](fuse_req_t request) {
     is_counted = true;
+    // Now, not when the request came: meanwhile the object may have been fetched whole.
+    if (mount.passes_writes) mount.copy_guess.on_open_to_read(fuse_req_ctx(request)->pid, ino);
     const InodeIoModes::Answer answer = mount.io_modes.open(
         ino,
         [&] {
@@ -136,7 +138,6 @@ void open(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
     open_to_write(mount, ino, *file, Reply::uninterruptible(request));
     return;
   }
-  if (mount.passes_writes) mount.copy_guess.on_open_to_read(fuse_req_ctx(request)->pid, ino);
   auto answer = [&mount, ino, opened = *file,
                  reply = Reply(request)](Result<vfs::OpenFile> result) mutable {
     if (!result) return reply.error(result.error());
