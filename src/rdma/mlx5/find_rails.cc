@@ -4,10 +4,12 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 
 #include <infiniband/mlx5dv.h>
 
+#include "rdma/loader/loaded_library.h"
 #include "rdma/mlx5/reachable_rails.h"
 #include "rdma/verbs/open_device.h"
 #include "s3rdmafs/base/log.h"
@@ -72,7 +74,11 @@ Result<Found> connectx_ports() {
   if (!list) return std::unexpected(std::move(list.error()));
   Found found;
   for (ibv_device** device = list->get(); *device != nullptr; ++device) {
-    if (!mlx5dv_is_supported(*device)) continue;
+    errno = 0;
+    if (!mlx5dv_is_supported(*device)) {
+      if (errno == ELIBACC) return fail(ErrorCode::kUnsupported, loader::mlx5_library().fault());
+      continue;
+    }
     Result<std::vector<FoundPort>> ports = ports_of(*device);
     if (ports) {
       std::ranges::move(*ports, std::back_inserter(found.ports));

@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 
+#include "rdma/loader/loaded_library.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 
@@ -40,6 +41,9 @@ unsigned access_flags(Access access) {
 
 Result<DeviceList> device_list() {
   DeviceList list(ibv_get_device_list(nullptr));
+  if (!list && errno == ELIBACC) {
+    return fail(ErrorCode::kUnsupported, loader::verbs_library().fault());
+  }
   if (!list) return fail_errno("list RDMA devices", errno);
   return list;
 }

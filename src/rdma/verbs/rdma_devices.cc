@@ -18,6 +18,7 @@
 
 #include <net/if.h>
 
+#include "rdma/loader/loaded_library.h"
 #include "s3rdmafs/base/enum_names.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/unique_fd.h"
@@ -187,6 +188,7 @@ Result<std::vector<DeviceInfo>> list_devices() {
   if (!list) {
     // ENOSYS: the kernel has no uverbs; a machine like any other without such a card.
     if (errno == ENOSYS) return std::vector<DeviceInfo>();
+    if (errno == ELIBACC) return fail(ErrorCode::kUnsupported, loader::verbs_library().fault());
     return fail_errno("list the RDMA devices", errno);
   }
   std::vector<DeviceInfo> devices;

@@ -104,6 +104,23 @@ ibv_device** ibv_get_device_list(int* count) {
 
 void ibv_free_device_list(ibv_device** list) { delete[] list; }
 __be64 ibv_get_device_guid(ibv_device*) { return 0; }
+const char* ibv_get_device_name(ibv_device* device) { return device->name; }
+const char* ibv_port_state_str(ibv_port_state state) {
+  return state == IBV_PORT_ACTIVE ? "PORT_ACTIVE" : "PORT_DOWN";
+}
+const char* ibv_event_type_str(ibv_event_type type) {
+  switch (type) {
+    case IBV_EVENT_PORT_ACTIVE:
+      return "port active";
+    case IBV_EVENT_PORT_ERR:
+      return "port error";
+    case IBV_EVENT_DEVICE_FATAL:
+      return "local catastrophic error";
+    default:
+      return "another event";
+  }
+}
+
 int ibv_get_device_index(ibv_device*) { return -1; }
 
 ibv_context* ibv_open_device(ibv_device* device) {
