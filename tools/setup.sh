@@ -5,6 +5,7 @@
 #
 #   tools/setup.sh               everything: build, tests, lint
 #   tools/setup.sh --build-only  what the build and the demo need, without test clients and lint
+#   tools/setup.sh --packages    the build, and what tools/package.sh needs
 #   tools/setup.sh --bench       everything, and PyTorch for the training rows of tools/bench/run.sh
 #
 # Exit status: 0 all there; 1 something could not be installed; 3 not Debian or Ubuntu (the list is printed).
@@ -21,7 +22,6 @@ build=(
   nlohmann-json3-dev                               # extended attributes, keys
   libisal-dev zlib1g-dev                           # checksums
   libmicrohttpd-dev                                # the embedded target's HTTP server
-  libsystemd-dev                                   # readiness
   libibverbs-dev                                   # RDMA
   liburing-dev libnuma-dev                         # FUSE over io_uring, in libfuse
   libgtest-dev libgmock-dev librapidcheck-dev      # unit and property tests are part of the build
@@ -52,12 +52,20 @@ lint=(
 # Large, and only the benchmark's training rows run it.
 bench=(python3-torch)
 
+# The portable build and its packages.
+packages=(
+  clang-19 lld-19 llvm-19 nasm make
+  debhelper lintian rpm rpmlint fakeroot
+  qemu-user-static                                 # runs the unit tests of another architecture
+)
+
 case "${1:-}" in
 '') wanted=("${build[@]}" "${tests[@]}" "${lint[@]}") ;;
 --build-only) wanted=("${build[@]}") ;;
+--packages) wanted=("${build[@]}" "${packages[@]}") ;;
 --bench) wanted=("${build[@]}" "${tests[@]}" "${lint[@]}" "${bench[@]}") ;;
 *)
-  sed -n '3,10s/^# \{0,1\}//p' "$0" >&2
+  sed -n '3,11s/^# \{0,1\}//p' "$0" >&2
   exit 2
   ;;
 esac

@@ -4,7 +4,9 @@
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -12,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/temporary_folder.h"
+#include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/unique_fd.h"
 
 namespace s3rdmafs::daemon {
@@ -42,7 +45,6 @@ class ReadinessTest : public testing::Test {
   const UniqueFd socket_;
 };
 
-#ifdef S3RDMAFS_HAVE_SYSTEMD
 TEST_F(ReadinessTest, SystemdIsToldWhenTheMountAnswersAndWhenItEnds) {
   notify_ready("bucket data on /mnt");
   EXPECT_EQ(received(), "READY=1\nSTATUS=bucket data on /mnt|");
@@ -54,13 +56,35 @@ TEST_F(ReadinessTest, AStatusCannotAddALineOfItsOwn) {
   notify_ready("bucket a\nMAINPID=1");
   EXPECT_EQ(received(), "READY=1\nSTATUS=bucket a\\nMAINPID=1|");
 }
-#else
-TEST_F(ReadinessTest, WithoutLibsystemdNothingIsSent) {
+
+TEST_F(ReadinessTest, NothingIsSentWhereSystemdDidNotStartTheProcess) {
+  ::unsetenv("NOTIFY_SOCKET");
   notify_ready("bucket data on /mnt");
-  notify_stopping();
   EXPECT_EQ(received(), "");
 }
-#endif
+
+// Containers and older systemd name a socket without a path so.
+TEST_F(ReadinessTest, AnAbstractSocketIsToldToo) {
+  const UniqueFd abstract(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const std::string name = fmt::format("s3rdmafs-test-{}", ::getpid());
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  ASSERT_EQ(::bind(abstract.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
+  ::setenv("NOTIFY_SOCKET", ("@" + name).c_str(), 1);
+  notify_stopping();
+  char buffer[64];
+  EXPECT_EQ(::recv(abstract.get(), buffer, sizeof(buffer), MSG_DONTWAIT), 10);
+  EXPECT_EQ(received(), "") << "the control: another socket hears nothing";
+}
+
+TEST_F(ReadinessTest, ASocketThatIsGoneFailsNothing) {
+  ::setenv("NOTIFY_SOCKET", "/nowhere/notify.sock", 1);
+  notify_ready("bucket data on /mnt");
+  ::setenv("NOTIFY_SOCKET", std::string(200, '/').c_str(), 1);
+  notify_ready("bucket data on /mnt");
+  EXPECT_EQ(received(), "");
+}
 
 }  // namespace
 }  // namespace s3rdmafs::daemon
