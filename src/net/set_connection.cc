@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/set_connection.h"
 
+#include "net/system_certificates.h"
 #include "s3rdmafs/base/loopback.h"
 
 namespace s3rdmafs::net {
@@ -28,7 +29,8 @@ void set_tls(CURL* easy, const ConnectionOptions& options) {
   const long version =
       options.tls_min == TlsVersion::k13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2;
   curl_easy_setopt(easy, CURLOPT_SSLVERSION, version);
-  if (!options.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, options.ca_file.c_str());
+  const std::string& ca_file = options.ca_file.empty() ? system_certificates() : options.ca_file;
+  if (!ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file.c_str());
   if (options.client_certificate.empty()) return;
   curl_easy_setopt(easy, CURLOPT_SSLCERT, options.client_certificate.c_str());
   const std::string& key =
