@@ -11,9 +11,13 @@
 #include <utility>
 
 #include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/base_sink-inl.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/syslog_sink.h>
+#ifndef SPDLOG_HEADER_ONLY  // spdlog defines it where it is used as headers alone: the template is
+                            // whole there
+#include <spdlog/sinks/base_sink-inl.h>
+#endif
 
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/printable.h"
