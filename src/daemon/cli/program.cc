@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "daemon/cli/verbs.h"
+#include "daemon/cli/version.h"
 #include "s3rdmafs/base/printable.h"
 
 namespace s3rdmafs::daemon {
@@ -39,7 +40,7 @@ struct RunCommand {
 }  // namespace
 
 int run_program(const std::vector<std::string>& arguments) {
-  const auto command = parse_command_line(arguments, S3RDMAFS_VERSION);
+  const auto command = parse_command_line(arguments, version_text());
   if (command) return std::visit(RunCommand{}, *command);
   static_cast<void>(report_mistakes(command.error()));
   const bool is_doctor = arguments.size() > 1 && arguments[1] == "doctor";

@@ -9,6 +9,7 @@
 namespace s3rdmafs::daemon {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -17,7 +18,9 @@ TEST(Program, PrintsHelpAndVersionOnStandardOutput) {
   EXPECT_EQ(help.status, kExitSuccess);
   EXPECT_THAT(help.out, HasSubstr("umount"));
   EXPECT_EQ(help.err, "");
-  EXPECT_THAT(run_verb({"--version"}).out, StartsWith("s3rdmafs "));
+  EXPECT_THAT(run_verb({"--version"}).out,
+              AllOf(StartsWith("s3rdmafs "), HasSubstr(" (commit "),
+                    HasSubstr("\nfabrics: shm, rc"), HasSubstr("libcurl/")));
 }
 
 TEST(Program, AUsageErrorGoesToStandardErrorAndExitsWithOne) {
