@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options in the man pages against those of --help: the same set, for each verb.
+// The options in the man pages and in completions against those of --help: the same set, for each
+// verb.
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -19,6 +22,24 @@ using testing::UnorderedElementsAre;
 std::set<std::string> help_of(const std::vector<std::string>& arguments) {
   const auto command = daemon::parse_command_line(arguments, "0");
   return options_of_help(std::get<daemon::ShowText>(command.value()).text);
+}
+
+/// The words of letters and dashes that follow a mark.
+std::set<std::string> words_after(const std::string& text, std::string_view mark) {
+  std::set<std::string> words;
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
+    at += mark.size();
+    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at);
+    if (const std::string word = text.substr(at, end - at); !word.empty()) words.insert(word);
+  }
+  return words;
+}
+
+/// The same, with the mark.
+std::set<std::string> words_with(const std::string& text, std::string_view mark) {
+  std::set<std::string> words;
+  for (const std::string& word : words_after(text, mark)) words.insert(std::string(mark) + word);
+  return words;
 }
 
 TEST(OptionsPage, OfS3rdmafsHasTheOptionsOfEachVerbAndNoOthers) {
@@ -40,6 +61,36 @@ TEST(OptionsPage, OfTheHelperHasItsOptionsAndNoOthers) {
   auto documented = documented_options(read_source("man/mount.s3rdma.8.scd"));
 
   EXPECT_EQ(documented["OPTIONS"], help_of({"mount.s3rdma", "--help"}));
+}
+
+// The files that shells read. Each file names the verb in its own way, so options are compared as one set.
+std::set<std::string> long_options_of_help() {
+  std::set<std::string> all = help_of({"s3rdmafs", "--help"});
+  for (const char* verb :
+       {"mount", "umount", "stats", "warm", "recover", "doctor", "manifest", "config"}) {
+    all.merge(help_of({"s3rdmafs", verb, "--help"}));
+  }
+  std::erase_if(all, [](const std::string& option) { return !option.starts_with("--"); });
+  return all;
+}
+
+TEST(Completions, OfferTheOptionsOfHelpAndNoOthers) {
+  const std::set<std::string> all = long_options_of_help();
+  EXPECT_EQ(words_with(read_source("packaging/completions/s3rdmafs.bash"), "--"), all);
+  EXPECT_EQ(words_with(read_source("packaging/completions/_s3rdmafs"), "--"), all);
+  std::set<std::string> fish;
+  for (const std::string& name :
+       words_after(read_source("packaging/completions/s3rdmafs.fish"), " -l ")) {
+    fish.insert("--" + name);
+  }
+  EXPECT_EQ(fish, all);
+}
+
+TEST(Completions, AreReadWordByWord) {
+  EXPECT_THAT(words_with("a) x=\"--json --report\" ;; '(--send)--discard[x]'", "--"),
+              UnorderedElementsAre("--json", "--report", "--send", "--discard"));
+  EXPECT_THAT(words_after("-s o -l output -r\n-l json", "-l "),
+              UnorderedElementsAre("output", "json"));
 }
 
 // The controls: both readers see what is there, and only that.

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completion for bash. tests/unit/docs compares its options with those of --help.
+
+# Where buckets are mounted; spaces stand as \040 in the kernel's list.
+_s3rdmafs_mounts() {
+  awk '$3 == "fuse.s3rdma" {print $2}' /proc/self/mounts 2> /dev/null
+}
+
+_s3rdmafs() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    mapfile -t COMPREPLY < <(compgen -W "mount umount stats warm recover doctor manifest config --help --version" -- "$word")
+    return
+  fi
+  case $before in
+  --report | --output | --from-inventory | --verify | --show)
+    mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    return
+    ;;
+  --jobs | --options) return ;;
+  esac
+  local options=
+  case $verb in
+  mount) options="--foreground --options" ;;
+  umount) options="--lazy" ;;
+  warm) options="--release" ;;
+  recover) options="--send --discard --json --options" ;;
+  doctor) options="--json --measure --report" ;;
+  manifest) options="--output --from-inventory --jobs --verify --show" ;;
+  config) options="--options" ;;
+  esac
+  if [[ $word == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$word")
+    return
+  fi
+  case $verb in
+  umount | stats) mapfile -t COMPREPLY < <(compgen -W "$(_s3rdmafs_mounts)" -- "$word") ;;
+  *) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+  esac
+}
+complete -o filenames -F _s3rdmafs s3rdmafs
