@@ -4,7 +4,7 @@
 # s3rdma-target, mounts it, compares every file with its source by checksum over RDMA (the shm fabric)
 # and over HTTP, prints what each path did, and leaves nothing behind.
 #
-#   tools/demo.sh [--size GIB | --small] [--fabric shm|rc|http] [--keep]
+#   tools/demo.sh [--size GIB | --small] [--fabric shm|rc|http] [--keep] [--installed]
 #
 #   --size GIB     large files in all, in GiB; 4 unless given. TMPDIR says where they are made.
 #   --small        32 MiB of large files and fewer small ones: for emulated machines
@@ -12,23 +12,25 @@
 #                  tools/vm/run.sh -- tools/demo.sh --fabric rc --small
 #   --fabric http  mount without RDMA only, as with a server that has none
 #   --keep         leave the last mount up, and say how to look around and how to end it
+#   --installed    take the programs that a package installed; set up and build nothing
 #
 # Exit status: 0 only if every checksum is equal and, over RDMA, at least 99 % of the bytes went by it.
 set -euo pipefail
 
-size_gib=4 size_mib="" small_files=2000 fabric=shm keep=false
+size_gib=4 size_mib="" small_files=2000 fabric=shm keep=false installed=false
 while [ $# -gt 0 ]; do
   case $1 in
   --size) size_gib=${2:-} && shift ;;
   --small) size_mib=32 small_files=25 ;; # small ones go by HTTP: they must not weigh more than 1 %
   --fabric) fabric=${2:-} && shift ;;
   --keep) keep=true ;;
+  --installed) installed=true ;;
   *) fabric=unknown ;;
   esac
   shift || break
 done
 if ! [[ $size_gib =~ ^[1-9][0-9]{0,3}$ && $fabric =~ ^(shm|rc|http)$ ]]; then
-  sed -n '3,16s/^# \{0,1\}//p' "$0" >&2
+  sed -n '3,17s/^# \{0,1\}//p' "$0" >&2
   exit 2
 fi
 size_mib=${size_mib:-$((size_gib * 1024))}
@@ -48,12 +50,18 @@ die() {
 
 # Set-up and build.
 
-say "== set up and build"
-tools/setup.sh --build-only
-[ -e build/build.ninja ] || CXX=${CXX:-g++} meson setup build > /dev/null
-ninja --quiet -C build src/daemon/s3rdmafs tools/target/s3rdma-target
-s3rdmafs=$PWD/build/src/daemon/s3rdmafs
-target=$PWD/build/tools/target/s3rdma-target
+if $installed; then
+  if ! s3rdmafs=$(command -v s3rdmafs) || ! target=$(command -v s3rdma-target); then
+    die "s3rdmafs and s3rdma-target are not installed: install the package, or leave --installed out"
+  fi
+else
+  say "== set up and build"
+  tools/setup.sh --build-only
+  [ -e build/build.ninja ] || CXX=${CXX:-g++} meson setup build > /dev/null
+  ninja --quiet -C build src/daemon/s3rdmafs tools/target/s3rdma-target
+  s3rdmafs=$PWD/build/src/daemon/s3rdmafs
+  target=$PWD/build/tools/target/s3rdma-target
+fi
 
 [ -c /dev/fuse ] || die "there is no /dev/fuse here: load the module (modprobe fuse)" \
   "or, in a container, start it with --device /dev/fuse --cap-add SYS_ADMIN"

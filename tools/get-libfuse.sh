@@ -11,6 +11,8 @@
 # that nothing of the system changes and no root is needed. Else Meson fetches it from upstream. Either way
 # it counts only with the hash that the wrap file names.
 set -euo pipefail
+# shellcheck source=tools/private_apt.sh
+. "$(dirname "${BASH_SOURCE[0]}")/private_apt.sh"
 
 readonly version_min=3.18
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -44,21 +46,10 @@ if pkg-config --exists "fuse3 >= $version_min" 2> /dev/null; then exit 0; fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# private_apt PROGRAM ARGUMENT...: apt-get or apt-cache with the private list.
-private_apt() {
-  local program=$1
-  shift
-  "$program" -q -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=- \
-    -o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" -o APT::Sandbox::User= "$@"
-}
-
-# Lists the suites where new versions appear first, of the mirror that serves this machine's own release.
-write_private_list() {
+# The suites where new versions appear first, of the mirror that serves this machine's own release.
+list_suites() {
   local mirror origin suites suite
-  # The fields are apt's own names, for apt to fill in.
-  # shellcheck disable=SC2016
-  read -r mirror origin < <(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN)' |
-    awk '$2 !~ /-/ && ($3 == "Debian" || $3 == "Ubuntu") {print $1, $3; exit}') || return 1
+  read -r mirror origin < <(find_mirror) || return 1
   case $origin in
   Debian) suites=(sid testing) ;;
   Ubuntu) suites=(devel) ;;
@@ -66,15 +57,14 @@ write_private_list() {
   # Without a signature, as local snapshots are: what comes counts by its hash alone.
   for suite in "${suites[@]}"; do
     printf 'deb-src [trusted=yes] %s %s main\n' "$mirror" "$suite"
-  done > "$work/sources.list"
+  done
 }
 
 # Takes the archive from the distribution's source package; fails where that holds another version.
 fetch_from_distribution() {
-  local packaged found
-  command -v apt-get > /dev/null && write_private_list || return 1
-  mkdir -p "$work"/{lists/partial,cache/archives/partial}
-  private_apt apt-get update || return 1
+  local packaged found suites
+  command -v apt-get > /dev/null && suites=$(list_suites) || return 1
+  make_private_apt "$work/apt" <<< "$suites" || return 1
   packaged=$(private_apt apt-cache showsrc fuse3 | sed -n "s/^Version: \($version-.*\)/\1/p" | head -n 1)
   [ -n "$packaged" ] || return 1
   (cd "$work" && private_apt apt-get source --download-only "fuse3=$packaged") || return 1

@@ -16,6 +16,7 @@
 #     asan      unit and property under AddressSanitizer and UndefinedBehaviorSanitizer; also the
 #               build by the second compiler, warnings and -Wthread-safety as errors
 #     tsan      unit and property under ThreadSanitizer
+#     packages  tools/package.sh, the linters of Debian and of RPM, and the .deb in clean roots of Debian 11, 12 and 13; as root
 #     coverage  the lines that unit and property run, for each folder of src; fails below its floors
 #
 #   tools/test.sh --release NAME
@@ -42,7 +43,7 @@ finish() {
   [ $failed -eq 0 ] || exit 1
 }
 
-usage() { sed -n '3,24s/^# \{0,1\}//p' "$0" >&2; }
+usage() { sed -n '3,25s/^# \{0,1\}//p' "$0" >&2; }
 
 release=
 if [ "${1:-}" = --release ]; then
@@ -56,7 +57,7 @@ fi
 
 for suite in "$@"; do
   case $suite in
-  tidy | unit | property | fault | mount | rdma | format | lint | asan | tsan | coverage) ;;
+  tidy | unit | property | fault | mount | rdma | format | lint | asan | tsan | packages | coverage) ;;
   *)
     usage
     exit 2
@@ -339,6 +340,29 @@ run_release() {
   fi
   if [ -e "$results/unit.xml" ]; then count 0 "$results/unit.xml"; else fail "$release: no unit test was run"; fi
   check "$release: the build, the unit tests and the demo" [ $status -eq 0 ]
+}
+
+# make_packages ARCHITECTURE
+make_packages() {
+  check "packages for $1" tools/package.sh --arch "$1" --out "$results/packages"
+  check "lintian, $1" lintian --fail-on error,warning --suppress-tags-from-file tools/package/lintian-tags \
+    "$results/packages/s3rdmafs_"*"_$1.deb"
+}
+
+run_packages() {
+  local status debian
+  tools/setup.sh --packages
+  for architecture in amd64 arm64; do make_packages $architecture; done
+  check "rpmlint" rpmlint --config tools/package/rpmlint.toml "$results"/packages/*.rpm
+  for debian in bullseye bookworm trixie; do
+    status=0
+    tools/release/run.sh $debian "$results" "$results"/packages/s3rdmafs_*_amd64.deb || status=$?
+    if [ $status -eq 77 ]; then
+      skip "packages on $debian: this machine cannot make its root (see above)"
+    else
+      check "the package on $debian" [ $status -eq 0 ]
+    fi
+  done
 }
 
 tools/setup.sh

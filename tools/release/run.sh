@@ -3,7 +3,8 @@
 # Builds s3rdmafs in a clean root of another release of this machine's distribution, with that release's own
 # compiler, and runs the unit tests and the demo there. It copies the files that git tracks, with their changes that are not committed.
 #
-#   tools/release/run.sh RELEASE OUT   e.g. trixie; as root, with debootstrap
+#   tools/release/run.sh RELEASE OUT            e.g. trixie; as root, with debootstrap
+#   tools/release/run.sh RELEASE OUT PACKAGE    the same with a .deb of tools/package.sh, without compiler and source
 #
 # OUT gets unit.xml, the unit tests' report (JUnit). Exit status: 0 the build, the tests and the demo passed;
 # 77 this machine cannot run it, and what is missing was said.
@@ -12,6 +13,8 @@
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+# shellcheck source=tools/private_apt.sh
+. "$top/tools/private_apt.sh"
 
 say() { printf 'release: %s\n' "$*" >&2; }
 
@@ -20,24 +23,18 @@ cannot() {
   exit 77
 }
 
-# The mirror that serves this machine's own release serves the others too.
-find_mirror() {
-  # The fields are apt's own names, for apt to fill in.
-  # shellcheck disable=SC2016
-  apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN)' |
-    awk '$2 !~ /-/ && ($3 == "Debian" || $3 == "Ubuntu") && !found++ {print $1}'
-}
-
 if [ "${1:-}" != --inside-name-spaces ]; then
-  if [ $# -ne 2 ] || ! [[ $1 =~ ^[a-z]+$ ]]; then
-    sed -n '3,13s/^# \{0,1\}//p' "$0" >&2
+  if [ $# -lt 2 ] || [ $# -gt 3 ] || ! [[ $1 =~ ^[a-z]+$ ]]; then
+    sed -n '3,14s/^# \{0,1\}//p' "$0" >&2
     exit 2
   fi
   [ "$(id -u)" = 0 ] || cannot "this needs root, to make a root folder and to enter it"
   command -v debootstrap > /dev/null || cannot "there is no debootstrap here (Debian package debootstrap)"
-  mirror=$(find_mirror) || true
+  read -r mirror _ < <(find_mirror) || true
   [ -n "$mirror" ] || cannot "no mirror is known to apt; run 'apt-get update' first"
   mkdir -p "$2"
+  package=
+  if [ $# -eq 3 ]; then package=$(realpath -e -- "$3") || cannot "there is no package $3"; fi
   root=$(mktemp -d)
   chmod 755 "$root"
   inside=
@@ -53,7 +50,7 @@ if [ "${1:-}" != --inside-name-spaces ]; then
   trap 'exit 143' TERM
   # In the background, since a signal is heeded only while nothing runs in the foreground.
   setpriv --pdeathsig KILL unshare --mount --propagation private --pid --fork --kill-child \
-    "$0" --inside-name-spaces "$1" "$root" "$mirror" < /dev/null &
+    "$0" --inside-name-spaces "$1" "$root" "$mirror" "$package" < /dev/null &
   inside=$!
   status=0
   wait "$inside" || status=$?
@@ -62,7 +59,7 @@ if [ "${1:-}" != --inside-name-spaces ]; then
   exit "$status"
 fi
 
-release=$2 root=$3 mirror=$4
+release=$2 root=$3 mirror=$4 package=$5
 
 say "making a root of $release"
 debootstrap --variant=minbase "$release" "$root" "$mirror" > "$root.log" 2>&1 || {
@@ -84,12 +81,18 @@ if [ -e /dev/fuse ]; then
 fi
 
 mkdir "$root/s3rdmafs"
+inside=inside.sh
+if [ -n "$package" ]; then
+  inside=inside_package.sh
+  mkdir "$root/package"
+  cp "$package" "$root/package"
+fi
 (cd "$top" && git ls-files -z | tar --create --null --files-from=-) | tar --extract --directory "$root/s3rdmafs"
 # The archive that the wrap pins need not be fetched twice.
 if [ -d "$top/subprojects/packagecache" ]; then
   cp -r "$top/subprojects/packagecache" "$root/s3rdmafs/subprojects/"
 fi
 
-say "building and testing in it"
+say "running $inside in it"
 chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb \
-  /s3rdmafs/tools/release/inside.sh
+  "/s3rdmafs/tools/release/$inside"
