@@ -83,7 +83,7 @@ UniqueFd open_beneath(int folder, const std::string& path, int flags, mode_t mod
   const char* name = path.empty() ? "." : path.c_str();
   // EAGAIN: a rename raced with the resolution (openat2(2)); a few tries outlast any rename.
   for (int tries = 0; tries < 8; ++tries) {
-    const long fd = ::syscall(SYS_openat2, folder, name, &how, sizeof(how));
+    const long fd = ::syscall(__NR_openat2, folder, name, &how, sizeof(how));
     if (fd >= 0) return UniqueFd(static_cast<int>(fd));
     if (errno != EAGAIN && errno != EINTR) break;
   }
