@@ -54,7 +54,7 @@ bench=(python3-torch)
 
 # The portable build and its packages.
 packages=(
-  clang-19 lld-19 llvm-19 nasm make
+  clang-19 lld-19 llvm-19 nasm make binutils-aarch64-linux-gnu
   debhelper lintian rpm rpmlint fakeroot
   qemu-user-static                                 # runs the unit tests of another architecture
 )

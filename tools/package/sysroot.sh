@@ -115,9 +115,11 @@ build_curl() {
 
 build_libisal() {
   cd "$work/libisal"
-  local arch=
-  if [ $cpu = aarch64 ]; then arch=aarch64; fi
-  quiet isal make -j"$(nproc)" -f Makefile.unx lib units=crc host_cpu=$cpu arch=$arch CC="${compiler[*]} -fPIC" AR=llvm-ar-19
+  local arch='' assembler=''
+  # Its sources for ARM are in GNU as's own dialect.
+  if [ $cpu = aarch64 ]; then arch=aarch64 assembler=-fno-integrated-as; fi
+  quiet isal make -j"$(nproc)" -f Makefile.unx lib units=crc host_cpu=$cpu arch=$arch AR=llvm-ar-19 \
+    CC="${compiler[*]} -fPIC $assembler"
   install -D --mode=644 --target-directory="$sysroot/usr/include/isa-l" include/*.h
   install --mode=644 bin/isa-l.a "$lib/libisal.a"
   describe libisal "$1" "-L/usr/lib/$triple -lisal" ""
