@@ -88,8 +88,8 @@ say ".deb"
 mkdir "$work/deb"
 cp -a packaging/debian "$work/deb/debian"
 cp -a "$stage" "$work/deb/stage"
-mv "$work/deb/stage/usr/share/doc/s3rdmafs/CHANGELOG.md" "$work/deb/debian/s3rdmafs.changelog"
-printf 's3rdmafs (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- The s3rdmafs developers <s3rdmafs@localhost>  %s\n' \
+# With a Debian revision: debhelper then takes CHANGELOG.md for the upstream changelog.
+printf 's3rdmafs (%s-1) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- The s3rdmafs developers <s3rdmafs@localhost>  %s\n' \
   "$version" "$(git log -1 --format=%cD 2> /dev/null || date -R)" > "$work/deb/debian/changelog"
 (cd "$work/deb" && quiet dpkg-buildpackage dpkg-buildpackage --build=binary --no-sign --host-arch="$architecture" --no-check-builddeps)
 mv "$work"/s3rdmafs_*.deb "$out"
@@ -97,8 +97,9 @@ mv "$work"/s3rdmafs_*.deb "$out"
 say ".rpm"
 # With a database of its own: this machine may not have one.
 quiet rpmbuild rpmbuild -bb --target "$machine-linux" --define "_topdir $work/rpm" --define "_dbpath $work/rpmdb" \
-  --define "stage $stage" --define "package_version $version" packaging/rpm/s3rdmafs.spec
+  --define "stage $stage" --define "package_version $version" \
+  --define "package_date $(LC_ALL=C date --date="$(git log -1 --format=%cD 2> /dev/null)" '+%a %b %d %Y')" packaging/rpm/s3rdmafs.spec
 mv "$work"/rpm/RPMS/*/*.rpm "$out"
 
 say "done"
-(cd "$out" && ls -l "$name.tar.xz" s3rdmafs_"$version"_"$architecture".deb s3rdmafs-"$version"-*."$machine".rpm)
+(cd "$out" && ls -l "$name.tar.xz" s3rdmafs_"$version"-1_"$architecture".deb s3rdmafs-"$version"-*."$machine".rpm)

@@ -345,15 +345,14 @@ run_release() {
 # make_packages ARCHITECTURE
 make_packages() {
   check "packages for $1" tools/package.sh --arch "$1" --out "$results/packages"
-  check "lintian, $1" lintian --fail-on error,warning --suppress-tags-from-file tools/package/lintian-tags \
-    "$results/packages/s3rdmafs_"*"_$1.deb"
+  check "lintian, $1" lintian --fail-on error,warning "$results/packages/s3rdmafs_"*"_$1.deb"
 }
 
 run_packages() {
   local status debian
   tools/setup.sh --packages
   for architecture in amd64 arm64; do make_packages $architecture; done
-  check "rpmlint" rpmlint --config tools/package/rpmlint.toml "$results"/packages/*.rpm
+  check "rpmlint" rpmlint --config packaging/rpm/rpmlint.toml "$results"/packages/*.rpm
   for debian in bullseye bookworm trixie; do
     status=0
     tools/release/run.sh $debian "$results" "$results"/packages/s3rdmafs_*_amd64.deb || status=$?

@@ -55,7 +55,8 @@ quiet() {
 from_bullseye=(libc6 libc6-dev libgcc-s1)
 # The kernel's headers, the compiler's libraries, and headers and static archives of what we use.
 from_bookworm=(linux-libc-dev libstdc++-12-dev libgcc-12-dev libssl-dev libpugixml-dev liburing-dev libnuma-dev
-  libspdlog-dev libfmt-dev libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libibverbs-dev)
+  libspdlog-dev libfmt-dev libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libibverbs-dev
+  libgtest-dev libgmock-dev)
 
 list_suites() {
   local mirror origin
@@ -153,8 +154,11 @@ describe_headers() {
 }
 
 write_cross_file() {
-  local ccache=
+  local ccache='' wrapper=''
   ! command -v ccache > /dev/null || ccache="'ccache', "
+  if [ "$architecture" != "$(dpkg --print-architecture)" ]; then
+    wrapper="exe_wrapper = ['qemu-$cpu-static', '-L', '$sysroot']"
+  fi
   cat > "$work/cross.ini" << INI
 [binaries]
 c = [$ccache'clang-19', '--target=$triple', '--sysroot=$sysroot']
@@ -164,6 +168,7 @@ cpp_ld = 'lld-19'
 ar = 'llvm-ar-19'
 strip = 'llvm-strip-19'
 pkgconfig = 'pkg-config'
+$wrapper
 [properties]
 sys_root = '$sysroot'
 pkg_config_libdir = ['$lib/pkgconfig', '$sysroot/usr/share/pkgconfig']

@@ -12,8 +12,13 @@ die() {
   exit 1
 }
 
-# Every file outside of what apt and dpkg keep for themselves.
-files() { find / -xdev \( -path /s3rdmafs -o -path /package -o -path /tmp -o -path /var \) -prune -o -print | LC_ALL=C sort; }
+# Every file that is not apt's, dpkg's or systemd's own, and ours among theirs.
+files() {
+  {
+    find / -xdev \( -path /s3rdmafs -o -path /package -o -path /tmp -o -path /var -o -path /run \) -prune -o -print
+    find /run /var -xdev -path '*s3rdma*' ! -path '/var/lib/dpkg/*' ! -path '/var/cache/*'
+  } | LC_ALL=C sort
+}
 
 apt() { DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends "$@" > /tmp/apt.log 2>&1 || die "apt-get $*" "$(tail -n 20 /tmp/apt.log)"; }
 
@@ -52,22 +57,27 @@ step "a server on another host, on a node without libibverbs"
 mkdir -p /tmp/root/data /tmp/mnt
 head -c 3000001 /dev/urandom > /tmp/root/data/file
 printf 'KEY:secret\n' > /tmp/keys
-# Another host, as far as addresses go: a name space with a cable to this one.
+# Two hosts, as far as addresses go: network name spaces with a cable between them.
+near=192.0.2.1 far=192.0.2.2
+unshare --net sleep infinity &
+client=$!
 unshare --net sleep infinity &
 host=$!
-near=192.0.2.1 far=192.0.2.2
-trap 'kill $host $server 2> /dev/null || true' EXIT
 server=
-for ((i = 0; i < 100; ++i)); do
-  [ "$(readlink /proc/$host/ns/net)" = "$(readlink /proc/self/ns/net)" ] || break
-  sleep 0.1
+trap 'kill $client $host $server 2> /dev/null || true' EXIT
+on() { nsenter --net="/proc/$1/ns/net" "${@:2}"; }
+for process in $client $host; do
+  for ((i = 0; i < 100; ++i)); do
+    [ "$(readlink "/proc/$process/ns/net")" = "$(readlink /proc/self/ns/net)" ] || break
+    sleep 0.1
+  done
 done
-ip link add rail0 type veth peer name rail1 netns $host
-ip address add $near/24 dev rail0
-ip link set rail0 up
-nsenter --net=/proc/$host/ns/net sh -c "ip link set lo up; ip address add $far/24 dev rail1; ip link set rail1 up"
-nsenter --net=/proc/$host/ns/net s3rdma-target --root /tmp/root --listen $far:9000 --port-file /tmp/port --key-file /tmp/keys \
-  > /tmp/target.log 2>&1 &
+on $client ip link add rail0 type veth peer name rail1 netns $host
+on $client ip address add $near/24 dev rail0
+on $client ip link set rail0 up
+on $host ip address add $far/24 dev rail1
+on $host ip link set rail1 up
+on $host s3rdma-target --root /tmp/root --listen $far:9000 --port-file /tmp/port --key-file /tmp/keys > /tmp/target.log 2>&1 &
 server=$!
 for ((i = 0; i < 100; ++i)); do
   [ ! -s /tmp/port ] || break
@@ -82,12 +92,20 @@ url = "http://$far:9000"
 access_key_id = "KEY"
 secret_access_key = "secret"
 TOML
-s3rdmafs mount /tmp/far.toml /tmp/mnt > /tmp/mount.log 2>&1 || die "the mount failed" "$(cat /tmp/mount.log /tmp/target.log)"
+# In the foreground, where the log goes to the terminal.
+on $client s3rdmafs mount --foreground /tmp/far.toml /tmp/mnt > /tmp/mount.log 2>&1 &
+mounted=$!
+for ((i = 0; i < 300; ++i)); do
+  ! mountpoint -q /tmp/mnt || break
+  kill -0 $mounted 2> /dev/null || die "the mount failed" "$(cat /tmp/mount.log /tmp/target.log)"
+  sleep 0.1
+done
 cmp /tmp/mnt/file /tmp/root/data/file || die "the file differs"
 s3rdmafs umount /tmp/mnt
+wait $mounted
 cat /tmp/mount.log
 grep -q 'libibverbs.so.1' /tmp/mount.log || die "the mount does not say that libibverbs is missing"
-kill $server $host
+kill $server $host $client
 
 step "the demo"
 TMPDIR=/tmp tools/demo.sh --installed --size 1
