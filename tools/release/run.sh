@@ -61,6 +61,9 @@ fi
 
 release=$2 root=$3 mirror=$4 package=$5
 
+# This name space has copies of the machine's mounts. A copy of a FUSE mount would keep its daemon alive after umount.
+awk '$3 ~ /^fuse/ {print $2}' /proc/self/mounts | while read -r copy; do umount --lazy "$(printf %b "$copy")" || true; done
+
 say "making a root of $release"
 debootstrap --variant=minbase "$release" "$root" "$mirror" > "$root.log" 2>&1 || {
   tail -n 20 "$root.log" >&2
