@@ -209,7 +209,7 @@ Crc64Way best_crc64_way() noexcept {
 }
 
 std::uint64_t crc64nvme_of_ours(std::uint64_t crc, std::span<const std::byte> bytes,
-                                Crc64Way way) noexcept {
+                                [[maybe_unused]] Crc64Way way) noexcept {
 #if defined(__x86_64__)
   if (way == Crc64Way::kWideFolding && bytes.size() >= kVectors * kVectorBytes) {
     return ~by_wide_folding(~crc, bytes);

@@ -55,8 +55,7 @@ quiet() {
 from_bullseye=(libc6 libc6-dev libgcc-s1)
 # The kernel's headers, the compiler's libraries, and headers and static archives of what we use.
 from_bookworm=(linux-libc-dev libstdc++-12-dev libgcc-12-dev libssl-dev libpugixml-dev liburing-dev libnuma-dev
-  libspdlog-dev libfmt-dev libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libibverbs-dev
-  libgtest-dev libgmock-dev)
+  libspdlog-dev libfmt-dev libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libibverbs-dev)
 
 list_suites() {
   local mirror origin
