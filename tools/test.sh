@@ -266,7 +266,7 @@ prepared() {
 prepare_lint() {
   # A folder of an earlier commit has a file at a time, of which the expression below would find none.
   grep -qs unity build-lint/compile_commands.json || rm -rf build-lint
-  # commit.h is all that a build makes for the sources.
+  # The header of the commit is all that a build makes for the sources.
   configure build-lint clang++-19 "${unity[@]}" && ninja --quiet -C build-lint src/daemon/commit.h && grep -q '"src/.*unity' build-lint/compile_commands.json &&
     run-clang-tidy-19 -quiet -p build-lint -j "$(nproc)" -checks=-bugprone-suspicious-include \
       "^$PWD/build-lint/(src|tools)/"

@@ -63,7 +63,8 @@ TEST(OptionsPage, OfTheHelperHasItsOptionsAndNoOthers) {
   EXPECT_EQ(documented["OPTIONS"], help_of({"mount.s3rdma", "--help"}));
 }
 
-// The files that shells read. Each file names the verb in its own way, so options are compared as one set.
+// The files that shells read. Each file names the verb in its own way, so options are compared as
+// one set.
 std::set<std::string> long_options_of_help() {
   std::set<std::string> all = help_of({"s3rdmafs", "--help"});
   for (const char* verb :
