@@ -6,7 +6,7 @@
 #   tools/package/sysroot.sh ARCHITECTURE   amd64 or arm64
 #
 # Prints the folder, which is below ${XDG_CACHE_HOME:-~/.cache}/s3rdmafs. It is made once for each state of the files in
-# tools/package (two minutes), and holds cross.ini, the machine file for `meson setup --cross-file`.
+# tools/package (some minutes), and holds cross.ini, the machine file for `meson setup --cross-file`.
 # Needs clang-19, lld-19, nasm, and a mirror of Debian that apt knows; no root.
 set -euo pipefail
 
@@ -192,7 +192,6 @@ rm -rf "$sysroot"
 mkdir -p "$sysroot"
 suites=$(list_suites)
 quiet lists make_private_apt "$work/apt" "$architecture" <<< "$suites"
-private_apt_folder=$work/apt private_apt_architecture=$architecture
 fetch_packages
 grep -v '^#' "$here/libraries" | while read -r name version hash; do
   fetch_source "$name" "$version" "$hash"

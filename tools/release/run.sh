@@ -25,7 +25,7 @@ cannot() {
 
 if [ "${1:-}" != --inside-name-spaces ]; then
   if [ $# -lt 2 ] || [ $# -gt 3 ] || ! [[ $1 =~ ^[a-z]+$ ]]; then
-    sed -n '3,14s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,12s/^# \{0,1\}//p' "$0" >&2
     exit 2
   fi
   [ "$(id -u)" = 0 ] || cannot "this needs root, to make a root folder and to enter it"
