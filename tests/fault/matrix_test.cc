@@ -40,6 +40,7 @@ constexpr std::array kByRdma = std::to_array<std::pair<std::string_view, std::st
     {"no-conditions", "rrr  rrr  r"},
     {"refused-conditions", "rrr  rrr  r"},
     {"no-part-copy", "rrr  rrr  r"},
+    {"rename-object", "rrr  rrr  r"},
     {"plain", "           "},
 });
 

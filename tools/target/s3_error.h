@@ -26,6 +26,7 @@ inline constexpr S3Code kBucketNotEmpty{"BucketNotEmpty", 409, "The bucket still
 inline constexpr S3Code kEntityTooLarge{"EntityTooLarge", 400, "The body is larger than this request may have."};
 inline constexpr S3Code kEntityTooSmall{"EntityTooSmall", 400, "Every part but the last must be at least 5 MiB."};
 inline constexpr S3Code kExpiredToken{"ExpiredToken", 400, "The session token has expired."};
+inline constexpr S3Code kIdempotencyParameterMismatch{"IdempotencyParameterMismatch", 400, "The token was used for another request."};
 inline constexpr S3Code kIncompleteBody{"IncompleteBody", 400, "The body is not as long as the request said."};
 inline constexpr S3Code kInternalError{"InternalError", 500, "The server failed; see its log."};
 inline constexpr S3Code kInvalidAccessKeyId{"InvalidAccessKeyId", 403, "This server does not know the access key."};

@@ -20,6 +20,7 @@ BEHAVIOURS = {
     "no-conditions": {},
     "refused-conditions": {},
     "no-part-copy": {},
+    "rename-object": {},
     "plain": {},
 }
 

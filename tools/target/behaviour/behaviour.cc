@@ -30,6 +30,7 @@ constexpr std::array kBehaviours = std::to_array<Behaviour>({
      .needs_part_checksum = true,
      .token_form = TokenForm::kLength81,
      .lists_uploads_by_exact_key = true,
+     .renames = Renames::kIgnored,
      .decline = DeclineStyle::kReply501WithError,
      .bad_token = kAistorInvalidToken},
     {.name = "noobaa",
@@ -80,13 +81,16 @@ constexpr std::array kBehaviours = std::to_array<Behaviour>({
     {.name = "put-conditions-only", .only_puts_compare = true},
     {.name = "no-conditions",
      .if_match = Conditions::kIgnored,
-     .if_none_match = Conditions::kIgnored},
+     .if_none_match = Conditions::kIgnored,
+     .renames = Renames::kIgnored},
     {.name = "refused-conditions",
      .if_match = Conditions::kRefused,
      .if_none_match = Conditions::kRefused},
     {.name = "no-part-copy", .copies_parts = false},
+    // Amazon S3 for directory buckets, and SeaweedFS since August 2026.
+    {.name = "rename-object", .renames = Renames::kServed},
     // Any S3 server without RDMA: the object in the body of a GET, an empty object for a PUT.
-    {.name = "plain", .ignores_tokens = true},
+    {.name = "plain", .ignores_tokens = true, .renames = Renames::kIgnored},
 });
 
 }  // namespace

@@ -36,6 +36,13 @@ enum class Conditions {
   kRefused,  ///< HTTP 501
 };
 
+/// What a server makes of RenameObject (PUT ?renameObject).
+enum class Renames {
+  kServed,
+  kRefused,  ///< HTTP 501
+  kIgnored,  ///< in silence: it is a PUT of an empty object. So MinIO's router (cmd/api-router.go)
+};
+
 /// The answer to a GET that is longer than the token's window.
 enum class Oversize {
   kRefused,
@@ -80,8 +87,9 @@ struct Behaviour {
   bool lists_uploads_by_exact_key = false;  ///< ListMultipartUploads takes its prefix for a key
   Conditions if_match = Conditions::kCompared;       ///< of all requests that change a key
   Conditions if_none_match = Conditions::kCompared;  ///< the same
-  bool only_puts_compare = false;  ///< CopyObject and DeleteObject ignore both conditions
-  bool copies_parts = true;        ///< else UploadPartCopy is NotImplemented
+  bool only_puts_compare = false;       ///< CopyObject and DeleteObject ignore both conditions
+  bool copies_parts = true;             ///< else UploadPartCopy is NotImplemented
+  Renames renames = Renames::kRefused;  ///< no server with RDMA is known to serve it
 
   // How it says so.
   DeclineStyle decline = DeclineStyle::kReply501;

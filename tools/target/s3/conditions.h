@@ -16,7 +16,8 @@ namespace s3rdmafs::target {
 [[nodiscard]] bool etag_list_matches(std::string_view list, std::string_view etag);
 
 /// Checks If-Match, If-Unmodified-Since, If-None-Match, If-Modified-Since in the order of RFC 9110
-/// section 13.2.2. `header_prefix` is "" for reads, "x-amz-copy-source-" for a copy's source.
+/// section 13.2.2. `header_prefix` is "" for reads, "x-amz-copy-source-" for a copy's source,
+/// "x-amz-rename-source-" for a rename's.
 /// Errors: kPreconditionFailed, or kNotModified (reads only) with the ETag along.
 [[nodiscard]] S3Result<void> check_conditions(const Request& request,
                                               std::string_view header_prefix, std::string_view etag,

@@ -12,7 +12,7 @@ namespace {
 
 /// Subresources that S3 has and this server has not. Taken for plain objects or listings they would
 /// do harm (PUT ?retention would overwrite the object), so each is refused by name.
-constexpr std::array<std::string_view, 28> kRefusedSubresources{"accelerate",
+constexpr std::array<std::string_view, 27> kRefusedSubresources{"accelerate",
                                                                 "analytics",
                                                                 "annotation",
                                                                 "attributes",
@@ -38,8 +38,7 @@ constexpr std::array<std::string_view, 28> kRefusedSubresources{"accelerate",
                                                                 "session",
                                                                 "torrent",
                                                                 "versions",
-                                                                "website",
-                                                                "renameObject"};
+                                                                "website"};
 
 S3Result<Operation> service_operation(const Request& request) {
   if (request.method == "GET") return Operation::kListBuckets;
@@ -65,7 +64,7 @@ S3Result<Operation> bucket_operation(const Request& request) {
   return refuse(kMethodNotAllowed);
 }
 
-S3Result<Operation> object_operation(const Request& request) {
+S3Result<Operation> object_operation(const Request& request, Renames renames) {
   const auto has = [&](std::string_view name) { return request.has_parameter(name); };
   const bool is_copy = request.header("x-amz-copy-source").has_value();
   if (request.method == "GET") {
@@ -76,6 +75,7 @@ S3Result<Operation> object_operation(const Request& request) {
   if (has("acl") || has("tagging")) return refuse(kNotImplemented);
   if (request.method == "HEAD") return Operation::kHeadObject;
   if (request.method == "PUT") {
+    if (has("renameObject") && renames == Renames::kServed) return Operation::kRenameObject;
     if (has("uploadId") || has("partNumber")) {
       return is_copy ? Operation::kUploadPartCopy : Operation::kUploadPart;
     }
@@ -109,6 +109,7 @@ constexpr EnumNames<Operation::kAbortMultipartUpload> kOperationNames(
      {Operation::kGetObjectTagging, "GetObjectTagging"},
      {Operation::kPutObject, "PutObject"},
      {Operation::kCopyObject, "CopyObject"},
+     {Operation::kRenameObject, "RenameObject"},
      {Operation::kDeleteObject, "DeleteObject"},
      {Operation::kCreateMultipartUpload, "CreateMultipartUpload"},
      {Operation::kUploadPart, "UploadPart"},
@@ -147,7 +148,11 @@ Address parse_address(const Request& request, const std::string& domain) {
           .key = std::string(path.substr(std::min(slash + 1, path.size())))};
 }
 
-S3Result<Operation> choose_operation(const Request& request, const Address& address) {
+S3Result<Operation> choose_operation(const Request& request, const Address& address,
+                                     Renames renames) {
+  if (renames == Renames::kRefused && request.has_parameter("renameObject")) {
+    return refuse(kNotImplemented, "This server does not implement ?renameObject.");
+  }
   for (const auto& [name, value] : request.query) {
     if (std::ranges::find(kRefusedSubresources, name) != kRefusedSubresources.end()) {
       return refuse(kNotImplemented, fmt::format("This server does not implement ?{}.", name));
@@ -157,7 +162,7 @@ S3Result<Operation> choose_operation(const Request& request, const Address& addr
     return refuse(kNotImplemented, "This server keeps one version of an object.");
   }
   if (address.bucket.empty()) return service_operation(request);
-  return address.key.empty() ? bucket_operation(request) : object_operation(request);
+  return address.key.empty() ? bucket_operation(request) : object_operation(request, renames);
 }
 
 }  // namespace s3rdmafs::target

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "target/behaviour/behaviour.h"
 #include "target/http/message.h"
 #include "target/s3_error.h"
 
@@ -29,6 +30,7 @@ enum class Operation {
   kGetObjectTagging,
   kPutObject,
   kCopyObject,
+  kRenameObject,
   kDeleteObject,
   kCreateMultipartUpload,
   kUploadPart,
@@ -55,6 +57,7 @@ struct Address {
 [[nodiscard]] Address parse_address(const Request& request, const std::string& domain);
 
 /// Which operation a request asks for. Errors: kMethodNotAllowed, kNotImplemented.
-[[nodiscard]] S3Result<Operation> choose_operation(const Request& request, const Address& address);
+[[nodiscard]] S3Result<Operation> choose_operation(const Request& request, const Address& address,
+                                                   Renames renames = Renames::kRefused);
 
 }  // namespace s3rdmafs::target

@@ -22,6 +22,7 @@ Serve list_objects, list_objects_v2;                    // list_objects.cc
 Serve get_object, head_object;                          // get_object.cc
 Serve delete_object, delete_objects;                    // delete_objects.cc
 Serve copy_object, upload_part_copy;                    // copy_object.cc
+Serve rename_object;                                    // rename_object.cc
 Serve create_multipart_upload, abort_multipart_upload;  // uploads/multipart.cc
 Serve complete_multipart_upload;                        // uploads/complete_upload.cc
 Serve list_multipart_uploads, list_parts;               // uploads/list_uploads.cc

@@ -55,6 +55,7 @@ constexpr auto kServedOperations = std::to_array<ServedOperation>(
      {Operation::kDeleteObjects, delete_objects},
      {Operation::kCopyObject, copy_object},
      {Operation::kUploadPartCopy, upload_part_copy},
+     {Operation::kRenameObject, rename_object},
      {Operation::kCreateMultipartUpload, create_multipart_upload},
      {Operation::kListMultipartUploads, list_multipart_uploads},
      {Operation::kListParts, list_parts},
@@ -123,7 +124,8 @@ class S3Exchange final : public Exchange {
                          services_.clock.wall_now());
     if (!caller) return pass_on(caller);
     call_.caller = std::move(*caller);
-    auto operation = choose_operation(call_.request, {.bucket = call_.bucket, .key = call_.key});
+    auto operation = choose_operation(call_.request, {.bucket = call_.bucket, .key = call_.key},
+                                      services_.behaviour.renames);
     if (!operation) return pass_on(operation);
     operation_ = *operation;
     if (auto good = check_terms(services_.terms, call_.request); !good) return pass_on(good);

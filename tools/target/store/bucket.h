@@ -65,6 +65,12 @@ class Bucket {
   /// Makes or re-describes the folder of a key that ends in "/".
   [[nodiscard]] S3Result<void> put_folder(const std::string& key, Metadata& metadata) const;
 
+  /// Gives an object that is there another key, at once, with the parents it needs, and removes the
+  /// folders that are left with nothing. Replaces what `to` has, unless `only_if_absent`. Neither
+  /// ends in "/". Errors: kNoSuchKey, kPreconditionFailed, kKeyConflict.
+  [[nodiscard]] S3Result<void> rename(const std::string& from, const std::string& to,
+                                      bool only_if_absent) const;
+
   /// Removes the object and the folders above that are left with neither content nor mark.
   /// No error if there is none.
   [[nodiscard]] S3Result<void> remove(const std::string& key) const;

@@ -17,6 +17,7 @@
 #include "s3rdmafs/base/unique_fd.h"
 #include "target/s3_error.h"
 #include "target/store/bucket.h"
+#include "target/store/rename_tokens.h"
 
 namespace s3rdmafs::target {
 
@@ -41,6 +42,21 @@ class KeyLocks {
   std::array<Mutex, kLocks> locks_;          // leaves
 };
 
+/// Holds the locks of two keys of a bucket for a scope: in one order, so that two requests with the
+/// same keys do not wait for each other.
+class KeyPairLock {
+ public:
+  KeyPairLock(KeyLocks& locks, const std::string& bucket, const std::string& one,
+              const std::string& other) NO_THREAD_SAFETY_ANALYSIS;
+  ~KeyPairLock() NO_THREAD_SAFETY_ANALYSIS;
+  KeyPairLock(const KeyPairLock&) = delete;
+  KeyPairLock& operator=(const KeyPairLock&) = delete;
+
+ private:
+  Mutex* first_;
+  Mutex* second_;  ///< null: both keys share one
+};
+
 /// A folder whose subfolders are buckets. Thread-safe: its state is in the file system, but for the
 /// locks.
 class Store {
@@ -63,6 +79,7 @@ class Store {
   /// The folder that holds multipart uploads, one subfolder each.
   [[nodiscard]] int uploads_folder() const { return uploads_.get(); }
   [[nodiscard]] KeyLocks& key_locks() const { return *key_locks_; }
+  [[nodiscard]] RenameTokens& rename_tokens() const { return *rename_tokens_; }
 
  private:
   Store(UniqueFd root, UniqueFd staging, UniqueFd uploads)
@@ -70,6 +87,7 @@ class Store {
 
   UniqueFd root_, staging_, uploads_;
   std::unique_ptr<KeyLocks> key_locks_ = std::make_unique<KeyLocks>();
+  std::unique_ptr<RenameTokens> rename_tokens_ = std::make_unique<RenameTokens>();
 };
 
 }  // namespace s3rdmafs::target

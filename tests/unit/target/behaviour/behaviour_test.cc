@@ -10,7 +10,7 @@ TEST_F(BehaviourTest, EachNameIsKnownOnceAndTheFirstIsTheSpecification) {
   EXPECT_EQ(behaviour_names(),
             "spec, aistor, noobaa, versitygw, ecs, cloudian, scality, rocm-ernic, ceph-osd-direct, "
             "weak-etags, no-delimiter, repeated-tokens, no-if-match, put-conditions-only, "
-            "no-conditions, refused-conditions, no-part-copy, plain");
+            "no-conditions, refused-conditions, no-part-copy, rename-object, plain");
   for (const Behaviour& behaviour : behaviours()) {
     EXPECT_EQ(find_behaviour(behaviour.name)->name, behaviour.name);
   }
