@@ -13,6 +13,7 @@
 #include "s3/exchanges/get_exchange.h"
 #include "s3/exchanges/list_uploads_exchange.h"
 #include "s3/exchanges/removal.h"
+#include "s3/exchanges/rename/rename_exchange.h"
 #include "s3/wire/user_metadata.h"
 #include "s3/wire/xml/xml_reader.h"
 #include "s3rdmafs/base/log.h"
@@ -245,6 +246,19 @@ void HttpObjectStore::copy(CopySource source, std::string key, CopyOptions optio
                                               .deadline = deadline},
                               std::move(done))
       ->start();
+}
+
+void HttpObjectStore::rename(CopySource source, std::string key, Precondition when,
+                             Deadline deadline, Done<std::string> done) {
+  // Amazon S3 renames no key that ends in "/".
+  const bool is_marker = source.key.ends_with('/') || key.ends_with('/');
+  if (is_marker || endpoints_.peek().renames.lacks()) {
+    return done(fail(ErrorCode::kUnsupported, "there is no rename of '" + source.key + "'"));
+  }
+  metrics_.requests(StoreMetrics::Operation::kRename).add();
+  runner_.run(std::make_unique<RenameExchange>(std::move(source), std::move(key), std::move(when),
+                                               std::move(done)),
+              deadline);
 }
 
 void HttpObjectStore::remove_version(std::string key, std::string etag, Deadline deadline,

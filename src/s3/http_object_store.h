@@ -57,6 +57,8 @@ class HttpObjectStore final : public ObjectStore, public ObjectWriter {
                         Done<std::string> done) override;
   void copy(CopySource source, std::string key, CopyOptions options, Deadline deadline,
             Done<std::string> done) override;
+  void rename(CopySource source, std::string key, Precondition when, Deadline deadline,
+              Done<std::string> done) override;
   void upload_part(std::string key, std::string upload_id, unsigned number, PutBody body,
                    Deadline deadline, PutDone done) override;
   void complete_upload(std::string key, std::string upload_id, std::vector<UploadedPart> parts,

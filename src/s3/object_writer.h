@@ -146,6 +146,15 @@ class ObjectWriter {
   virtual void copy(CopySource source, std::string key, CopyOptions options, Deadline deadline,
                     Done<std::string> done) = 0;
 
+  /// RenameObject: the server gives one version another key, at once: at each moment one of the
+  /// keys has it. Metadata, ETag and modification time stay. An object of `key` is replaced.
+  /// @return the ETag that `key` has now. Errors: kStale (the source has another version or is
+  ///         gone), kExists or kStale by `when`; kUnsupported: the source stays as it is and copy()
+  ///         may do it, since the server lacks the operation, or has it not for this key. While one
+  ///         rename finds that out, others get kUnsupported too.
+  virtual void rename(CopySource source, std::string key, Precondition when, Deadline deadline,
+                      Done<std::string> done) = 0;
+
   /// AbortMultipartUpload. Also succeeds if the upload does not exist.
   virtual void abort_upload(std::string key, std::string upload_id, Deadline deadline,
                             Done<void> done) = 0;

@@ -25,7 +25,8 @@ constexpr std::string_view kOperationNames[] = {"head",
                                                 "copy",
                                                 "upload_part_copy",
                                                 "list_uploads",
-                                                "list_parts"};
+                                                "list_parts",
+                                                "rename"};
 
 }  // namespace
 

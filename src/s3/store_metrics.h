@@ -30,6 +30,7 @@ class StoreMetrics {
     kPartCopy,
     kListUploads,
     kListParts,
+    kRename,
   };
 
   explicit StoreMetrics(metrics::Registry& registry);

@@ -11,7 +11,7 @@ namespace s3rdmafs::s3 {
 
 /// The requests that can carry a condition on the key that they change. Servers learned them one
 /// after the other, so each is judged by itself.
-enum class ConditionKind { kPut, kCompleteUpload, kCopy, kDelete };
+enum class ConditionKind { kPut, kCompleteUpload, kCopy, kDelete, kRename };
 
 /// Whether one endpoint compares the conditions of requests that change a key. An answer of success
 /// says nothing, since some servers ignore the headers in silence. So the key's state is asked for
@@ -49,7 +49,7 @@ class ConditionSupport {
   void enter(ConditionKind kind, Header header, State state);
 
   mutable Mutex mutex_;  // leaf
-  std::array<States, 4> states_ GUARDED_BY(mutex_){};
+  std::array<States, 5> states_ GUARDED_BY(mutex_){};
 };
 
 }  // namespace s3rdmafs::s3

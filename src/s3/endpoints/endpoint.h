@@ -9,6 +9,7 @@
 #include "s3/endpoints/checksum_support.h"
 #include "s3/endpoints/condition_support.h"
 #include "s3/endpoints/path_model.h"
+#include "s3/endpoints/rename_support.h"
 #include "s3/wire/request.h"
 #include "s3rdmafs/metrics/registry.h"
 
@@ -26,6 +27,7 @@ struct Endpoint {
   Capabilities capabilities;
   ChecksumSupport checksums;
   ConditionSupport conditions;
+  RenameSupport renames;
   PathModel read_paths;
   PathModel write_paths;
   /// It could not be reached since the last RDMA transfer looked: its sessions may be gone.

@@ -29,6 +29,7 @@ bool has(const NameValues& values, std::string_view name) {
 Use use_of(const RequestSpec& spec) {
   if (spec.key.empty()) return Use::kOther;
   const bool is_upload = has(spec.query, "uploadId");
+  if (has(spec.query, "renameObject")) return Use::kOther;  // the object stays as it is
   const bool writes = spec.method == HttpMethod::kPut || spec.method == HttpMethod::kPost;
   if (writes) return is_upload ? Use::kUpload : Use::kNewObject;
   if (spec.method == HttpMethod::kHead) return Use::kRead;

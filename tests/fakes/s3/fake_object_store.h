@@ -33,7 +33,7 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
     rdma::Window window;  ///< of a get: for tests that play a late write; of a put or a part
     std::string upload_id = {};
     unsigned part_number = 0;
-    std::string source = {};  ///< of a copy: the key that is copied
+    std::string source = {};  ///< of a copy or a rename: the key that is copied or renamed
   };
 
   /// The failure that a server answers with; nothing if it answers properly. For a put or a part
@@ -67,6 +67,11 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
 
   // How the server behaves.
 
+  /// From now on it has RenameObject, which keeps ETags. Without it no rename is a call.
+  void know_renames();
+  /// Called when a rename has taken effect, before its answer.
+  void run_before_answers_of_renames(std::function<void()> run);
+
   /// The most keys a page of a listing has, whatever the client asks for.
   void set_page_keys_max(std::uint32_t keys_max);
   /// Listings have every key below their prefix, whatever delimiter was asked for.
@@ -92,8 +97,8 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   /// Ends the hold and answers what is held, in order.
   void release_all();
 
-  /// Whether the answers to puts and completed uploads are lost: the server acts, and the client
-  /// hears kTimedOut.
+  /// Whether the answers to puts, completed uploads and renames are lost: the server acts, and the
+  /// client hears kTimedOut.
   void lose_answers_of_stores(bool are_lost);
   /// From now on a put or a completed upload replaces whatever is there.
   void ignore_conditions();
@@ -123,6 +128,8 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
                         unsigned number, Deadline deadline, Done<std::string> done) override;
   void copy(s3::CopySource source, std::string key, s3::CopyOptions options, Deadline deadline,
             Done<std::string> done) override;
+  void rename(s3::CopySource source, std::string key, s3::Precondition when, Deadline deadline,
+              Done<std::string> done) override;
   void upload_part(std::string key, std::string upload_id, unsigned number, s3::PutBody body,
                    Deadline deadline, s3::PutDone done) override;
   void complete_upload(std::string key, std::string upload_id, std::vector<s3::UploadedPart> parts,
@@ -172,6 +179,8 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
                                  s3::PutOptions options);
   Result<std::string> answer_copy(const s3::CopySource& source, const std::string& key,
                                   s3::CopyOptions options);
+  Result<std::string> answer_rename(const s3::CopySource& source, const std::string& key,
+                                    const s3::Precondition& when);
   Result<std::string> answer_part_copy(const Call& call, const s3::CopySource& source,
                                        std::uint64_t length_bytes);
   [[nodiscard]] Result<void> check(const s3::Precondition& when, const std::string& key) const
@@ -194,6 +203,8 @@ class FakeObjectStore final : public s3::ObjectStore, public s3::ObjectWriter {
   bool loses_answers_ GUARDED_BY(mutex_) = false;
   bool ignores_conditions_ GUARDED_BY(mutex_) = false;
   bool repeats_etags_ GUARDED_BY(mutex_) = false;
+  bool knows_renames_ GUARDED_BY(mutex_) = false;
+  std::function<void()> on_renamed_ GUARDED_BY(mutex_);
   bool keeps_etags_ GUARDED_BY(mutex_) = false;  ///< of what is copied
   std::uint32_t page_keys_max_ GUARDED_BY(mutex_) = 1000;
   bool ignores_delimiters_ GUARDED_BY(mutex_) = false;

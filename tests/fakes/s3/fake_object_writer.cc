@@ -264,6 +264,57 @@ void FakeObjectStore::copy(s3::CopySource source, std::string key, s3::CopyOptio
          });
 }
 
+void FakeObjectStore::know_renames() {
+  const MutexLock lock(mutex_);
+  knows_renames_ = true;
+}
+
+void FakeObjectStore::run_before_answers_of_renames(std::function<void()> run) {
+  const MutexLock lock(mutex_);
+  on_renamed_ = std::move(run);
+}
+
+void FakeObjectStore::rename(s3::CopySource source, std::string key, s3::Precondition when,
+                             Deadline, Done<std::string> done) {
+  bool has_it = false;
+  {
+    const MutexLock lock(mutex_);
+    has_it = knows_renames_ && !source.key.ends_with('/') && !key.ends_with('/');
+  }
+  if (!has_it) return done(fail(ErrorCode::kUnsupported, "no RenameObject"));
+  Call call{.operation = Operation::kRename,
+            .key = std::move(key),
+            .token = {},
+            .window = {},
+            .source = source.key};
+  Call asked = call;
+  arrive(std::move(asked),
+         [this, call = std::move(call), source = std::move(source), when = std::move(when),
+          done = std::move(done)](Failure failure) mutable {
+           if (failure) return done(std::unexpected(std::move(failure->error)));
+           Result<std::string> etag = answer_rename(source, call.key, when);
+           std::function<void()> run;
+           {
+             const MutexLock lock(mutex_);
+             run = on_renamed_;
+           }
+           if (etag && run) run();
+           done(as_heard(std::move(etag)));
+         });
+}
+
+Result<std::string> FakeObjectStore::answer_rename(const s3::CopySource& source,
+                                                   const std::string& key,
+                                                   const s3::Precondition& when) {
+  const MutexLock lock(mutex_);
+  Result<Object> object = find_version(source);
+  if (!object) return std::unexpected(object.error());
+  if (auto holds = check(when, key); !holds) return std::unexpected(holds.error());
+  objects_.erase(source.key);
+  objects_[key] = std::move(*object);
+  return source.etag;
+}
+
 void FakeObjectStore::upload_part_copy(s3::CopySource source, std::uint64_t offset_bytes,
                                        std::uint64_t length_bytes, std::string key,
                                        std::string upload_id, unsigned number, Deadline,
