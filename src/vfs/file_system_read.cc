@@ -164,18 +164,29 @@ void FileSystem::read(std::uint64_t handle, std::uint64_t offset_bytes, std::siz
 }
 
 // The server has the version under another key, if this mount has renamed it; a staged file may
-// have replaced it since the read began.
+// have replaced it since the read began. A second rename may be under way, or end meanwhile.
 void FileSystem::read_moved(const OpenVersion& file, Error error, std::uint64_t offset_bytes,
                             std::size_t length, Deadline deadline, Done<cache::PinnedBytes> done) {
-  auto reader = open_files_->moved_reader(file);
+  const auto place = open_files_->moved_from(
+      file, {file.object.key, file.object.etag, file.object.size_bytes, file.generation});
+  auto reader = place ? open_files_->read_at(*place) : nullptr;
   if (!reader && file_writing_) reader = file_writing_->newer_reader(file.ino);
   if (!reader) {
     names_->invalidate_version(file.ino, file.object.key);
     return done(std::unexpected(std::move(error)));
   }
   reader->read(offset_bytes, length, deadline,
-               [reader, done = std::move(done)](Result<cache::PinnedBytes> bytes) mutable {
-                 done(std::move(bytes));
+               [self = shared_from_this(), reader, file, place, offset_bytes, length, deadline,
+                done = std::move(done)](Result<cache::PinnedBytes> bytes) mutable {
+                 const bool is_gone = place && !bytes && bytes.error().code == ErrorCode::kStale;
+                 const auto next =
+                     is_gone ? self->open_files_->moved_from(file, *place) : std::nullopt;
+                 if (!next) return done(std::move(bytes));
+                 auto last = self->open_files_->read_at(*next);
+                 last->read(offset_bytes, length, deadline,
+                            [last, done = std::move(done)](Result<cache::PinnedBytes> got) mutable {
+                              done(std::move(got));
+                            });
                });
 }
 

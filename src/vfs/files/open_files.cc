@@ -38,6 +38,13 @@ std::shared_ptr<cache::ObjectReader> OpenFiles::share(const s3::ObjectInfo& obje
   return shared.reader;
 }
 
+void OpenFiles::moving(const s3::ObjectInfo& from, std::uint64_t from_generation,
+                       const s3::ObjectInfo& to, std::uint64_t to_generation) {
+  const MutexLock lock(mutex_);
+  begun_.insert_or_assign({from.key, from.etag, from_generation},
+                          cache::ObjectVersion{to.key, to.etag, to.size_bytes, to_generation});
+}
+
 void OpenFiles::moved(const s3::ObjectInfo& from, std::uint64_t from_generation,
                       const s3::ObjectInfo& to, std::uint64_t to_generation) {
   const cache::ObjectVersion target{to.key, to.etag, to.size_bytes, to_generation};
@@ -54,17 +61,23 @@ void OpenFiles::moved(const s3::ObjectInfo& from, std::uint64_t from_generation,
 
 void OpenFiles::move_ended(const s3::ObjectInfo& from, std::uint64_t from_generation) {
   const MutexLock lock(mutex_);
+  begun_.erase({from.key, from.etag, from_generation});
   moves_.erase({from.key, from.etag, from_generation});
 }
 
-std::shared_ptr<cache::ObjectReader> OpenFiles::moved_reader(const OpenVersion& file) {
-  std::optional<cache::ObjectVersion> target;
-  {
-    const MutexLock lock(mutex_);
-    const auto found = readers_.find({file.object.key, file.object.etag, file.generation});
-    if (found != readers_.end()) target = found->second.moved_to;
+std::optional<cache::ObjectVersion> OpenFiles::moved_from(const OpenVersion& file,
+                                                          const cache::ObjectVersion& tried) {
+  Version now{file.object.key, file.object.etag, file.generation};
+  const MutexLock lock(mutex_);
+  const auto found = readers_.find(now);
+  if (found != readers_.end() && found->second.moved_to) {
+    const cache::ObjectVersion& there = *found->second.moved_to;
+    now = {there.key, there.etag, there.generation};
+    if (now != Version{tried.key, tried.etag, tried.generation}) return there;
   }
-  return target ? cache_.open(*std::move(target)) : nullptr;
+  const auto begun = begun_.find(now);
+  if (begun == begun_.end()) return std::nullopt;
+  return begun->second;
 }
 
 void OpenFiles::prefetch(const s3::ObjectInfo& object, std::uint64_t generation) {

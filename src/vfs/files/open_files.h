@@ -37,14 +37,23 @@ class OpenFiles {
                                    std::uint64_t generation = 0);
   /// The inode of the handle; nothing for one that is not open for reading.
   std::optional<Ino> release(std::uint64_t handle);
+  /// This mount is about to have the server give the version another key: a reader may find it
+  /// there before moved() is called, or never. Until move_ended().
+  void moving(const s3::ObjectInfo& from, std::uint64_t from_generation, const s3::ObjectInfo& to,
+              std::uint64_t to_generation);
   /// This mount has given the version another key, and maybe another ETag: the same bytes. Counts
   /// also for handles that are opened before move_ended().
   void moved(const s3::ObjectInfo& from, std::uint64_t from_generation, const s3::ObjectInfo& to,
              std::uint64_t to_generation);
   /// Nothing opens the former version any more: its key is gone, or stays.
   void move_ended(const s3::ObjectInfo& from, std::uint64_t from_generation);
-  /// A reader of what the version was moved to; null where it was not moved.
-  [[nodiscard]] std::shared_ptr<cache::ObjectReader> moved_reader(const OpenVersion& file);
+  /// The place of a file's bytes, where `tried` no longer has them: what the version was moved to,
+  /// or is being moved to. Nothing: there is none.
+  [[nodiscard]] std::optional<cache::ObjectVersion> moved_from(const OpenVersion& file,
+                                                               const cache::ObjectVersion& tried);
+  [[nodiscard]] std::shared_ptr<cache::ObjectReader> read_at(cache::ObjectVersion place) {
+    return cache_.open(std::move(place));
+  }
   /// This version will probably be opened soon.
   void prefetch(const s3::ObjectInfo& object, std::uint64_t generation = 0);
 
@@ -66,6 +75,7 @@ class OpenFiles {
   Mutex mutex_;  // leaf
   std::map<Version, SharedReader> readers_ GUARDED_BY(mutex_);
   std::map<Version, cache::ObjectVersion> moves_ GUARDED_BY(mutex_);  ///< that have not ended
+  std::map<Version, cache::ObjectVersion> begun_ GUARDED_BY(mutex_);  ///< and may yet fail
 };
 
 }  // namespace s3rdmafs::vfs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of one file's rename: the log has the intent, the server copies, the log has the copy,
-// the server removes the source, the log ends. vfs/renames/unfinished_renames.cc says what a crash
-// after each step leads to.
+// One file's rename: one request, or where the server has no such request, these steps: the log has
+// the intent, the server copies, the log has the copy, the server removes the source, the log ends.
+// vfs/renames/unfinished_renames.cc says what a crash after each step leads to.
 //
 // Lifetime. The owner keeps it alive until each `done` was called.
 #include "vfs/renames/object_mover.h"
@@ -14,6 +14,22 @@
 namespace s3rdmafs::vfs {
 
 void ObjectMover::move(ObjectMove move, Done<std::string> done) {
+  if (move.on_moving) move.on_moving();
+  s3::CopySource source{move.from.key, move.from.etag, move.from.size_bytes};
+  std::string to = move.to;
+  s3::Precondition when = move.options.when;
+  writer_.rename(
+      std::move(source), std::move(to), std::move(when), request_deadline_(),
+      [this, move = std::move(move), done = std::move(done)](Result<std::string> etag) mutable {
+        if (!etag && etag.error().code == ErrorCode::kUnsupported) {
+          return copy_and_remove(std::move(move), std::move(done));
+        }
+        if (etag && move.on_moved) move.on_moved(*etag);
+        done(std::move(etag));
+      });
+}
+
+void ObjectMover::copy_and_remove(ObjectMove move, Done<std::string> done) {
   const std::uint64_t id = log_.next_id();
   BegunRename begun{.id = id,
                     .from = move.from.key,
@@ -36,14 +52,14 @@ void ObjectMover::copy(std::uint64_t id, ObjectMove move, Done<std::string> done
   s3::CopySource source{move.from.key, move.from.etag, move.from.size_bytes};
   const Deadline deadline = request_deadline_() + copy_time(source.size_bytes);
   writer_.copy(std::move(source), move.to, std::move(move.options), deadline,
-               [this, id, from = std::move(move.from), on_copied = std::move(move.on_copied),
+               [this, id, from = std::move(move.from), on_moved = std::move(move.on_moved),
                 done = std::move(done)](Result<std::string> etag) mutable {
                  if (!etag) {
                    log_.ended(id);
                    return done(std::move(etag));
                  }
                  log_.copied(id, *etag);
-                 if (on_copied) on_copied(*etag);
+                 if (on_moved) on_moved(*etag);
                  remove_source(id, from, std::move(*etag), std::move(done));
                });
 }

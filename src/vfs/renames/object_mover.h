@@ -19,13 +19,19 @@ struct ObjectMove {
   std::string to;                  ///< the key it gets
   s3::CopyOptions options = {};    ///< of the copy
   std::string replaced_etag = {};  ///< the version that `to` has now, as far as is known
-  /// Called with the ETag of the copy, before the source is removed. May be empty.
-  std::move_only_function<void(const std::string& etag)> on_copied = {};
+  /// Called before the server is asked to move the version at once: a reader may find the source
+  /// gone before the answer is here. May be empty.
+  std::move_only_function<void()> on_moving = {};
+  /// Called with the ETag that `to` has got: before the source is removed, where it was copied. May
+  /// be empty.
+  std::move_only_function<void(const std::string& etag)> on_moved = {};
 };
 
-/// Moves objects of one version from key to key: copies them at the server, and removes the source
-/// when the copy is there. There is no moment in which neither key has the bytes. Each step is in
-/// the log before the next begins. Borrows all. Thread-safe.
+/// Moves objects of one version from key to key. Where the server renames objects that is one
+/// request, and nothing is logged, as the version has one of the names whatever happens. Elsewhere
+/// the server copies, and removes the source when the copy is there; each step is in the log before
+/// the next begins. There is no moment in which neither key has the bytes. Borrows all.
+/// Thread-safe.
 class ObjectMover {
  public:
   ObjectMover(s3::ObjectWriter& writer, RenameLog& log, std::function<Deadline()> request_deadline)
@@ -38,6 +44,7 @@ class ObjectMover {
   void move(ObjectMove move, Done<std::string> done);
 
  private:
+  void copy_and_remove(ObjectMove move, Done<std::string> done);
   void copy(std::uint64_t id, ObjectMove move, Done<std::string> done);
   void remove_source(std::uint64_t id, const s3::ObjectInfo& from, std::string etag,
                      Done<std::string> done);

@@ -80,11 +80,17 @@ void Renames::move_tree(const CallPtr& call) {
       std::make_shared<TreeMover>(TreeMover::Parts{parts_.store, parts_.writer, log_,
                                                    parts_.request_deadline, parts_.tree_keys_max},
                                   log_.next_id(), from, to, call->destination.has_value());
-  auto on_copied = [self = shared_from_this()](const TreeMover::Moved& copies) {
-    for (const MovedObject& copy : copies) self->tell_readers(copy.from, copy.to, copy.etag);
-  };
+  TreeMover::Listeners listeners{
+      .on_moving = [self = shared_from_this()](
+                       const MovedObject& object) { self->announce(object.from, object.to); },
+      .on_moved =
+          [self = shared_from_this()](const TreeMover::Moved& objects) {
+            for (const MovedObject& object : objects) {
+              self->tell_readers(object.from, object.to, object.etag);
+            }
+          }};
   mover->move(
-      std::move(on_copied), [self = shared_from_this(), call, mover, from, to](Result<void> moved) {
+      std::move(listeners), [self = shared_from_this(), call, mover, from, to](Result<void> moved) {
         for (const MovedObject& object : mover->objects()) self->forget_move(object.from);
         self->forget_names(from, to, mover->objects());  // also after an error: some may have moved
         if (moved) self->tell_of_tree(*call, mover->objects());

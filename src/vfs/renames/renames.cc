@@ -11,7 +11,8 @@
 // Where the kernel has never heard of the version that the source is now, its name stands for a
 // former inode there, which would get the new name: kStale makes it look the name up first.
 //
-// Cost of a file: what the lookups of both names cost, a copy, a removal and one fsync of the log.
+// Cost of a file: what the lookups of both names cost, and a rename at the server; where it has
+// none, a copy, a removal and one fsync of the log.
 #include "vfs/renames/renames.h"
 
 #include <utility>
@@ -114,7 +115,10 @@ void Renames::move_file(const CallPtr& call) {
   ObjectMove move{.from = call->source.object, .to = call->request.to};
   if (must_be_new) move.options.when = s3::Precondition::absent();
   if (call->destination) move.replaced_etag = call->destination->object.etag;
-  move.on_copied = [self = shared_from_this(), call](const std::string& etag) {
+  move.on_moving = [self = shared_from_this(), call] {
+    self->announce(call->source.object, call->request.to);
+  };
+  move.on_moved = [self = shared_from_this(), call](const std::string& etag) {
     self->tell_readers(call->source.object, call->request.to, etag);
   };
   auto go = [self = shared_from_this(), call, move = std::move(move)](const Result<void>&) mutable {
@@ -139,14 +143,27 @@ void Renames::on_file_moved(const CallPtr& call, Result<std::string> etag) {
   });
 }
 
-// While both keys have the bytes: a reader that finds the source gone must find the copy.
+s3::ObjectInfo Renames::moved_version(const s3::ObjectInfo& from, std::string to,
+                                      const std::string& etag) {
+  s3::ObjectInfo moved = from;
+  moved.key = std::move(to);
+  moved.etag = etag;
+  return moved;
+}
+
+// While both keys have the bytes, or the new one alone: a reader that finds the source gone must
+// find them.
 void Renames::tell_readers(const s3::ObjectInfo& from, std::string to, const std::string& etag) {
   parts_.names->on_stored(to, etag);
-  s3::ObjectInfo copy = from;
-  copy.key = std::move(to);
-  copy.etag = etag;
+  const s3::ObjectInfo copy = moved_version(from, std::move(to), etag);
   parts_.open_files.moved(from, parts_.names->generation_of(from), copy,
                           parts_.names->generation_of(copy));
+}
+
+void Renames::announce(const s3::ObjectInfo& from, std::string to) {
+  const s3::ObjectInfo moved = moved_version(from, std::move(to), from.etag);
+  parts_.open_files.moving(from, parts_.names->generation_of(from), moved,
+                           parts_.names->generation_of(moved));
 }
 
 void Renames::forget_move(const s3::ObjectInfo& from) {

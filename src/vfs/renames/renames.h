@@ -62,6 +62,10 @@ class Renames : public std::enable_shared_from_this<Renames> {
   void move_file(const CallPtr& call);
   void on_file_moved(const CallPtr& call, Result<std::string> etag);
   void tell_readers(const s3::ObjectInfo& from, std::string to, const std::string& etag);
+  /// A reader that finds the source gone looks for it under this key.
+  void announce(const s3::ObjectInfo& from, std::string to);
+  [[nodiscard]] static s3::ObjectInfo moved_version(const s3::ObjectInfo& from, std::string to,
+                                                    const std::string& etag);
   void forget_move(const s3::ObjectInfo& from);
   void tell_of_file(const Call& call, const std::string& etag);
 

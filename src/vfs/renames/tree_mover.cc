@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A directory's rename at the server. S3 has no such operation, so other clients see it happen key
-// by key: the new names appear one by one, then the old ones vanish.
+// A directory's rename at the server. S3 renames no more than one key at a time, so other clients
+// see it happen key by key: the new names appear one by one, and where the server has no
+// RenameObject the old ones vanish later.
 //
-// Cost: a listing, a copy and a removal for each key, 32 at a time, and about 300 bytes of memory a
-// key while it lasts.
+// Cost: a listing, and a rename for each key or a copy and a removal, 32 at a time; about 300 bytes
+// of memory a key while it lasts.
 #include "vfs/renames/tree_mover.h"
 
 #include <string_view>
@@ -21,17 +22,21 @@ namespace {
 // mount has by default (http.connections_max) leave the rest to readers.
 constexpr std::size_t kParallelRequests = 32;
 
-/// Whether a copy that failed so was certainly not made. kExists may be the answer to a repetition
-/// of a copy that was made, and kThrottled its last answer.
+/// Whether a copy or a rename that failed so was certainly not made. kExists may be the answer to a
+/// repetition of one that was made, and kThrottled its last answer.
 bool is_refusal(ErrorCode code) {
   using enum ErrorCode;
   return code == kStale || code == kAccessDenied || code == kNotFound || code == kUnsupported;
 }
 
+s3::CopySource source_of(const s3::ObjectInfo& object) {
+  return {object.key, object.etag, object.size_bytes};
+}
+
 }  // namespace
 
-void TreeMover::move(std::move_only_function<void(const Moved&)> on_copied, Done<void> done) {
-  on_copied_ = std::move(on_copied);
+void TreeMover::move(Listeners listeners, Done<void> done) {
+  listeners_ = std::move(listeners);
   list({}, std::move(done));
 }
 
@@ -56,7 +61,7 @@ void TreeMover::list(ListingCursor cursor, Done<void> done) {
                 self->parts_.log.ended(self->id_);  // as for a file
                 return done(std::unexpected(std::move(kept.error())));
               }
-              self->copy_all(std::move(done));
+              self->move_all(std::move(done));
             });
       });
 }
@@ -78,50 +83,69 @@ Result<void> TreeMover::add_page(const s3::ListPage& page) {
                           "raise write.rename_max_keys, or use mv(1), which copies");
 }
 
-void TreeMover::copy_all(Done<void> done) {
+void TreeMover::move_all(Done<void> done) {
   run_in_parallel(
       objects_.size(), kParallelRequests,
-      [self = shared_from_this()](std::size_t index, Done<void> copied) {
-        self->copy_one(index, std::move(copied));
+      [self = shared_from_this()](std::size_t index, Done<void> moved) {
+        self->move_one(index, std::move(moved));
       },
-      [self = shared_from_this(), done = std::move(done)](Result<void> copied) mutable {
-        if (!copied) return self->take_back(std::move(copied.error()), std::move(done));
+      [self = shared_from_this(), done = std::move(done)](Result<void> moved) mutable {
+        if (!moved) return self->take_back(std::move(moved.error()), std::move(done));
         self->parts_.log.copied(self->id_, /*etag=*/{});
-        self->on_copied_(self->objects_);
+        self->listeners_.on_moved(self->objects_);
         self->remove_all(std::move(done));
+      });
+}
+
+// The directory was empty, so a file there is another client's. Its own key may be there.
+s3::Precondition TreeMover::condition_of(const MovedObject& object) const {
+  return object.to == to_ ? s3::Precondition::none() : s3::Precondition::absent();
+}
+
+void TreeMover::move_one(std::size_t index, Done<void> done) {
+  const MovedObject& object = objects_[index];
+  listeners_.on_moving(object);
+  parts_.writer.rename(
+      source_of(object.from), object.to, condition_of(object), parts_.request_deadline(),
+      [self = shared_from_this(), index, done = std::move(done)](Result<std::string> etag) mutable {
+        const bool has_no_rename = !etag && etag.error().code == ErrorCode::kUnsupported;
+        if (has_no_rename) return self->copy_one(index, std::move(done));
+        self->objects_[index].is_renamed = etag.has_value();
+        self->note(index, std::move(etag), std::move(done));
       });
 }
 
 void TreeMover::copy_one(std::size_t index, Done<void> done) {
   const MovedObject& object = objects_[index];
-  // The directory was empty, so a file there is another client's. Its own key may be there.
-  s3::CopyOptions options;
-  if (object.to != to_) options.when = s3::Precondition::absent();
   parts_.writer.copy(
-      {object.from.key, object.from.etag, object.from.size_bytes}, object.to, std::move(options),
+      source_of(object.from), object.to, {.when = condition_of(object)},
       parts_.request_deadline() + copy_time(object.from.size_bytes),
       [self = shared_from_this(), index, done = std::move(done)](Result<std::string> etag) mutable {
-        if (!etag) {
-          self->objects_[index].may_be_copied = !is_refusal(etag.error().code);
-          return done(std::unexpected(std::move(etag.error())));
-        }
-        self->objects_[index].etag = std::move(*etag);
-        done({});
+        self->note(index, std::move(etag), std::move(done));
       });
+}
+
+void TreeMover::note(std::size_t index, Result<std::string> etag, Done<void> done) {
+  if (etag) {
+    objects_[index].etag = std::move(*etag);
+    return done({});
+  }
+  objects_[index].may_be_there = !is_refusal(etag.error().code);
+  done(std::unexpected(std::move(etag.error())));
 }
 
 void TreeMover::take_back(Error why, Done<void> done) {
   run_in_parallel(
       objects_.size(), kParallelRequests,
-      [self = shared_from_this()](std::size_t index, Done<void> removed) {
-        self->take_back_one(self->objects_[index], std::move(removed));
+      [self = shared_from_this()](std::size_t index, Done<void> ended) {
+        self->take_back_one(self->objects_[index], std::move(ended));
       },
       [self = shared_from_this(), why = std::move(why),
        done = std::move(done)](const Result<void>&) mutable {
         if (const std::size_t strays = self->strays_; strays > 0) {
           spdlog::warn(
-              "rename: '{}' was not renamed to '{}': {}; up to {} copies are left there: compare, "
-              "and remove them",
+              "rename: '{}' was not renamed to '{}': {}; up to {} files are left there: move those "
+              "back that the old name lacks, and remove the others",
               self->from_, self->to_, why.detail, strays);
         }
         self->parts_.log.ended(self->id_);
@@ -130,10 +154,29 @@ void TreeMover::take_back(Error why, Done<void> done) {
 }
 
 // Always succeeds, so that one that fails does not keep the others there.
-void TreeMover::take_back_one(const MovedObject& copy, Done<void> done) {
-  const bool was_there = replaces_ && copy.to == to_;
-  if (copy.may_be_copied && !was_there) ++strays_;
-  if (copy.etag.empty() || was_there) return done({});
+void TreeMover::take_back_one(const MovedObject& moved, Done<void> done) {
+  if (moved.is_renamed) return rename_back(moved, std::move(done));
+  const bool was_there = replaces_ && moved.to == to_;
+  if (moved.may_be_there && !was_there) ++strays_;
+  if (moved.etag.empty() || was_there) return done({});
+  remove_copy(moved, std::move(done));
+}
+
+// Where the server has stopped to rename, it stays: its only bytes are there.
+void TreeMover::rename_back(const MovedObject& moved, Done<void> done) {
+  s3::ObjectInfo there = moved.from;
+  there.key = moved.to;
+  there.etag = moved.etag;
+  parts_.writer.rename(source_of(there), moved.from.key, s3::Precondition::absent(),
+                       parts_.request_deadline(),
+                       [self = shared_from_this(),
+                        done = std::move(done)](const Result<std::string>& renamed) mutable {
+                         if (!renamed) ++self->strays_;
+                         done({});
+                       });
+}
+
+void TreeMover::remove_copy(const MovedObject& copy, Done<void> done) {
   parts_.writer.remove_version(
       copy.to, copy.etag, parts_.request_deadline(),
       [self = shared_from_this(), done = std::move(done)](const Result<void>& removed) mutable {
@@ -149,6 +192,7 @@ void TreeMover::remove_all(Done<void> done) {
       objects_.size(), kParallelRequests,
       [self = shared_from_this()](std::size_t index, Done<void> removed) {
         const s3::ObjectInfo& from = self->objects_[index].from;
+        if (self->objects_[index].is_renamed) return removed({});
         if (self->objects_[index].etag.empty()) {  // its only bytes
           return removed(fail(ErrorCode::kProtocol, "'" + from.key + "' was not copied"));
         }

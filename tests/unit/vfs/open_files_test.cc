@@ -14,6 +14,8 @@ class OpenFilesTest : public testing::Test {
  protected:
   static s3::ObjectInfo version(std::string etag) { return {"k", std::move(etag), 5, {}}; }
 
+  const cache::ObjectVersion source_{"k", "1", 5, 0};
+
   fakes::FakeClock clock_;
   fakes::FakeObjectStore store_{clock_};
   fakes::FakeReadCache cache_{store_};
@@ -59,11 +61,25 @@ TEST_F(OpenFilesTest, AFileThatIsOpenedWhileItsVersionMovesFollowsItToo) {
   const s3::ObjectInfo moved{"new", "1", 5, {}};
   files_.moved(version("1"), 0, moved, 0);
   const auto during = files_.open(7, version("1"));
-  EXPECT_TRUE(files_.moved_reader(*find(during)));
+  EXPECT_TRUE(files_.moved_from(*find(during), source_));
   files_.release(during);
   files_.move_ended(version("1"), 0);
   const auto after = files_.open(7, version("1"));
-  EXPECT_FALSE(files_.moved_reader(*find(after))) << "a later object with the same ETag";
+  EXPECT_FALSE(files_.moved_from(*find(after), source_)) << "a later object with the same ETag";
+}
+
+TEST_F(OpenFilesTest, AMoveThatHasBegunIsTheNextPlaceAndNoMoreOnceItHasEnded) {
+  const auto handle = files_.open(7, version("1"));
+  files_.moved(version("1"), 0, {"new", "1", 5, {}}, 0);
+  files_.move_ended(version("1"), 0);
+  files_.moving({"new", "1", 5, {}}, 0, {"newest", "1", 5, {}}, 0);
+  const auto there = files_.moved_from(*find(handle), source_);
+  ASSERT_TRUE(there);
+  EXPECT_EQ(there->key, "new") << "it may still be there";
+  EXPECT_EQ(files_.moved_from(*find(handle), *there)->key, "newest");
+  files_.move_ended({"new", "1", 5, {}}, 0);
+  EXPECT_FALSE(files_.moved_from(*find(handle), *there));
+  files_.release(handle);
 }
 
 TEST_F(OpenFilesTest, AHandleOfOneKindIsNotFoundAsAnother) {

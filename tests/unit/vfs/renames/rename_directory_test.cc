@@ -174,7 +174,7 @@ TEST_F(RenameDirectory, ThatFailsTakesAllBackThatItCanAndWarnsOfTheRest) {
   EXPECT_EQ(rename("from", "to"), "TimedOut");
   EXPECT_TRUE(store_.object("to/a"));
   EXPECT_FALSE(store_.object("to/b"));
-  EXPECT_EQ(log.lines_with("up to 2 copies are left").size(), 1U)
+  EXPECT_EQ(log.lines_with("up to 2 files are left").size(), 1U)
       << "also the one without an answer";
 }
 
@@ -185,7 +185,7 @@ TEST_F(RenameDirectory, WarnsOfACopyThatMayHaveBeenMadeBeforeItWasRefused) {
     store_.fail_next(Operation::kCopy, 1, code);
     const fakes::LogCapture log;
     EXPECT_EQ(rename("from", "to"), error_code_name(code));
-    EXPECT_EQ(log.lines_with("up to 1 copies are left").size(), 1U);
+    EXPECT_EQ(log.lines_with("up to 1 files are left").size(), 1U);
   }
   store_.fail_next(Operation::kCopy, 1, ErrorCode::kAccessDenied);
   const fakes::LogCapture log;
@@ -288,7 +288,8 @@ TEST(ParallelSteps, HasSoManyUnderWayAndBeginsNoneAfterAnError) {
 
 TEST(ParallelSteps, OfNoneEndAtOnce) {
   Answer<void> answer;
-  run_in_parallel(0, 3, [](std::size_t, const Done<void>&) {}, answer.done());
+  run_in_parallel(
+      0, 3, [](std::size_t, const Done<void>&) {}, answer.done());
   EXPECT_EQ(answer.error(), "");
 }
 
