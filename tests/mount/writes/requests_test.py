@@ -30,13 +30,12 @@ def folder(mounted, request, server):
     return folder_for(request, mounted, server.root / BUCKET)[0]
 
 
-@pytest.fixture
-def cost(mounted):
+def cost_at(mounted):
     """{operation: requests} for each of FILES calls of a function with the file's number."""
     def counted():
         stats = mounted.stats()
         return {name: total(stats, "s3_requests_total", f'operation="{name}"')
-                for name in ("head", "list", "put", "copy", "delete")}
+                for name in ("head", "list", "put", "copy", "delete", "rename")}
 
     def measure(work):
         before = counted()
@@ -44,6 +43,11 @@ def cost(mounted):
             work(number)
         return {name: (after - before[name]) / FILES for name, after in counted().items() if after != before[name]}
     return measure
+
+
+@pytest.fixture
+def cost(mounted):
+    return cost_at(mounted)
 
 
 def at_most(cost, **asked):
@@ -91,8 +95,40 @@ def test_a_rename_costs_a_lookup_of_each_name_a_copy_and_a_removal(folder, cost)
     for number in range(FILES):
         (folder / f"f{number}").write_bytes(b"x")
     spent = cost(lambda number: os.rename(folder / f"f{number}", folder / f"r{number}"))
-    assert at_most(spent, head=2, list=2, copy=1, delete=1), spent
+    assert at_most(spent, head=2, list=2, copy=1, delete=1, rename=0), spent  # the first asks whether the server renames
     assert {name.name for name in folder.iterdir()} == {f"r{number}" for number in range(FILES)}
+
+
+@pytest.fixture(scope="module")
+def renaming(shared_site):
+    """A mount of a server that renames objects by itself."""
+    server = shared_site.target("--behave-as", "rename-object", bucket=BUCKET)
+    staging = {"staging_dir": str(shared_site.folder / "renaming-staging")}
+    return shared_site.mount(server, BUCKET, write={"mode": "staged", "buffer_size": "64MiB", **staging})
+
+
+def test_a_rename_costs_one_request_where_the_server_renames(renaming):
+    folder = renaming / "flat"
+    folder.mkdir()
+    for number in range(FILES):
+        (folder / f"f{number}").write_bytes(b"x")
+    spent = cost_at(renaming)(lambda number: os.rename(folder / f"f{number}", folder / f"r{number}"))
+    assert at_most(spent, head=2, list=2, rename=1), spent
+    assert spent["rename"] == 1, "the control: none was copied"
+    assert {name.name for name in folder.iterdir()} == {f"r{number}" for number in range(FILES)}
+
+
+def test_a_directory_costs_one_request_for_each_file_where_the_server_renames(renaming):
+    (renaming / "tree").mkdir()
+    for number in range(FILES):
+        (renaming / "tree" / f"f{number}").write_bytes(b"x")
+    before = renaming.stats()
+    os.rename(renaming / "tree", renaming / "moved")
+    after = renaming.stats()
+    spent = {name: total(after, "s3_requests_total", f'operation="{name}"') -
+             total(before, "s3_requests_total", f'operation="{name}"') for name in ("rename", "copy", "delete")}
+    assert spent == {"rename": FILES, "copy": 1, "delete": 1}, "the directory's own key has no rename"
+    assert len(os.listdir(renaming / "moved")) == FILES
 
 
 def test_a_removal_costs_a_lookup_and_a_request(folder, cost):

@@ -227,6 +227,7 @@ class Field:
         return {
             "target-none": lambda stack: Target(stack, place, "none", "none"),
             "target-copy": lambda stack: Target(stack, place, "copy", "copy"),
+            "target-renames": lambda stack: Target(stack, place, "renames", "copy", "--behave-as", "rename-object"),
             "target-late": lambda stack: Target(stack, place, "late", "copy", "--delay", "20ms"),
         }
 
@@ -241,6 +242,7 @@ class Field:
             ours("ours-names", "target-copy", cache=SMALL_CACHE),
             ours("ours-late", "target-late", cache=SMALL_CACHE),
             ours("ours-staged", "target-copy", cache=SMALL_CACHE, write={"mode": "staged"}),
+            ours("ours-renames", "target-renames", cache=SMALL_CACHE, write={"mode": "staged"}),
             ours("ours-sequential", "target-copy", cache=SMALL_CACHE, write={"mode": "sequential"}),
             ours("ours-stream", "target-none", cache=SMALL_CACHE, write={"mode": "sequential"}),
         ])
