@@ -22,9 +22,9 @@
 #include "s3rdmafs/metrics/registry.h"
 #include "upload/staged/staging_area.h"
 #include "upload/uploads.h"
-#include "vfs/directories/directory_entry.h"
 #include "vfs/files/handle_table.h"
 #include "vfs/files/open_file.h"
+#include "vfs/names/directory_entry.h"
 #include "vfs/types.h"
 
 namespace s3rdmafs::vfs {

@@ -14,7 +14,7 @@
 #include "vfs/directories/directory_order.h"
 #include "vfs/directories/directory_preload.h"
 #include "vfs/directories/directory_snapshot.h"
-#include "vfs/directories/lookup_counts.h"
+#include "vfs/directories/inodes/lookup_counts.h"
 #include "vfs/directories/shared_snapshots.h"
 #include "vfs/directories/sibling_order.h"
 #include "vfs/directories/snapshot_budget.h"

@@ -9,8 +9,8 @@
 
 #include "s3rdmafs/base/mutex.h"
 #include "vfs/directories/directory_snapshot.h"
-#include "vfs/directories/inode_grants.h"
-#include "vfs/directories/lookup_counts.h"
+#include "vfs/directories/inodes/inode_grants.h"
+#include "vfs/directories/inodes/lookup_counts.h"
 #include "vfs/directories/names_besides.h"
 
 namespace s3rdmafs::vfs {
@@ -34,7 +34,7 @@ class DirectoryHandle {
   void show_besides(std::shared_ptr<const NamesBesides> names);
   [[nodiscard]] std::shared_ptr<const NamesBesides> besides() const;
 
-  /// What a reply that begins at `offset` may have; see InodeGrants.
+  /// The limits of a reply that begins at `offset`; see InodeGrants.
   [[nodiscard]] InodeGrants::Reply plan_reply(std::uint64_t offset, std::size_t names_max,
                                               LookupCounts& lookups);
 

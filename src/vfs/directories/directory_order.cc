@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "vfs/directories/sort_added.h"
+#include "vfs/directories/pages/sort_added.h"
 #include "vfs/names/key_path.h"
 
 namespace s3rdmafs::vfs {

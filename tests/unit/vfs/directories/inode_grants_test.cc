@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which names of a long listing come with an inode.
-#include "vfs/directories/inode_grants.h"
+#include "vfs/directories/inodes/inode_grants.h"
 
 #include <gtest/gtest.h>
 
 #include "mounted_bucket.h"
-#include "vfs/directories/lookup_counts.h"
+#include "vfs/directories/inodes/lookup_counts.h"
 
 namespace s3rdmafs::vfs {
 namespace {

@@ -28,7 +28,7 @@ class InodeGrants {
     bool has_inodes = false;
   };
 
-  /// What a reply may have that begins at `offset`.
+  /// The limits of a reply that begins at `offset`.
   /// @param lookups  of names of this directory until now
   [[nodiscard]] Reply next(std::uint64_t offset, std::size_t names_max, std::uint64_t lookups) {
     const std::uint64_t asked = lookups - std::exchange(lookups_, lookups);

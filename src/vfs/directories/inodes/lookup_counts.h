@@ -13,7 +13,7 @@
 
 namespace s3rdmafs::vfs {
 
-/// How many names were looked up in the directories that somebody watches. Thread-safe.
+/// How many names were looked up in the directories that a caller watches. Thread-safe.
 class LookupCounts {
  public:
   using Count = std::atomic<std::uint64_t>;
