@@ -176,7 +176,8 @@ Result<std::uint64_t> FileSystem::open_directory(Ino ino) {
 
 void FileSystem::read_directory(std::uint64_t handle, std::uint64_t offset, std::size_t entries_max,
                                 Deadline deadline, Done<std::vector<DirectoryEntry>> done) {
-  read_entries({handle, offset, entries_max, /*is_complete=*/false}, deadline, std::move(done));
+  read_entries({handle, offset, entries_max, /*is_complete=*/false, /*has_inodes=*/true}, deadline,
+               std::move(done));
 }
 
 void FileSystem::read_directory_plus(std::uint64_t handle, std::uint64_t offset,
@@ -185,14 +186,20 @@ void FileSystem::read_directory_plus(std::uint64_t handle, std::uint64_t offset,
   // The kernel begins each directory so, whether or not a program asks for attributes. It goes on
   // so only after a lookup.
   const bool is_complete = names_->shows_posix() && offset > 0;
-  read_entries({handle, offset, entries_max, is_complete}, deadline, std::move(done));
+  DirectoryRead read{handle, offset, entries_max, is_complete, /*has_inodes=*/true};
+  if (const auto directory = handles_->find<DirectoryHandle>(handle)) {
+    const auto reply = directory->plan_reply(offset, entries_max, directories_->lookups());
+    read.entries_max = reply.names_max;
+    read.has_inodes = reply.has_inodes;
+  }
+  read_entries(read, deadline, std::move(done));
 }
 
 void FileSystem::read_entries(DirectoryRead read, Deadline deadline,
                               Done<std::vector<DirectoryEntry>> done) {
-  const auto [handle, offset, entries_max, is_complete] = read;
-  const std::shared_ptr<DirectoryHandle> directory = handles_->find<DirectoryHandle>(handle);
-  if (!directory) return done(no_such_handle(handle));
+  const std::uint64_t offset = read.offset;
+  const std::shared_ptr<DirectoryHandle> directory = handles_->find<DirectoryHandle>(read.handle);
+  if (!directory) return done(no_such_handle(read.handle));
   const auto snapshot = directory->snapshot_at(
       offset, [this](const std::string& prefix) { return directories_->reopen(prefix); });
   if (offset == 0 && file_writing_) {
@@ -200,54 +207,53 @@ void FileSystem::read_entries(DirectoryRead read, Deadline deadline,
   }
   const auto besides = directory->besides();
   if (besides && offset >= NamesBesides::kFirstOffset) {
-    return done(entries_of(besides->from(offset, entries_max), offset, nullptr));
+    return done(entries_of(besides->from(offset, read.entries_max), read, nullptr));
   }
-  snapshot->read(
-      offset, entries_max, deadline,
-      [self = shared_from_this(), read, deadline, snapshot, besides,
-       done = std::move(done)](Result<std::vector<ListedName>> names) mutable {
-        if (!names) return done(std::unexpected(std::move(names.error())));
-        if (names->empty() && besides) {
-          const std::uint64_t first = NamesBesides::kFirstOffset;
-          return done(self->entries_of(besides->from(first, read.entries_max), first, nullptr));
-        }
-        auto answer = [self, read, deadline, besides,
-                       done = std::move(done)](Result<std::vector<ListedName>> listed) mutable {
-          const std::uint64_t next = read.offset + listed->size();
-          auto entries = self->entries_of(std::move(*listed), read.offset, besides.get());
-          if (!entries.empty() || next == read.offset) return done(std::move(entries));
-          read.offset = next;
-          self->read_entries(read, deadline, std::move(done));
-        };
-        if (!read.is_complete) return answer(std::move(names));
-        const auto ahead = names_ahead(*snapshot, read.offset, names->size());
-        self->names_->complete(std::move(*names), ahead, deadline, std::move(answer));
-      });
+  snapshot->read(offset, read.entries_max, deadline,
+                 [self = shared_from_this(), read, deadline, snapshot, besides,
+                  done = std::move(done)](Result<std::vector<ListedName>> names) mutable {
+                   if (!names) return done(std::unexpected(std::move(names.error())));
+                   if (names->empty() && besides) {
+                     read.offset = NamesBesides::kFirstOffset;
+                     return done(self->entries_of(besides->from(read.offset, read.entries_max),
+                                                  read, nullptr));
+                   }
+                   auto answer = [self, read, deadline, besides, done = std::move(done)](
+                                     Result<std::vector<ListedName>> listed) mutable {
+                     const std::uint64_t next = read.offset + listed->size();
+                     auto entries = self->entries_of(std::move(*listed), read, besides.get());
+                     if (!entries.empty() || next == read.offset) return done(std::move(entries));
+                     read.offset = next;
+                     self->read_entries(read, deadline, std::move(done));
+                   };
+                   if (!read.is_complete) return answer(std::move(names));
+                   const auto ahead = names_ahead(*snapshot, read.offset, names->size());
+                   self->names_->complete(std::move(*names), ahead, deadline, std::move(answer));
+                 });
 }
 
 std::vector<DirectoryEntry> FileSystem::entries_of(std::vector<ListedName> names,
-                                                   std::uint64_t offset,
+                                                   const DirectoryRead& read,
                                                    const NamesBesides* without) const {
+  const bool may_have_inodes = read.has_inodes && read.offset < NamesBesides::kFirstOffset;
+  std::uint64_t offset = read.offset;
   std::vector<DirectoryEntry> entries;
   entries.reserve(names.size());
   for (ListedName& listed : names) {
     ++offset;
     if (without != nullptr && without->has(listed.name)) continue;
-    const Attributes attributes = names_->attributes_of(std::move(listed.node));
-    entries.push_back(
-        {.name = std::move(listed.name), .attributes = attributes, .next_offset = offset});
+    entries.push_back(names_->entry_of(std::move(listed), offset));
+    entries.back().may_have_inode = may_have_inodes;
   }
   return entries;
 }
 
-Entry FileSystem::add_lookup(std::uint64_t handle, const DirectoryEntry& entry) {
-  const std::shared_ptr<DirectoryHandle> directory = handles_->find<DirectoryHandle>(handle);
-  if (!directory) return {};
-  const std::optional<ListedName> listed = directory->snapshot()->at(entry.next_offset - 1);
-  if (!listed || listed->name != entry.name) return {};  // rewound since
-  const std::string& key = listed->node.object.key;
+Entry FileSystem::add_lookup(const DirectoryEntry& entry) {
+  if (!entry.may_have_inode) return {};
+  const std::string& key = entry.node.object.key;
   if (file_writing_ && file_writing_->is_written(key)) return {};  // not this version
-  const std::optional<NameAnswer> known = names_->completed(listed->node, listed->seen_at);
+  if (!names_->shows_posix()) return give(entry.node, entry.seen_at);
+  const std::optional<NameAnswer> known = names_->completed(entry.node, entry.seen_at);
   if (!known) return {};  // its attributes are not
   return give(*known->node, known->seen_at);
 }

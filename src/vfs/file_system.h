@@ -24,6 +24,7 @@
 #include "upload/uploads.h"
 #include "vfs/files/handle_table.h"
 #include "vfs/files/open_file.h"
+#include "vfs/names/directory_entry.h"
 #include "vfs/types.h"
 
 namespace s3rdmafs::vfs {
@@ -147,9 +148,10 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   /// from user metadata, that of all names is asked for side by side, and ahead of the reader.
   void read_directory_plus(std::uint64_t handle, std::uint64_t offset, std::size_t entries_max,
                            Deadline deadline, Done<std::vector<DirectoryEntry>> done);
-  /// For readdirplus: gives the kernel an inode for an entry of this handle, as lookup() would.
-  /// Not for "." and "..". No inode (0) where its attributes are not known: the kernel then asks.
-  [[nodiscard]] Entry add_lookup(std::uint64_t handle, const DirectoryEntry& entry);
+  /// For readdirplus: gives the kernel an inode for an entry, as lookup() would. Not for "." and
+  /// "..". No inode (0) where its attributes are not known, or where they are probably not
+  /// wanted: the kernel then asks.
+  [[nodiscard]] Entry add_lookup(const DirectoryEntry& entry);
   void release_directory(std::uint64_t handle);
 
   // Reading (file_system_read.cc)
@@ -276,11 +278,12 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
     std::uint64_t offset = 0;
     std::size_t entries_max = 0;
     bool is_complete = false;  ///< with user metadata
+    bool has_inodes = false;   ///< entries may get inodes
   };
   void read_entries(DirectoryRead read, Deadline deadline, Done<std::vector<DirectoryEntry>> done);
   /// Entries of names that begin at `offset`, but for those of `without` (may be null).
   [[nodiscard]] std::vector<DirectoryEntry> entries_of(std::vector<ListedName> names,
-                                                       std::uint64_t offset,
+                                                       const DirectoryRead& read,
                                                        const NamesBesides* without) const;
 
   /// Whether this mount may change the attributes of a node without a call by its name.

@@ -71,13 +71,6 @@ struct Entry {
   std::chrono::milliseconds valid_for{};  ///< how long the kernel may keep the name
 };
 
-/// One entry of a directory that is read.
-struct DirectoryEntry {
-  std::string name;
-  Attributes attributes;
-  std::uint64_t next_offset = 0;  ///< pass to read_directory() to continue after this entry
-};
-
 /// The process that opened a file for writing; vfs/ only keeps it. 0: not known.
 using ProcessId = std::int64_t;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // opendir, readdir, readdirplus and releasedir. Plus also gives the kernel an inode for each entry
 // that it takes, so `ls -l` needs no lookups, and neither does opening what was listed.
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -14,11 +15,6 @@ namespace {
 // than this bound allows never fit, and copying an entry that does not fit is wasted.
 constexpr std::size_t kSmallestEntryBytes = 24 + 8;
 constexpr std::size_t kSmallestPlusEntryBytes = 128 + kSmallestEntryBytes;
-
-// One listing gives the kernel this many inodes at most: as many as the name cache holds, at about
-// 2 KiB each in the daemon and the kernel together. So listing a directory of millions does not
-// take gigabytes, which the kernel frees only under memory pressure.
-constexpr std::uint64_t kInodesGivenMax = 65'536;
 
 // Where a file may be a symbolic link, d_type is DT_UNKNOWN, upon which a program asks.
 struct stat listed_stat(const MountContext& mount, const vfs::Attributes& attributes) {
@@ -36,25 +32,28 @@ std::size_t add_plain(const Reply& reply, const MountContext& mount, std::span<c
                            &attributes, static_cast<off_t>(entry.next_offset));
 }
 
+std::size_t bytes_of(const vfs::DirectoryEntry& entry, bool plus) {
+  return (plus ? kSmallestPlusEntryBytes : kSmallestEntryBytes) - 8 +
+         (entry.name.size() + 7) / 8 * 8;
+}
+
 // Asks for the needed room first: an entry that does not fit must not gain a reference.
-std::size_t add_plus(const Reply& reply, const MountContext& mount, std::uint64_t handle,
-                     std::span<char> room, const vfs::DirectoryEntry& entry,
-                     std::vector<vfs::Ino>& given) {
-  fuse_entry_param param{};
-  param.attr = listed_stat(mount, entry.attributes);
-  const auto next = static_cast<off_t>(entry.next_offset);
-  const std::size_t needed =
-      fuse_add_direntry_plus(reply.request(), nullptr, 0, entry.name.c_str(), &param, next);
+std::size_t add_plus(const Reply& reply, const MountContext& mount, std::span<char> room,
+                     const vfs::DirectoryEntry& entry, std::vector<vfs::Ino>& given) {
+  const std::size_t needed = bytes_of(entry, /*plus=*/true);
   if (needed > room.size()) return needed;
+  fuse_entry_param param{};
+  const vfs::Entry remembered =
+      is_dot(entry.name) ? vfs::Entry() : mount.file_system.add_lookup(entry);
   // If ino stays 0, the kernel takes the name alone and counts no reference. The number in `attr`
   // is d_ino, and must not be 0: programs take such an entry for a removed one.
-  if (!is_dot(entry.name) && entry.next_offset <= kInodesGivenMax) {
-    const vfs::Entry remembered = mount.file_system.add_lookup(handle, entry);
-    if (remembered.attributes.ino != 0) {
-      param = entry_param(mount, remembered);
-      given.push_back(param.ino);
-    }
+  if (remembered.attributes.ino != 0) {
+    param = entry_param(mount, remembered);
+    given.push_back(param.ino);
+  } else {
+    param.attr = listed_stat(mount, entry.attributes);
   }
+  const auto next = static_cast<off_t>(entry.next_offset);
   return fuse_add_direntry_plus(reply.request(), room.data(), room.size(), entry.name.c_str(),
                                 &param, next);
 }
@@ -64,19 +63,22 @@ void read_directory(fuse_req_t request, std::size_t size, off_t offset, std::uin
   MountContext& mount = context_of(request);
   const auto from = static_cast<std::uint64_t>(offset);
   const std::size_t entries_max = size / (plus ? kSmallestPlusEntryBytes : kSmallestEntryBytes);
-  auto answer = [&mount, reply = Reply(request), size, handle,
+  auto answer = [&mount, reply = Reply(request), size,
                  plus](const Result<std::vector<vfs::DirectoryEntry>>& entries) mutable {
     if (!entries) {
       reply.error(entries.error());
       return;
     }
-    std::vector<char> buffer(size);
+    // A program may give a megabyte, and a page of a listing take an eighth of that.
+    std::size_t wanted = 0;
+    for (const vfs::DirectoryEntry& entry : *entries) wanted += bytes_of(entry, plus);
+    std::vector<char> buffer(std::min(size, wanted));
     std::size_t used = 0;
     std::vector<vfs::Ino> given;
     for (const vfs::DirectoryEntry& entry : *entries) {
       const auto room = std::span(buffer).subspan(used);
-      const std::size_t needed = plus ? add_plus(reply, mount, handle, room, entry, given)
-                                      : add_plain(reply, mount, room, entry);
+      const std::size_t needed =
+          plus ? add_plus(reply, mount, room, entry, given) : add_plain(reply, mount, room, entry);
       if (needed > room.size()) break;
       used += needed;
     }

@@ -82,6 +82,7 @@ std::shared_ptr<DirectorySnapshot> Directories::reopen(const std::string& prefix
 }
 
 void Directories::on_lookup(const std::string& key, bool was_asked, Deadline deadline) {
+  lookups_.on_lookup(key);
   if (options_.ttl == std::chrono::milliseconds(0)) return;  // no name is kept
   if (!was_asked) return preload_.on_known();
   if (auto step = preload_.on_asked(key)) get_page(std::move(*step), deadline - clock_.now());

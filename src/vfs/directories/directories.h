@@ -14,6 +14,7 @@
 #include "vfs/directories/directory_order.h"
 #include "vfs/directories/directory_preload.h"
 #include "vfs/directories/directory_snapshot.h"
+#include "vfs/directories/inodes/lookup_counts.h"
 #include "vfs/directories/shared_snapshots.h"
 #include "vfs/directories/sibling_order.h"
 #include "vfs/directories/snapshot_budget.h"
@@ -47,6 +48,8 @@ class Directories : public std::enable_shared_from_this<Directories> {
   [[nodiscard]] std::shared_ptr<DirectorySnapshot> reopen(const std::string& prefix);
   /// The directory changed: the next open of it lists it again.
   void forget(const std::string& prefix);
+  /// Lookups that found a name, of directories with more names than get inodes on trust.
+  [[nodiscard]] LookupCounts& lookups() { return lookups_; }
 
   /// A lookup found this key. Where the names of one directory are asked for one by one, its
   /// listing is fetched into the name cache; see directory_preload.h.
@@ -82,6 +85,7 @@ class Directories : public std::enable_shared_from_this<Directories> {
   DirectoryPreload preload_;
   SharedSnapshots snapshots_;
   AheadSnapshots ahead_;
+  LookupCounts lookups_;
 };
 
 }  // namespace s3rdmafs::vfs

@@ -16,9 +16,13 @@ std::shared_ptr<DirectorySnapshot> DirectoryHandle::snapshot_at(std::uint64_t of
   return snapshot_;
 }
 
-std::shared_ptr<DirectorySnapshot> DirectoryHandle::snapshot() const {
+InodeGrants::Reply DirectoryHandle::plan_reply(std::uint64_t offset, std::size_t names_max,
+                                               LookupCounts& lookups) {
   const MutexLock lock(mutex_);
-  return snapshot_;
+  if (offset == 0) inodes_ = {};
+  if (offset < InodeGrants::kOnTrust) return {names_max, true};
+  if (!lookups_) lookups_ = lookups.watch(snapshot_->prefix());
+  return inodes_.next(offset, names_max, *lookups_);
 }
 
 void DirectoryHandle::show_besides(std::shared_ptr<const NamesBesides> names) {

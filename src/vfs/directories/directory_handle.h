@@ -9,6 +9,8 @@
 
 #include "s3rdmafs/base/mutex.h"
 #include "vfs/directories/directory_snapshot.h"
+#include "vfs/directories/inodes/inode_grants.h"
+#include "vfs/directories/inodes/lookup_counts.h"
 #include "vfs/directories/names_besides.h"
 
 namespace s3rdmafs::vfs {
@@ -32,14 +34,18 @@ class DirectoryHandle {
   void show_besides(std::shared_ptr<const NamesBesides> names);
   [[nodiscard]] std::shared_ptr<const NamesBesides> besides() const;
 
-  /// The snapshot of the newest read.
-  [[nodiscard]] std::shared_ptr<DirectorySnapshot> snapshot() const;
+  /// The limits of a reply that begins at `offset`; see InodeGrants.
+  [[nodiscard]] InodeGrants::Reply plan_reply(std::uint64_t offset, std::size_t names_max,
+                                              LookupCounts& lookups);
 
  private:
   mutable Mutex mutex_;  // lock order 2a
   std::shared_ptr<DirectorySnapshot> snapshot_ GUARDED_BY(mutex_);
   std::shared_ptr<const NamesBesides> besides_ GUARDED_BY(mutex_);
   bool was_read_ GUARDED_BY(mutex_) = false;
+  InodeGrants inodes_ GUARDED_BY(mutex_);
+  /// Of its directory, once the listing has more names than get inodes on trust.
+  std::shared_ptr<const LookupCounts::Count> lookups_ GUARDED_BY(mutex_);
 };
 
 }  // namespace s3rdmafs::vfs

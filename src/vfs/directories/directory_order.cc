@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "vfs/directories/pages/sort_added.h"
 #include "vfs/names/key_path.h"
 
 namespace s3rdmafs::vfs {
@@ -23,15 +24,13 @@ void DirectoryOrder::on_listed(const std::string& prefix, std::size_t position,
   }
   directory.listed += names.size();
   directory.last_use = ++uses_;
+  const std::size_t sorted = directory.files.size();
   for (const ListedName& listed : names) {
     if (listed.node.is_directory || directory.files.size() == files_max_) continue;
     directory.files.push_back(listed.node.object);
     ++files_;
   }
-  // Listings are nearly in order of keys; see directory_listing.cc.
-  if (!std::ranges::is_sorted(directory.files, {}, &s3::ObjectInfo::key)) {
-    std::ranges::sort(directory.files, {}, &s3::ObjectInfo::key);
-  }
+  sort_added(directory.files, sorted, &s3::ObjectInfo::key);
   make_room(directory);
 }
 

@@ -116,8 +116,12 @@ void DirectorySnapshot::read(std::uint64_t offset, std::size_t names_max, Deadli
       is_ahead_ |= fetches;
     }
   }
-  if (fetches) fetch_page(deadline);
+  // A page that is here takes time to be read, in which the reader need not wait.
+  const bool answers_first = done && fetches && pages_->is_ready();
+  const auto self = shared_from_this();
+  if (fetches && !answers_first) fetch_page(deadline);
   if (done) done(std::move(names));
+  if (answers_first) fetch_page(deadline);
 }
 
 void DirectorySnapshot::fetch_page(Deadline deadline) {
@@ -186,8 +190,10 @@ void DirectorySnapshot::on_page(SeenAt seen_at, s3::ListPage page) {
   context_.names->insert(added.names);
   context_.order->on_listed(prefix_, added.position, added.names);
   context_.siblings->on_listed(prefix_, added.position, added.names);
-  if (answers.next_deadline) fetch_page(*answers.next_deadline);
+  const bool answers_first = pages_->is_ready();
+  if (answers.next_deadline && !answers_first) fetch_page(*answers.next_deadline);
   for (auto& [done, names] : answers.readers) done(std::move(names));
+  if (answers.next_deadline && answers_first) fetch_page(*answers.next_deadline);
 }
 
 // The store logs its own failures.
@@ -224,12 +230,6 @@ std::vector<ListedName> DirectorySnapshot::listed(std::uint64_t offset,
                                                   std::size_t names_max) const {
   const MutexLock lock(mutex_);
   return slice(offset, names_max);
-}
-
-std::optional<ListedName> DirectorySnapshot::at(std::uint64_t offset) const {
-  const MutexLock lock(mutex_);
-  if (offset >= size()) return std::nullopt;
-  return name_at(offset);
 }
 
 }  // namespace s3rdmafs::vfs

@@ -65,8 +65,6 @@ class DirectorySnapshot : public std::enable_shared_from_this<DirectorySnapshot>
 
   /// The names from an offset on that are listed by now, `names_max` at most.
   [[nodiscard]] std::vector<ListedName> listed(std::uint64_t offset, std::size_t names_max) const;
-  /// The name at an offset that read() has given out.
-  [[nodiscard]] std::optional<ListedName> at(std::uint64_t offset) const;
 
   [[nodiscard]] const std::string& prefix() const { return prefix_; }
   /// Whether its first page was asked for within this time, or not yet, and no page failed.

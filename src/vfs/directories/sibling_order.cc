@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "vfs/directories/pages/sort_added.h"
 #include "vfs/names/key_path.h"
 
 namespace s3rdmafs::vfs {
@@ -30,12 +31,13 @@ void SiblingOrder::on_listed(const std::string& prefix, std::size_t position,
   }
   parent.listed += names.size();
   parent.last_use = ++uses_;
+  const std::size_t sorted = parent.prefixes.size();
   for (const ListedName& listed : names) {
     if (!is_directory(listed) || parent.prefixes.size() == directories_max_) continue;
     parent.prefixes.push_back(listed.node.object.key);
     ++directories_;
   }
-  if (!std::ranges::is_sorted(parent.prefixes)) std::ranges::sort(parent.prefixes);
+  sort_added(parent.prefixes, sorted);
   make_room(parent);
 }
 
@@ -49,6 +51,11 @@ void SiblingOrder::make_room(const Parent& but) {
     directories_ -= oldest->second.prefixes.size();
     parents_.erase(oldest);
   }
+}
+
+std::size_t SiblingOrder::window_of(const Parent& parent, std::size_t index) {
+  if (parent.run < kRunMin) return index == 0 ? kAheadOfFirst : 0;
+  return std::min({kAheadMax, 4 * parent.run, std::max(kAheadOfShort, parent.run / 2)});
 }
 
 std::vector<std::string> SiblingOrder::on_open(const std::string& prefix) {
@@ -67,9 +74,9 @@ std::vector<std::string> SiblingOrder::on_open(const std::string& prefix) {
   parent.run = is_in_order ? parent.run + 1 : 1;
   parent.next = is_in_order ? std::max(parent.next, index + 1) : index + 1;
   parent.ahead_to = is_in_order ? std::max(parent.ahead_to, parent.next) : parent.next;
-  if (parent.run < kRunMin) return {};
+  const std::size_t window = window_of(parent, index);
+  if (window == 0) return {};
 
-  const std::size_t window = std::min(kAheadMax, 4 * parent.run);
   const std::size_t begin = parent.ahead_to;
   if (begin - parent.next > window / 2) return {};
   parent.ahead_to = std::max(begin, std::min(parent.next + window, parent.prefixes.size()));

@@ -18,12 +18,18 @@ namespace s3rdmafs::vfs {
 /// Thread-safe.
 class SiblingOrder {
  public:
-  /// How many directories ahead: with an answer that is 20 ms late, a program that needs a
-  /// millisecond for each still waits for every sixteenth only.
-  static constexpr std::size_t kAheadMax = 16;
+  /// How many directories ahead, at most: a walk that needs 3 ms for each does not wait for answers
+  /// that are 50 ms late. Only a long walk is so far ahead: what was in vain is then at most half
+  /// of what it used.
+  static constexpr std::size_t kAheadMax = 32;
+  /// The same until a walk has opened twice as many.
+  static constexpr std::size_t kAheadOfShort = 16;
+  /// Where a parent's first directory is opened: most programs that do so go on. Four late answers
+  /// are then on their way together with the first.
+  static constexpr std::size_t kAheadOfFirst = 4;
   /// How far from the expected place an open may be: `ls -R` sorts by locale, not by bytes.
   static constexpr std::size_t kSlack = 8;
-  /// Opens in order before anything is guessed.
+  /// Opens in order before anything else is guessed.
   static constexpr std::size_t kRunMin = 2;
 
   /// @param directories_max  of all parents; beyond, the parent not used for longest is dropped.
@@ -45,6 +51,8 @@ class SiblingOrder {
     std::size_t ahead_to = 0;           // what is before this was named
     std::uint64_t last_use = 0;
   };
+  /// How far ahead of the directory at this index is listed.
+  static std::size_t window_of(const Parent& parent, std::size_t index);
   void make_room(const Parent& but) REQUIRES(mutex_);
 
   const std::size_t directories_max_;

@@ -49,14 +49,14 @@ InodeTable::InodeTable(std::string root_prefix, metrics::Gauge& inodes, Hash has
   inodes_gauge_.set(1);
 }
 
-Ino InodeTable::number_locked(const Node& node) const {
+Ino InodeTable::number_locked(const Node& node, Ino hash) const {
   if (node.is_directory && node.object.key == root_prefix_) return kRootIno;
-  const auto [first, last] = rebound_.equal_range(hash_(node));
+  const auto [first, last] = rebound_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     const auto found = entries_.find(at->second);
     if (found != entries_.end() && found->second.inode.node.same_as(node)) return at->second;
   }
-  for (Ino ino = hash_(node);; ++ino) {
+  for (Ino ino = hash;; ++ino) {
     if (ino <= kRootIno) continue;  // 0 means "no inode" to the kernel
     const auto found = entries_.find(ino);
     if (found == entries_.end() || found->second.inode.node.same_as(node)) return ino;
@@ -64,14 +64,15 @@ Ino InodeTable::number_locked(const Node& node) const {
 }
 
 Ino InodeTable::add_lookup(const Node& node, SeenAt seen_at) {
+  const Ino hash = hash_(node);
   const MutexLock lock(mutex_);
-  const Ino ino = number_locked(node);
+  const Ino ino = number_locked(node, hash);
   const auto [at, is_new] = entries_.try_emplace(ino);
   Entry& entry = at->second;
   if (is_new) {
     inodes_gauge_.add(1);
-    entry.was_rebound = ino != hash_(node);
-    if (entry.was_rebound) rebound_.emplace(hash_(node), ino);
+    entry.was_rebound = ino != hash;
+    if (entry.was_rebound) rebound_.emplace(hash, ino);
   }
   // The same version, stored again, has a newer time stamp; an answer that was overtaken on its way
   // has an older one.
@@ -118,7 +119,7 @@ void InodeTable::rebind_directories(const std::string& from, const std::string& 
 void InodeTable::retire_directory(const std::string& prefix) {
   Node node = Node::directory(prefix);
   const MutexLock lock(mutex_);
-  const Ino ino = number_locked(node);
+  const Ino ino = number_locked(node, hash_(node));
   const auto found = entries_.find(ino);
   if (ino == kRootIno || found == entries_.end()) return;
   node.object.etag = "removed";  // no lookup finds a directory with an ETag
@@ -141,13 +142,15 @@ std::optional<Inode> InodeTable::find(Ino ino) const {
 }
 
 bool InodeTable::has(const Node& node) const {
+  const Ino hash = hash_(node);
   const MutexLock lock(mutex_);
-  return entries_.contains(number_locked(node));
+  return entries_.contains(number_locked(node, hash));
 }
 
 Ino InodeTable::number_of(const Node& node) const {
+  const Ino hash = hash_(node);
   const MutexLock lock(mutex_);
-  return number_locked(node);
+  return number_locked(node, hash);
 }
 
 bool InodeTable::mark_opened(Ino ino) {

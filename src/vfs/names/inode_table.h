@@ -80,7 +80,8 @@ class InodeTable {
     bool was_rebound = false;          ///< its number is not the hash of its node
   };
 
-  Ino number_locked(const Node& node) const REQUIRES(mutex_);
+  /// @param hash  of the node
+  Ino number_locked(const Node& node, Ino hash) const REQUIRES(mutex_);
   void rebind_locked(Ino ino, Entry& entry, const Node& node) REQUIRES(mutex_);
   void drop_rebound(Ino ino, const Entry& entry) REQUIRES(mutex_);
 

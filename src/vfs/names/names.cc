@@ -138,9 +138,14 @@ Node Names::known(Node node) const {
 
 void Names::rebind(Ino ino, const Node& node) { inodes_.rebind(ino, known(node), clock_.now()); }
 
-Attributes Names::attributes_of(Node listed) const {
-  const Node node = known(std::move(listed));
-  return attributes_of(number_of(node), node);
+DirectoryEntry Names::entry_of(ListedName listed, std::uint64_t next_offset) const {
+  DirectoryEntry entry{.name = std::move(listed.name),
+                       .attributes = {},
+                       .next_offset = next_offset,
+                       .node = known(std::move(listed.node)),
+                       .seen_at = listed.seen_at};
+  entry.attributes = attributes_of(number_of(entry.node), entry.node);
+  return entry;
 }
 
 // A listing does not tell whether a version is a link: it is the inode that the kernel has.
@@ -162,9 +167,10 @@ std::uint64_t Names::generation_of(const Node& node) const {
 Entry Names::add_lookup(const Node& node, SeenAt seen_at) {
   const bool is_version = !node.is_directory && !node.written;
   if (is_version && options_.is_writable) generations_.seen(node.object.key, node.object.etag);
-  absent_.forget(name_key_of(node));
+  const std::string name_key = name_key_of(node);
+  if (options_.is_writable) absent_.forget(name_key);  // none is remembered otherwise
   const Ino ino = inodes_.add_lookup(known(node), seen_at);
-  const bool is_old = node.written || cache_->is_superseded(name_key_of(node), seen_at);
+  const bool is_old = node.written || cache_->is_superseded(name_key, seen_at);
   return {.attributes = attributes_of(ino, node),
           .valid_for = is_old ? std::chrono::milliseconds(0) : cache_->time_left(seen_at)};
 }
@@ -226,7 +232,7 @@ void Names::complete(std::vector<ListedName> listed, const std::vector<ListedNam
 }
 
 std::optional<NameAnswer> Names::completed(const Node& listed, SeenAt seen_at) const {
-  if (!shows_posix() || !MetadataFetcher::is_wanting(listed)) return NameAnswer{listed, seen_at};
+  if (!shows_posix() || listed.is_directory) return NameAnswer{listed, seen_at};
   return metadata_->known(listed);
 }
 

@@ -18,6 +18,7 @@
 #include "vfs/directories/directories.h"
 #include "vfs/metadata/metadata_fetcher.h"
 #include "vfs/names/absent_names.h"
+#include "vfs/names/directory_entry.h"
 #include "vfs/names/directory_times.h"
 #include "vfs/names/generations.h"
 #include "vfs/names/inode_table.h"
@@ -57,8 +58,8 @@ class Names {
   /// As find(). Errors: also kIsDirectory.
   [[nodiscard]] Result<Inode> find_file(Ino ino) const;
   [[nodiscard]] Attributes attributes_of(Ino ino, const Node& node) const;
-  /// Attributes of a node that the kernel is only told about; see add_lookup().
-  [[nodiscard]] Attributes attributes_of(Node listed) const;
+  /// An entry that the kernel is only told about; see add_lookup().
+  [[nodiscard]] DirectoryEntry entry_of(ListedName listed, std::uint64_t next_offset) const;
   /// Gives the kernel one more reference to the node; call before the reply that carries it.
   [[nodiscard]] Entry add_lookup(const Node& node, SeenAt seen_at);
   /// The kernel drops `count` references.

@@ -226,7 +226,7 @@ std::string CheckedMount::list(const Command& command) {
       offset = entry.next_offset;
       const auto found = expected.names.find(entry.name);
       if (found == expected.names.end()) return "'" + entry.name + "' is listed and should not be";
-      const Entry given = fs_.add_lookup(*handle, entry);
+      const Entry given = fs_.add_lookup(entry);
       ++references_[given.attributes.ino];
       if (given.attributes.ino != entry.attributes.ino) return "add_lookup() changed the inode";
       if (entry.attributes.ino != known(found->second).ino) {

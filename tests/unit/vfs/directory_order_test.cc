@@ -119,6 +119,21 @@ TEST_F(DirectoryOrderTest, JoinsPagesAndIgnoresAPageThatDoesNotFollow) {
   EXPECT_FALSE(open({0, 1, 2}).empty());
 }
 
+TEST_F(DirectoryOrderTest, FollowsKeysThatPagesDoNotShowInOrder) {
+  auto all = names(30);
+  std::swap(all[8], all[13]);   // into another page
+  std::swap(all[21], all[25]);  // within a page
+  for (std::size_t page = 0; page < 3; ++page) {
+    order_.on_listed("d/", 10 * page, std::span(all).subspan(10 * page, 10));
+  }
+  std::vector<std::string> fetched;
+  for (std::size_t i = 0; i < 30; ++i) {
+    for (const std::string& key : open({i})) fetched.push_back(key);
+  }
+  EXPECT_EQ(fetched.size(), 30 - DirectoryOrder::kRunMin);
+  EXPECT_TRUE(std::ranges::is_sorted(fetched));
+}
+
 TEST_F(DirectoryOrderTest, ForgetsTheDirectoryNotUsedForLongest) {
   list(600);
   auto others = names(600);

@@ -48,7 +48,7 @@ TEST_F(FileSystemDirectories, AddLookupGivesTheKernelTheEntryOfALookup) {
   ASSERT_EQ(entries->size(), 1U);
   EXPECT_FALSE(fs_.attributes(entries->front().attributes.ino)) << "listing alone gives no inode";
   bucket_.clock.advance(seconds(10));
-  const Entry entry = fs_.add_lookup(handle, entries->front());
+  const Entry entry = fs_.add_lookup(entries->front());
   EXPECT_EQ(entry.attributes.ino, entries->front().attributes.ino);
   EXPECT_EQ(entry.valid_for, seconds(20));
   EXPECT_EQ(fs_.attributes(entry.attributes.ino)->size_bytes, 3U);
@@ -116,8 +116,7 @@ TEST_F(FileSystemDirectories, ADirectoryThatIsRewoundIsListedAgain) {
   const auto again = bucket_.read_directory(handle, 0, 100);
   ASSERT_EQ(again->size(), 4U);
   EXPECT_EQ(again->back().name, "b");
-  EXPECT_EQ(bucket_.fs.add_lookup(handle, again->back()).attributes.ino,
-            again->back().attributes.ino);
+  EXPECT_EQ(bucket_.fs.add_lookup(again->back()).attributes.ino, again->back().attributes.ino);
   bucket_.fs.release_directory(handle);
 }
 

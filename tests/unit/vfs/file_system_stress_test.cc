@@ -91,7 +91,7 @@ class Worker {
       if (entries->empty()) break;
       offset = entries->back().next_offset;
       for (const DirectoryEntry& entry : *entries) {
-        bucket_.fs.forget(bucket_.fs.add_lookup(*handle, entry).attributes.ino, 1);
+        bucket_.fs.forget(bucket_.fs.add_lookup(entry).attributes.ino, 1);
       }
     }
     bucket_.fs.release_directory(*handle);

@@ -78,6 +78,11 @@ void ListingPages::get(const std::string& token, Deadline deadline, Done<Page> d
   go_on(deadline);
 }
 
+bool ListingPages::is_ready() {
+  const MutexLock lock(mutex_);
+  return !slots_.empty() && slots_.front().state == State::kReady && !is_in_doubt();
+}
+
 void ListingPages::get_serially(const std::string& token, Deadline deadline, Done<Page> done) {
   store_.list({.prefix = prefix_, .delimiter = "/", .continuation_token = token}, deadline,
               [self = shared_from_this(), seen_at = clock_.now(),

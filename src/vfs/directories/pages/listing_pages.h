@@ -52,6 +52,8 @@ class ListingPages : public std::enable_shared_from_this<ListingPages> {
   /// After an error the same page may be asked for again. Errors: the store's; kProtocol (the
   /// server has shown that it cannot be listed side by side: what was given out may lack names).
   void get(const std::string& token, Deadline deadline, Done<Page> done);
+  /// Whether get() of the next page would be answered at once, on the caller's thread.
+  [[nodiscard]] bool is_ready();
 
  private:
   enum class State { kPlanned, kFetching, kReady };

@@ -88,7 +88,7 @@ TEST_F(AbsentNamesOfABucket, ARenameDoesNotBelieveALookupThatAListingHasOvertake
   const auto listed = bucket_.read_directory(directory, 0, 100);
   ASSERT_TRUE(listed);
   for (const DirectoryEntry& entry : *listed) {
-    ASSERT_NE(bucket_.fs.add_lookup(directory, entry).attributes.ino, 0U) << entry.name;
+    ASSERT_NE(bucket_.fs.add_lookup(entry).attributes.ino, 0U) << entry.name;
   }
   store_.forget_calls();
   ASSERT_TRUE(answer_of<void>([&](auto done) {

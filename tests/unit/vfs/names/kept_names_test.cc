@@ -49,7 +49,7 @@ TEST_F(KeptNames, AVersionIsKeptForItsTtl) {
 TEST_F(KeptNames, AListingGivesVersionsToBeKept) {
   store_.put("file", "x");
   const Listed listed = list_first();
-  const Entry given = fs_.add_lookup(listed.handle, listed.entry);
+  const Entry given = fs_.add_lookup(listed.entry);
   EXPECT_EQ(given.valid_for, MountedBucket::kTtl - milliseconds(1));
 }
 
@@ -63,7 +63,7 @@ TEST_F(KeptNames, EveryPageOfAListingGivesVersionsToBeKept) {
     if (entries.empty()) break;
     for (const DirectoryEntry& entry : entries) {
       if (entry.name.starts_with('.')) continue;
-      kept += fs_.add_lookup(handle, entry).valid_for > milliseconds(0) ? 1 : 0;
+      kept += fs_.add_lookup(entry).valid_for > milliseconds(0) ? 1 : 0;
     }
     offset = entries.back().next_offset;
     clock_.advance(milliseconds(1));  // pages are asked for at different times
@@ -88,7 +88,7 @@ TEST_F(KeptNames, AFileThatWasSyncedAndIsStillOpenForWritingIsNot) {
   ASSERT_FALSE(bucket_.lookup(kRootIno, "file")->attributes.is_being_written);
   EXPECT_EQ(kept("file").count(), 0);
   const Listed listed = list_first();
-  EXPECT_EQ(fs_.add_lookup(listed.handle, listed.entry).valid_for.count(), 0);
+  EXPECT_EQ(fs_.add_lookup(listed.entry).valid_for.count(), 0);
   fs_.release(handle);
   clock_.advance(milliseconds(1));
   EXPECT_GT(kept("file").count(), 0) << "the control: it is closed";
@@ -98,17 +98,17 @@ TEST_F(KeptNames, AListingFromBeforeAWriteGivesNoNameToBeKept) {
   store_.put("file", "old");
   const Listed listed = list_first();
   write_whole("file", "newer");
-  EXPECT_EQ(fs_.add_lookup(listed.handle, listed.entry).valid_for.count(), 0);
+  EXPECT_EQ(fs_.add_lookup(listed.entry).valid_for.count(), 0);
   clock_.advance(milliseconds(1));
   const Listed after = list_first();
-  EXPECT_GT(fs_.add_lookup(after.handle, after.entry).valid_for.count(), 0) << "the control";
+  EXPECT_GT(fs_.add_lookup(after.entry).valid_for.count(), 0) << "the control";
 }
 
 TEST_F(KeptNames, AListingGivesNoInodeOfAFileThatIsBeingWritten) {
   store_.put("file", "old");
   const Listed listed = list_first();
   const auto handle = bucket_.open_truncated(kRootIno, "file").value();
-  EXPECT_EQ(fs_.add_lookup(listed.handle, listed.entry).attributes.ino, 0U);
+  EXPECT_EQ(fs_.add_lookup(listed.entry).attributes.ino, 0U);
   fs_.release(handle);
 }
 
@@ -117,7 +117,7 @@ TEST_F(KeptNames, AListingFromBeforeADeletionGivesNoNameToBeKept) {
   store_.put("other", "x");
   const Listed listed = list_first();
   bucket_.unlink(kRootIno, "file").value();
-  EXPECT_EQ(fs_.add_lookup(listed.handle, listed.entry).valid_for.count(), 0);
+  EXPECT_EQ(fs_.add_lookup(listed.entry).valid_for.count(), 0);
 }
 
 // The answer "absent" may not be kept, and leaves the time of the change all the same.
@@ -138,7 +138,7 @@ TEST_F(KeptNames, AListingFromBeforeATruncationGivesNoNameToBeKept) {
   store_.put("file", "old");
   const Listed listed = list_first();
   EXPECT_EQ(error_of(bucket_.truncate(bucket_.ino_of("file"), 0)), "Stale") << "looked up again";
-  EXPECT_EQ(fs_.add_lookup(listed.handle, listed.entry).valid_for.count(), 0);
+  EXPECT_EQ(fs_.add_lookup(listed.entry).valid_for.count(), 0);
 }
 
 // A bounded memory of changes must doubt too much rather than too little.

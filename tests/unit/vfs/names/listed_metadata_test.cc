@@ -47,7 +47,7 @@ class ListedMetadata : public testing::Test {
       offset = some.back().next_offset;
       for (const DirectoryEntry& entry : some) {
         if (entry.name.starts_with('.')) continue;
-        const Entry given = fs_.add_lookup(handle, entry);
+        const Entry given = fs_.add_lookup(entry);
         const bool has_inode = given.attributes.ino != 0;
         found.push_back(has_inode ? given : bucket_.lookup(kRootIno, entry.name).value_or(Entry()));
       }
@@ -117,7 +117,7 @@ TEST_F(ListedMetadata, OfADirectorysFirstEntriesIsAskedForByLookupsAlone) {
   const std::uint64_t handle = fs_.open_directory(kRootIno).value();
   const auto first = read_plus(handle, 0, 20);
   EXPECT_EQ(first.size(), 20U);
-  EXPECT_EQ(fs_.add_lookup(handle, first.back()).attributes.ino, 0U) << "the name alone";
+  EXPECT_EQ(fs_.add_lookup(first.back()).attributes.ino, 0U) << "the name alone";
   EXPECT_EQ(heads(), 0U) << "an `ls` without -l ends here";
   EXPECT_EQ(read_plus(handle, 20, 20).size(), 20U);
   EXPECT_EQ(heads(), 20U) << "the control";
