@@ -17,6 +17,7 @@
 #include "s3rdmafs/base/unique_fd.h"
 #include "target/s3_error.h"
 #include "target/store/bucket.h"
+#include "target/store/part_places.h"
 
 namespace s3rdmafs::target {
 
@@ -63,6 +64,7 @@ class Store {
   /// The folder that holds multipart uploads, one subfolder each.
   [[nodiscard]] int uploads_folder() const { return uploads_.get(); }
   [[nodiscard]] KeyLocks& key_locks() const { return *key_locks_; }
+  [[nodiscard]] PartPlaces& part_places() const { return *part_places_; }
 
  private:
   Store(UniqueFd root, UniqueFd staging, UniqueFd uploads)
@@ -70,6 +72,7 @@ class Store {
 
   UniqueFd root_, staging_, uploads_;
   std::unique_ptr<KeyLocks> key_locks_ = std::make_unique<KeyLocks>();
+  std::unique_ptr<PartPlaces> part_places_ = std::make_unique<PartPlaces>();
 };
 
 }  // namespace s3rdmafs::target
