@@ -106,6 +106,7 @@ Result<void> serve(const Options& options) {
                           .domain = options.domain,
                           .anonymous_read = options.anonymous_read,
                           .terms = options.terms,
+                          .etags = options.etags,
                           .rdma = &dispatch,
                           .behaviour = options.behaviour,
                           .faults = &faults,

@@ -27,6 +27,7 @@ struct Texts {
   std::string temporary_keys;
   std::string shm_uid;
   std::string dma = "copy";
+  std::string etag = "md5";
   std::string behave_as{behaviours().front().name};
   bool takes_any_token = false;
   std::vector<std::string> faults;
@@ -52,6 +53,10 @@ void declare_access(CLI::App& app, Options& options, Texts& texts) {
                  "Account that the buckets belong to; requests that expect another are refused");
   app.add_flag("--play-encryption", options.terms.plays_encryption,
                "Take the headers of server-side encryption, and encrypt nothing");
+  app.add_option("--etag", texts.etag,
+                 "md5, or crc64: ETags of a CRC64NVME instead, for a tenth of the processor time")
+      ->check(CLI::IsMember({"md5", "crc64"}))
+      ->capture_default_str();
   app.add_option("--domain", options.domain,
                  "Name below which buckets are hosts: BUCKET.NAME (path-style works always)");
   app.add_option("--region", options.region, "Region that signatures must name; any if not given");
@@ -161,6 +166,7 @@ Result<void> take_delay(const std::string& text, Options& options) {
 }
 
 Result<void> take(const Texts& texts, Options& options) {
+  options.etags = texts.etag == "crc64" ? EtagKind::kCrc64 : EtagKind::kMd5;
   options.dma = texts.dma == "none" ? Dma::kNone : Dma::kCopy;
   if (auto taken = take_keys(texts, options); !taken) return taken;
   if (auto taken = take_behaviour(texts, options); !taken) return taken;

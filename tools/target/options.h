@@ -11,6 +11,7 @@
 #include "target/auth/keys.h"
 #include "target/auth/terms.h"
 #include "target/behaviour/behaviour.h"
+#include "target/digest/etag.h"
 #include "target/faults/fault.h"
 #include "target/rdma/shm/shm_service.h"
 #include "target/rdma/shm/shm_users.h"
@@ -24,6 +25,7 @@ struct Options {
   Keys keys;
   bool anonymous_read = false;
   BucketTerms terms;
+  EtagKind etags = EtagKind::kMd5;
   std::string domain;
   std::string region;
   std::string log_level = "info";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests on objects as S3 answers them.
 #include "target/digest/digests.h"
-#include "target_fixture.h"
+#include "uploads_fixture.h"
 
 namespace s3rdmafs::target {
 namespace {
@@ -153,32 +153,11 @@ TEST_F(ObjectsTest, ABucketIsAlsoAHostBelowTheDomain) {
       404);
 }
 
-class MultipartTest : public ObjectsTest {
+class MultipartTest : public UploadsTest {
  protected:
-  std::string begin(NameValues headers = {}) {
-    return between(
-        body(send(
-            {.method = "POST", .target = "/bucket/big?uploads", .headers = std::move(headers)})),
-        "<UploadId>", "<");
+  Response get(const std::string& key, NameValues headers = {}) {
+    return send({.method = "GET", .target = "/bucket/" + key, .headers = std::move(headers)});
   }
-  std::string put_part(const std::string& id, int number, const std::string& content) {
-    return header(
-        send({.method = "PUT",
-              .target = "/bucket/big?uploadId=" + id + "&partNumber=" + std::to_string(number),
-              .body = content}),
-        "ETag");
-  }
-  Response complete(const std::string& id, const std::vector<std::pair<int, std::string>>& parts) {
-    std::string xml = "<CompleteMultipartUpload>";
-    for (const auto& [number, etag] : parts) {
-      xml += "<Part><PartNumber>" + std::to_string(number) + "</PartNumber><ETag>" + etag +
-             "</ETag></Part>";
-    }
-    return send({.method = "POST",
-                 .target = "/bucket/big?uploadId=" + id,
-                 .body = xml + "</CompleteMultipartUpload>"});
-  }
-  const std::string large_ = std::string(5 * 1024 * 1024, 'a');
 };
 
 TEST_F(MultipartTest, PartsBecomeOneObjectWithACombinedChecksum) {

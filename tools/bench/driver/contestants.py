@@ -79,7 +79,7 @@ class Target(Contestant):
     def __init__(self, stack, place, name, dma, *options):
         log, port_file = place.work / f"target-{name}.log", place.work / f"target-{name}.port"
         process = start(stack, [place.programs["s3rdma-target"], "--root", place.data.root, "--listen",
-                                "127.0.0.1:0", "--port-file", port_file, "--rc", "off", "--dma", dma,
+                                "127.0.0.1:0", "--port-file", port_file, "--rc", "off", "--dma", dma, "--etag", "crc64",
                                 "--log-level", "warn", "--key", f"{ACCESS_KEY}:{SECRET_KEY}", *options], log)
         wait_until(port_file.exists, process, "s3rdma-target does not start", log)
         self.process, self.endpoint = process, f"http://127.0.0.1:{int(port_file.read_text())}"

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A copy is read and hashed like an upload: the new object needs an MD5 and perhaps another
-// checksum, so there are no blocks to be had without reading them.
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <vector>
 
 #include "s3rdmafs/base/log.h"
-#include "s3rdmafs/base/units.h"
 #include "s3rdmafs/s3/uri.h"
 #include "target/s3/conditions.h"
 #include "target/s3/dates.h"
 #include "target/s3/operations.h"
 #include "target/s3/range.h"
+#include "target/s3/uploads/copied_body.h"
 #include "target/s3/uploads/multipart.h"
 #include "target/s3/uploads/upload.h"
 #include "target/s3/uploads/upload_part.h"
@@ -22,9 +18,6 @@
 
 namespace s3rdmafs::target {
 namespace {
-
-// Stays in a core's cache between reading, hashing and writing.
-constexpr std::size_t kPieceBytes = 256 * kKiB;
 
 struct Source {
   std::string bucket, key;
@@ -77,24 +70,6 @@ NameValues copied_headers(const Request& request, const Metadata& source, bool c
   return headers;
 }
 
-S3Result<void> copy_bytes(const OpenObject& source, const ByteRange& range, UploadBody& body) {
-  std::vector<std::byte> piece(std::min<std::uint64_t>(range.length_bytes, kPieceBytes));
-  std::uint64_t done_bytes = 0;
-  while (done_bytes < range.length_bytes) {
-    const std::size_t wanted =
-        std::min<std::uint64_t>(piece.size(), range.length_bytes - done_bytes);
-    const ssize_t got = ::pread(source.fd.get(), piece.data(), wanted,
-                                static_cast<off_t>(range.offset_bytes + done_bytes));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return refuse_errno("read the copy's source", got < 0 ? errno : EIO);
-    if (auto taken = body.receive(std::span(piece).first(static_cast<std::size_t>(got))); !taken) {
-      return taken;
-    }
-    done_bytes += static_cast<std::uint64_t>(got);
-  }
-  return {};
-}
-
 /// The checksum the copy gets: the one asked for, or of the source's kind.
 std::optional<ChecksumKind> copy_checksum(const Request& request, const Metadata& source) {
   if (auto algorithm = request.header("x-amz-checksum-algorithm")) {
@@ -102,6 +77,14 @@ std::optional<ChecksumKind> copy_checksum(const Request& request, const Metadata
   }
   if (source.checksums.empty()) return std::nullopt;
   return checksum_of_header(source.checksums.front().first);
+}
+
+/// The length for MultipartUpload::stage_part(). A range that begins with a hole has a file of its
+/// own, where the hole can stay one (append_range).
+std::optional<std::uint64_t> placed_bytes(const OpenObject& source, const ByteRange& range) {
+  const auto begin = static_cast<off_t>(range.offset_bytes);
+  const bool has_hole = ::lseek(source.fd.get(), begin, SEEK_DATA) != begin;
+  return has_hole ? std::nullopt : std::optional(range.length_bytes);
 }
 
 Response copy_response(const char* root_name, const std::string& etag, const timespec& modified,
@@ -143,20 +126,20 @@ S3Result<Response> copy_object(const Services& services, const Call& call) {
                   "This server keeps objects as files: a key that ends in \"/\" is a folder and "
                   "cannot have content.");
   }
-  auto body =
-      UploadBody::start(services, call, copy_checksum(call.request, source->object.metadata));
-  if (!body) return pass_on(body);
+  auto file = services.store.stage_file();
+  if (!file) return pass_on(file);
+  UploadBody body = UploadBody::start(
+      services, call, copy_checksum(call.request, source->object.metadata), std::move(*file));
   const ByteRange all{.offset_bytes = 0, .length_bytes = source->object.size_bytes};
-  if (auto copied = copy_bytes(source->object, all, *body); !copied) return pass_on(copied);
-  auto summary = body->finish(Request{}, {});
+  auto summary = copy_body(services, source->object, all, body);
   if (!summary) return pass_on(summary);
   Metadata metadata;
   if (services.behaviour.compares_checksums) metadata.checksums = summary->checksums;
   metadata.headers = copied_headers(call.request, source->object.metadata, directive == "COPY");
-  metadata.etag = object_etag(services, encrypted_digest(metadata.headers, summary->md5_hex),
-                              summary->size_bytes);
+  metadata.etag =
+      object_etag(services, encrypted_digest(metadata.headers, summary->etag), summary->size_bytes);
   if (auto stored =
-          publish_object(services, call, *bucket, body->file(), metadata, KeyChange::kCopy);
+          publish_object(services, call, *bucket, body.file(), metadata, KeyChange::kCopy);
       !stored) {
     return pass_on(stored);
   }
@@ -185,14 +168,14 @@ S3Result<Response> upload_part_copy(const Services& services, const Call& call) 
     }
     range = **parsed;
   }
-  auto body = UploadBody::start(services, call, part_checksum(*upload));
-  if (!body) return pass_on(body);
-  if (auto copied = copy_bytes(source->object, range, *body); !copied) return pass_on(copied);
-  auto summary = body->finish(Request{}, {});
+  auto file = upload->stage_part(services.store, *number, placed_bytes(source->object, range));
+  if (!file) return pass_on(file);
+  UploadBody body = UploadBody::start(services, call, part_checksum(*upload), std::move(*file));
+  auto summary = copy_body(services, source->object, range, body);
   if (!summary) return pass_on(summary);
-  if (auto stored = store_part(*upload, *number, *summary, *body); !stored) return pass_on(stored);
+  if (auto stored = store_part(*upload, *number, *summary, body); !stored) return pass_on(stored);
   const auto now = std::chrono::system_clock::to_time_t(services.clock.wall_now());
-  return copy_response("CopyPartResult", summary->md5_hex, {.tv_sec = now, .tv_nsec = 0},
+  return copy_response("CopyPartResult", summary->etag, {.tv_sec = now, .tv_nsec = 0},
                        summary->checksums);
 }
 

@@ -32,7 +32,7 @@ class PutObject final : public BodyUpload {
   S3Result<Response> store(const BodySummary& summary) override {
     Metadata metadata;
     metadata.headers = kept_headers(call().request);
-    metadata.etag = object_etag(services(), encrypted_digest(metadata.headers, summary.md5_hex),
+    metadata.etag = object_etag(services(), encrypted_digest(metadata.headers, summary.etag),
                                 summary.size_bytes);
     if (services().behaviour.compares_checksums) metadata.checksums = summary.checksums;
     if (auto stored =
@@ -78,7 +78,7 @@ S3Result<void> publish_object(const Services& services, const Call& call, const 
   }
   // A file system without extended attributes keeps no ETag: then it is made from the identity of
   // the file, and the rename that published it has just changed that.
-  struct stat status{};
+  struct stat status {};
   if (::fstat(file.fd(), &status) != 0) return refuse_errno("fstat", errno);
   metadata.etag = load_metadata(file.fd(), status).etag;
   return {};
@@ -91,10 +91,11 @@ S3Result<std::unique_ptr<Upload>> start_put_object(const Services& services, con
   if (!proposal) return pass_on(proposal);
   auto bucket = services.store.open_bucket(call.bucket);
   if (!bucket) return pass_on(bucket);
-  auto body = UploadBody::start(services, call, std::nullopt);
-  if (!body) return pass_on(body);
-  return std::make_unique<PutObject>(services, call, std::move(*bucket), std::move(*body),
-                                     std::move(*proposal));
+  auto file = services.store.stage_file();
+  if (!file) return pass_on(file);
+  return std::make_unique<PutObject>(
+      services, call, std::move(*bucket),
+      UploadBody::start(services, call, std::nullopt, std::move(*file)), std::move(*proposal));
 }
 
 }  // namespace s3rdmafs::target

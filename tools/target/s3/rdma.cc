@@ -39,8 +39,8 @@ Result<UniqueFd> wrong_copy(int fd, std::uint64_t offset, std::uint64_t length) 
   return copy;
 }
 
-Result<void> turn_one_byte_over(int fd, std::uint64_t length) {
-  const auto middle = static_cast<off_t>(length / 2);
+Result<void> turn_one_byte_over(int fd, std::uint64_t offset, std::uint64_t length) {
+  const auto middle = static_cast<off_t>(offset + length / 2);
   char byte = 0;
   if (::pread(fd, &byte, 1, middle) != 1) return fail_errno("read the upload", errno);
   byte = static_cast<char>(~byte);
@@ -179,6 +179,15 @@ Result<void> RdmaProposal::write_stripes(int fd, std::uint64_t file_offset,
   return {};
 }
 
+std::optional<std::uint64_t> RdmaProposal::expected_bytes() const {
+  if (plan_.has(FaultKind::kZeroStore) || plan_.has(FaultKind::kDeclineWithoutData) || declines() ||
+      !services_.rdma->moves_bytes(token_)) {
+    return std::nullopt;
+  }
+  const auto size = services_.rdma->window_size(token_);
+  return size ? std::optional(*size) : std::nullopt;
+}
+
 S3Result<std::optional<Response>> RdmaProposal::receive(UploadBody& body) {
   if (plan_.has(FaultKind::kZeroStore)) return std::nullopt;
   if (declines() || plan_.has(FaultKind::kDeclineWithoutData)) {
@@ -189,9 +198,10 @@ S3Result<std::optional<Response>> RdmaProposal::receive(UploadBody& body) {
   const auto size = window_size();
   if (!size) return std::unexpected(size.error());
   const auto read = [&]() -> Result<void> {
-    auto done = services_.rdma->read_window(token_, body.file().fd(), 0, *size);
+    const std::uint64_t offset = body.file().offset_bytes();
+    auto done = services_.rdma->read_window(token_, body.file().fd(), offset, *size);
     if (!done || !plan_.has(FaultKind::kCorrupt)) return done;
-    return turn_one_byte_over(body.file().fd(), *size);
+    return turn_one_byte_over(body.file().fd(), offset, *size);
   };
   if (auto moved = transfer(read); !moved) return pass_on(moved);
   services_.traffic.rdma_read_bytes.add(*size);

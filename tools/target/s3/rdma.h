@@ -29,6 +29,8 @@ class RdmaProposal {
   /// @param response  the answer without RDMA, its body not yet set
   [[nodiscard]] S3Result<Response> get(OpenObject object, ByteRange range, Response response);
 
+  /// How many bytes receive() will move, where that is known beforehand.
+  [[nodiscard]] std::optional<std::uint64_t> expected_bytes() const;
   /// PUT, UploadPart: moves the window into `body`. Gives an answer where this server declines and
   /// nothing must be stored.
   [[nodiscard]] S3Result<std::optional<Response>> receive(UploadBody& body);

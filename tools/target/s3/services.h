@@ -10,6 +10,7 @@
 #include "target/auth/terms.h"
 #include "target/auth/verify.h"
 #include "target/behaviour/behaviour.h"
+#include "target/digest/etag.h"
 #include "target/faults/faults.h"
 #include "target/http/message.h"
 #include "target/rdma/transfer_service.h"
@@ -29,6 +30,7 @@ struct Services {
       domain;  ///< "s3.local" makes "bucket.s3.local" an address of the bucket; may be empty
   bool anonymous_read = false;
   BucketTerms terms = {};
+  EtagKind etags = EtagKind::kMd5;
   TransferService* rdma = nullptr;             ///< borrowed; nullptr: RDMA is declined
   Behaviour behaviour = behaviours().front();  ///< the server that is played
   Faults* faults = nullptr;                    ///< borrowed; nullptr: none

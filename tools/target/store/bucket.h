@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "s3rdmafs/base/unique_fd.h"
 #include "target/s3_error.h"
 #include "target/store/metadata.h"
+#include "target/store/part_places.h"
 
 namespace s3rdmafs::target {
 
@@ -28,22 +30,33 @@ class StagedFile {
  public:
   /// Creates it in `folder` (borrowed; must outlive this).
   [[nodiscard]] static S3Result<StagedFile> create(int folder);
+  /// The file `name` of `folder`, which is there already.
+  [[nodiscard]] static StagedFile adopt(int folder, UniqueFd fd, std::string name);
+  /// A part at its place in a file that others write to as well, which is neither removed nor
+  /// published.
+  [[nodiscard]] static S3Result<StagedFile> in_place(UniqueFd shared, PartPlace place);
   StagedFile(StagedFile&& other) noexcept;
   StagedFile& operator=(StagedFile&&) = delete;
   ~StagedFile();
 
   [[nodiscard]] int fd() const { return fd_.get(); }
+  /// Where in fd() its content begins. The file's position is there at first.
+  [[nodiscard]] std::uint64_t offset_bytes() const { return place_ ? place_->offset_bytes() : 0; }
+  [[nodiscard]] std::optional<PartPlace>& place() { return place_; }
   [[nodiscard]] S3Result<void> append(const void* data, std::size_t size);
   /// Moves it to `name` in `to`, at once and whole. Replaces what is there, unless
   /// `only_if_absent`. 0 or errno; the file may be published elsewhere after a failure.
   [[nodiscard]] int publish(int to, const std::string& name, bool only_if_absent);
+  /// Leaves it where it is.
+  void keep() { name_.clear(); }
 
  private:
   StagedFile(int folder, UniqueFd fd, std::string name)
       : folder_(folder), fd_(std::move(fd)), name_(std::move(name)) {}
   int folder_;
   UniqueFd fd_;
-  std::string name_;  // empty once published
+  std::string name_;  // empty once published, and in place
+  std::optional<PartPlace> place_;
 };
 
 /// One bucket, that is one folder. Thread-safe: all its state is the file system's.

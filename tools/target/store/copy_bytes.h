@@ -7,8 +7,9 @@
 
 namespace s3rdmafs::target {
 
-/// Appends the whole of file `from` to the file `to` at its position, inside the kernel where the
-/// file system can (some only note that the blocks are shared).
-[[nodiscard]] S3Result<void> append_file(int from, std::uint64_t length_bytes, int to);
+/// Appends a range of file `from` to the file `to` at its position, inside the kernel (some file
+/// systems only note that the blocks are shared).
+[[nodiscard]] S3Result<void> append_range(int from, std::uint64_t offset_bytes,
+                                          std::uint64_t length_bytes, int to);
 
 }  // namespace s3rdmafs::target

@@ -33,10 +33,24 @@ S3Result<StagedFile> StagedFile::create(int folder) {
   return StagedFile(folder, std::move(fd), std::move(name));
 }
 
+StagedFile StagedFile::adopt(int folder, UniqueFd fd, std::string name) {
+  return {folder, std::move(fd), std::move(name)};
+}
+
+S3Result<StagedFile> StagedFile::in_place(UniqueFd shared, PartPlace place) {
+  if (::lseek(shared.get(), static_cast<off_t>(place.offset_bytes()), SEEK_SET) < 0) {
+    return refuse_errno("lseek", errno);
+  }
+  StagedFile file(-1, std::move(shared), {});
+  file.place_.emplace(std::move(place));
+  return file;
+}
+
 StagedFile::StagedFile(StagedFile&& other) noexcept
     : folder_(other.folder_),
       fd_(std::move(other.fd_)),
-      name_(std::exchange(other.name_, std::string())) {}
+      name_(std::exchange(other.name_, std::string())),
+      place_(std::move(other.place_)) {}
 
 StagedFile::~StagedFile() {
   if (!name_.empty()) ::unlinkat(folder_, name_.c_str(), 0);

@@ -17,6 +17,7 @@
 #include "s3rdmafs/base/unique_fd.h"
 #include "target/s3_error.h"
 #include "target/store/bucket.h"
+#include "target/store/part_places.h"
 #include "target/store/rename_tokens.h"
 
 namespace s3rdmafs::target {
@@ -80,6 +81,7 @@ class Store {
   [[nodiscard]] int uploads_folder() const { return uploads_.get(); }
   [[nodiscard]] KeyLocks& key_locks() const { return *key_locks_; }
   [[nodiscard]] RenameTokens& rename_tokens() const { return *rename_tokens_; }
+  [[nodiscard]] PartPlaces& part_places() const { return *part_places_; }
 
  private:
   Store(UniqueFd root, UniqueFd staging, UniqueFd uploads)
@@ -88,6 +90,7 @@ class Store {
   UniqueFd root_, staging_, uploads_;
   std::unique_ptr<KeyLocks> key_locks_ = std::make_unique<KeyLocks>();
   std::unique_ptr<RenameTokens> rename_tokens_ = std::make_unique<RenameTokens>();
+  std::unique_ptr<PartPlaces> part_places_ = std::make_unique<PartPlaces>();
 };
 
 }  // namespace s3rdmafs::target

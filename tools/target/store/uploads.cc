@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// On disk: uploads/ID/plan beside uploads/ID/00001.MD5[.CHECKSUM] for each part. An upload exists
+// On disk: uploads/ID/plan beside uploads/ID/00001.ETAG[.CHECKSUM] for each part. An upload exists
 // once its plan does. To complete one, its folder is renamed to "ID.claimed": no part can arrive
 // any more, and of two requests that complete it one finds nothing.
+//
+// Most parts are in uploads/ID/shared, each where it will be in the object (PartPlaces). Such a
+// part's own file is empty and ends in "@OFFSET+SIZE". If all of them are there, and no request
+// writes any more, that file becomes the object. Otherwise the parts are copied together.
 #include "target/store/uploads.h"
 
 #include <dirent.h>
@@ -26,9 +30,10 @@ namespace s3rdmafs::target {
 namespace {
 
 constexpr const char* kPlanFile = "plan";
+constexpr const char* kSharedFile = "shared";
+constexpr mode_t kSharedMode = 0666;  // it may become an object
 constexpr mode_t kPrivateMode = 0700;
 constexpr std::size_t kIdDigits = 32;
-constexpr std::size_t kMd5Digits = 32;
 constexpr std::size_t kNumberDigits = 5;  // "10000" is S3's last part
 
 std::string encode_plan(const UploadPlan& plan) {
@@ -69,7 +74,7 @@ std::optional<UploadPlan> decode_plan(std::string_view text) {
 /// The whole of a small file; nothing if it cannot be read.
 std::optional<std::string> read_small_file(int folder, const char* name) {
   const UniqueFd fd = open_beneath(folder, name, O_RDONLY);
-  struct stat status{};
+  struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) return std::nullopt;
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   const ssize_t got = ::read(fd.get(), text.data(), text.size());
@@ -77,19 +82,30 @@ std::optional<std::string> read_small_file(int folder, const char* name) {
   return text;
 }
 
+template <class T>
+bool parse_digits(std::string_view text, T& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+/// "OFFSET+SIZE", the end of the name of a part that is in the shared file.
+bool parse_place(std::string_view text, StoredPart& part) {
+  const std::size_t plus = std::min(text.find('+'), text.size());
+  return plus < text.size() && parse_digits(text.substr(0, plus), part.place_bytes.emplace()) &&
+         parse_digits(text.substr(plus + 1), part.size_bytes);
+}
+
 std::optional<StoredPart> parse_part_name(std::string_view name) {
   StoredPart part;
-  if (name.size() < kNumberDigits + 1 + kMd5Digits || name[kNumberDigits] != '.') {
-    return std::nullopt;
-  }
-  const std::string_view number = name.substr(0, kNumberDigits);
-  const auto [end, error] =
-      std::from_chars(number.data(), number.data() + number.size(), part.number);
-  if (error != std::errc() || end != number.data() + number.size()) return std::nullopt;
+  if (name.size() < kNumberDigits + 2 || name[kNumberDigits] != '.') return std::nullopt;
+  if (!parse_digits(name.substr(0, kNumberDigits), part.number)) return std::nullopt;
   name.remove_prefix(kNumberDigits + 1);
-  part.md5_hex = name.substr(0, kMd5Digits);
-  name.remove_prefix(kMd5Digits);
-  if (name.starts_with('.')) part.checksum_hex = name.substr(1);
+  const std::size_t at = std::min(name.find('@'), name.size());
+  if (at < name.size() && !parse_place(name.substr(at + 1), part)) return std::nullopt;
+  name = name.substr(0, at);
+  const std::size_t dot = std::min(name.find('.'), name.size());
+  part.etag = name.substr(0, dot);
+  if (dot < name.size()) part.checksum_hex = name.substr(dot + 1);
   return part;
 }
 
@@ -112,11 +128,18 @@ std::vector<std::string> files_of_part(int folder, unsigned number) {
   return files;
 }
 
+/// Makes the empty file that says where a part is. 0 or errno.
+int note_part(int folder, const std::string& name) {
+  const UniqueFd note(
+      ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kSharedMode));
+  return note ? 0 : errno;
+}
+
 }  // namespace
 
 std::string StoredPart::file_name() const {
-  return fmt::format("{:05}.{}{}{}", number, md5_hex, checksum_hex.empty() ? "" : ".",
-                     checksum_hex);
+  return fmt::format("{:05}.{}{}{}{}", number, etag, checksum_hex.empty() ? "" : ".", checksum_hex,
+                     place_bytes ? fmt::format("@{}+{}", *place_bytes, size_bytes) : "");
 }
 
 S3Result<std::string> MultipartUpload::create(const Store& store, const UploadPlan& plan) {
@@ -139,25 +162,26 @@ S3Result<std::string> MultipartUpload::create(const Store& store, const UploadPl
   if (const int error = file->publish(folder.get(), kPlanFile, true); error != 0) {
     return refuse_errno("begin an upload", error);
   }
+  store.part_places().begin(id);
   return id;
 }
 
-std::optional<MultipartUpload> MultipartUpload::load(int uploads, const std::string& id) {
+std::optional<MultipartUpload> MultipartUpload::load(const Store& store, const std::string& id) {
   if (!is_upload_id(id)) return std::nullopt;
-  UniqueFd folder = open_beneath(uploads, id, kOpenFolder);
-  struct stat status{};
+  UniqueFd folder = open_beneath(store.uploads_folder(), id, kOpenFolder);
+  struct stat status {};
   if (!folder || ::fstatat(folder.get(), kPlanFile, &status, AT_SYMLINK_NOFOLLOW) != 0) {
     return std::nullopt;
   }
   const auto text = read_small_file(folder.get(), kPlanFile);
   auto plan = text ? decode_plan(*text) : std::nullopt;
   if (!plan) return std::nullopt;
-  return MultipartUpload(uploads, id, std::move(folder), std::move(*plan), status.st_mtim);
+  return MultipartUpload(store, id, std::move(folder), std::move(*plan), status.st_mtim);
 }
 
 S3Result<MultipartUpload> MultipartUpload::open(const Store& store, const std::string& id,
                                                 const std::string& bucket, const std::string& key) {
-  auto upload = load(store.uploads_folder(), id);
+  auto upload = load(store, id);
   if (!upload || upload->plan_.bucket != bucket || upload->plan_.key != key) {
     return refuse(kNoSuchUpload);
   }
@@ -167,7 +191,7 @@ S3Result<MultipartUpload> MultipartUpload::open(const Store& store, const std::s
 std::vector<MultipartUpload> MultipartUpload::list(const Store& store, const std::string& bucket) {
   std::vector<MultipartUpload> uploads;
   (void)for_each_entry(store.uploads_folder(), [&](const char* name, unsigned char) {
-    auto upload = load(store.uploads_folder(), name);
+    auto upload = load(store, name);
     if (upload && upload->plan_.bucket == bucket) uploads.push_back(std::move(*upload));
     return true;
   });
@@ -179,18 +203,32 @@ std::vector<MultipartUpload> MultipartUpload::list(const Store& store, const std
   return uploads;
 }
 
-S3Result<void> MultipartUpload::put_part(const StoredPart& part, StagedFile& file) const {
+S3Result<StagedFile> MultipartUpload::stage_part(const Store& store, unsigned number,
+                                                 std::optional<std::uint64_t> length_bytes) const {
+  auto place = length_bytes ? places_->take(id_, number, *length_bytes) : std::nullopt;
+  if (!place) return store.stage_file();
+  UniqueFd shared(
+      ::openat(folder_.get(), kSharedFile, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kSharedMode));
+  if (!shared) return store.stage_file();  // the upload ended just now
+  return StagedFile::in_place(std::move(shared), std::move(*place));
+}
+
+S3Result<void> MultipartUpload::put_part(StoredPart part, StagedFile& file) const {
+  if (file.place()) part.place_bytes = file.offset_bytes();
   const std::vector<std::string> before = files_of_part(folder_.get(), part.number);
   const std::string name = part.file_name();
   // By path, not by the open folder: a claimed upload must not grow.
   const UniqueFd folder = open_beneath(uploads_, id_, O_PATH | O_DIRECTORY);
   if (!folder) return refuse(kNoSuchUpload);
-  if (const int error = file.publish(folder.get(), name, false); error != 0) {
+  if (const int error =
+          file.place() ? note_part(folder.get(), name) : file.publish(folder.get(), name, false);
+      error != 0) {
     return error == ENOENT ? S3Result<void>(refuse(kNoSuchUpload)) : refuse_errno("publish", error);
   }
   for (const std::string& old : before) {
     if (old != name) ::unlinkat(folder.get(), old.c_str(), 0);
   }
+  if (file.place()) file.place()->settle();
   return {};
 }
 
@@ -198,9 +236,9 @@ S3Result<std::vector<StoredPart>> MultipartUpload::parts() const {
   std::vector<StoredPart> found;
   const int error = for_each_entry(folder_.get(), [&](const char* name, unsigned char) {
     auto part = parse_part_name(name);
-    struct stat status{};
+    struct stat status {};
     if (!part || ::fstatat(folder_.get(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) return true;
-    part->size_bytes = static_cast<std::uint64_t>(status.st_size);
+    if (!part->place_bytes) part->size_bytes = static_cast<std::uint64_t>(status.st_size);
     part->modified = status.st_mtim;
     found.push_back(std::move(*part));
     return true;
@@ -215,10 +253,26 @@ S3Result<std::vector<StoredPart>> MultipartUpload::parts() const {
   return found;
 }
 
-S3Result<UniqueFd> MultipartUpload::open_part(const StoredPart& part) const {
-  UniqueFd fd = open_beneath(folder_.get(), part.file_name(), O_RDONLY);
+S3Result<PartBytes> MultipartUpload::open_part(const StoredPart& part) const {
+  const std::string name = part.place_bytes ? kSharedFile : part.file_name();
+  UniqueFd fd = open_beneath(folder_.get(), name, O_RDONLY);
   if (!fd) return refuse(kInvalidPart);
-  return fd;
+  return PartBytes{.fd = std::move(fd), .offset_bytes = part.place_bytes.value_or(0)};
+}
+
+std::optional<StagedFile> MultipartUpload::shared_file(const std::vector<StoredPart>& parts) const {
+  if (!places_->close(id_)) return std::nullopt;
+  std::uint64_t end_bytes = 0;
+  for (const StoredPart& part : parts) {
+    if (part.place_bytes != end_bytes) return std::nullopt;
+    end_bytes += part.size_bytes;
+  }
+  UniqueFd fd = open_beneath(folder_.get(), kSharedFile, O_RDWR);
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) return std::nullopt;
+  if (static_cast<std::uint64_t>(status.st_size) != end_bytes) return std::nullopt;
+  if (::futimens(fd.get(), nullptr) != 0) return std::nullopt;  // an object is of now
+  return StagedFile::adopt(folder_.get(), std::move(fd), kSharedFile);
 }
 
 S3Result<void> MultipartUpload::claim() {
@@ -242,6 +296,7 @@ void MultipartUpload::remove() {
     return true;
   });
   ::unlinkat(uploads_, folder_name_.c_str(), AT_REMOVEDIR);
+  places_->end(id_);
 }
 
 }  // namespace s3rdmafs::target

@@ -31,13 +31,21 @@ struct UploadPlan {
 
 struct StoredPart {
   unsigned number = 0;
-  std::string md5_hex;
+  std::string etag;
   std::string checksum_hex;  ///< of the upload's kind; empty without one
   std::uint64_t size_bytes = 0;
+  /// Where it is in the file that the upload's parts share; nothing: in a file of its own.
+  std::optional<std::uint64_t> place_bytes;
   timespec modified{};
 
   /// How the file is called: everything about a part is in its name, so that it appears whole.
   [[nodiscard]] std::string file_name() const;
+};
+
+/// The bytes of a part: its size from `offset_bytes` of the file on.
+struct PartBytes {
+  UniqueFd fd;
+  std::uint64_t offset_bytes = 0;
 };
 
 /// One multipart upload: a folder of part files. Thread-safe: all its state is the file system's.
@@ -57,12 +65,19 @@ class MultipartUpload {
   [[nodiscard]] const UploadPlan& plan() const { return plan_; }
   [[nodiscard]] const timespec& started() const { return started_; }
 
-  /// Stores a part in place of an earlier one of its number. Errors: kNoSuchUpload if the upload
+  /// A file for a part: its place in the file that the parts share where that can be foreseen, or
+  /// one of its own. @param length_bytes  that it will at most have, if known
+  [[nodiscard]] S3Result<StagedFile> stage_part(const Store& store, unsigned number,
+                                                std::optional<std::uint64_t> length_bytes) const;
+  /// Stores a part instead of an earlier one of its number. Errors: kNoSuchUpload if the upload
   /// ended meanwhile.
-  [[nodiscard]] S3Result<void> put_part(const StoredPart& part, StagedFile& file) const;
+  [[nodiscard]] S3Result<void> put_part(StoredPart part, StagedFile& file) const;
   /// By number.
   [[nodiscard]] S3Result<std::vector<StoredPart>> parts() const;
-  [[nodiscard]] S3Result<UniqueFd> open_part(const StoredPart& part) const;
+  [[nodiscard]] S3Result<PartBytes> open_part(const StoredPart& part) const;
+  /// The file that the parts share, if it holds these parts, in this order and nothing else: the
+  /// object as it is. Call after claim(); keep() it unless it becomes the object.
+  [[nodiscard]] std::optional<StagedFile> shared_file(const std::vector<StoredPart>& parts) const;
 
   /// Hides the upload from other requests while it is completed. Errors: kNoSuchUpload if another
   /// request was faster.
@@ -73,16 +88,19 @@ class MultipartUpload {
   void remove();
 
  private:
-  MultipartUpload(int uploads, std::string id, UniqueFd folder, UploadPlan plan, timespec started)
-      : uploads_(uploads),
+  MultipartUpload(const Store& store, std::string id, UniqueFd folder, UploadPlan plan,
+                  timespec started)
+      : uploads_(store.uploads_folder()),
+        places_(&store.part_places()),
         id_(std::move(id)),
         folder_name_(id_),
         folder_(std::move(folder)),
         plan_(std::move(plan)),
         started_(started) {}
-  static std::optional<MultipartUpload> load(int uploads, const std::string& id);
+  static std::optional<MultipartUpload> load(const Store& store, const std::string& id);
 
-  int uploads_;  // borrowed from the Store
+  int uploads_;         // borrowed from the Store
+  PartPlaces* places_;  // the same
   std::string id_;
   std::string folder_name_;
   UniqueFd folder_;

@@ -5,6 +5,7 @@
 
 #include "s3rdmafs/base/log.h"
 #include "target/digest/crc_combine.h"
+#include "target/digest/etag.h"
 #include "target/s3/operations.h"
 #include "target/s3/uploads/multipart.h"
 #include "target/s3/uploads/upload.h"
@@ -31,7 +32,7 @@ S3Result<std::vector<StoredPart>> choose_parts(const Services& services,
     if (!chosen.empty() && number <= chosen.back().number) return refuse(kInvalidPartOrder);
     const auto part = std::ranges::lower_bound(*stored, number, {}, &StoredPart::number);
     const std::string_view etag = listed.child("ETag").text().get();
-    if (part == stored->end() || part->number != number || unquoted(etag) != part->md5_hex) {
+    if (part == stored->end() || part->number != number || unquoted(etag) != part->etag) {
       return refuse(kInvalidPart, fmt::format("Part {} was not uploaded with this ETag.", number));
     }
     if (upload.plan().checksum && services.behaviour.compares_checksums) {
@@ -54,14 +55,12 @@ S3Result<std::vector<StoredPart>> choose_parts(const Services& services,
   return chosen;
 }
 
-/// "md5 of the parts' md5s"-N, as S3 makes it.
-std::string multipart_etag(const std::vector<StoredPart>& parts) {
-  Hash md5(Hash::Kind::kMd5);
+std::string etag_of(const Services& services, const std::vector<StoredPart>& parts) {
+  std::vector<EtagPart> etags;
   for (const StoredPart& part : parts) {
-    const std::string raw = from_hex(part.md5_hex).value_or("");
-    md5.update(std::as_bytes(std::span(raw)));
+    etags.push_back({.etag = part.etag, .size_bytes = part.size_bytes});
   }
-  return fmt::format("{}-{}", to_hex(md5.finish()), parts.size());
+  return multipart_etag(services.etags, etags);
 }
 
 std::string object_checksum(const UploadChecksum& plan, const std::vector<StoredPart>& parts) {
@@ -89,7 +88,7 @@ S3Result<Metadata> describe(const Services& services, const Call& call,
   for (const StoredPart& part : parts) metadata.part_sizes.push_back(part.size_bytes);
   const std::uint64_t size_bytes =
       std::accumulate(metadata.part_sizes.begin(), metadata.part_sizes.end(), std::uint64_t{0});
-  metadata.etag = object_etag(services, multipart_etag(parts), size_bytes);
+  metadata.etag = object_etag(services, etag_of(services, parts), size_bytes);
   if (const auto& plan = upload.plan().checksum; plan && services.behaviour.compares_checksums) {
     const std::string_view header = checksum_header(plan->kind);
     const std::string computed = object_checksum(*plan, parts);
@@ -107,12 +106,18 @@ S3Result<void> assemble(const Services& services, const Call& call, const Multip
                         const std::vector<StoredPart>& parts, Metadata& metadata) {
   auto bucket = services.store.open_bucket(call.bucket);
   if (!bucket) return pass_on(bucket);
+  if (auto shared = upload.shared_file(parts)) {
+    auto published = publish_object(services, call, *bucket, *shared, metadata, KeyChange::kPut);
+    if (!published) shared->keep();
+    return published;
+  }
   auto file = services.store.stage_file();
   if (!file) return pass_on(file);
   for (const StoredPart& part : parts) {
-    auto fd = upload.open_part(part);
-    if (!fd) return pass_on(fd);
-    if (auto copied = append_file(fd->get(), part.size_bytes, file->fd()); !copied) return copied;
+    auto bytes = upload.open_part(part);
+    if (!bytes) return pass_on(bytes);
+    auto copied = append_range(bytes->fd.get(), bytes->offset_bytes, part.size_bytes, file->fd());
+    if (!copied) return copied;
   }
   return publish_object(services, call, *bucket, *file, metadata, KeyChange::kPut);
 }

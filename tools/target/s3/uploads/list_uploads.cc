@@ -157,7 +157,7 @@ S3Result<Response> list_parts(const Services& services, const Call& call) {
     pugi::xml_node node = root.append_child("Part");
     add_number(node, "PartNumber", part.number);
     add_text(node, "LastModified", iso_date(part.modified));
-    add_text(node, "ETag", quoted_etag(part.md5_hex));
+    add_text(node, "ETag", quoted_etag(part.etag));
     add_number(node, "Size", part.size_bytes);
     if (checksum && !part.checksum_hex.empty()) {
       add_text(node, checksum_element(checksum->kind).c_str(),

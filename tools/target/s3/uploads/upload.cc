@@ -17,6 +17,7 @@ namespace {
 
 // Large enough for few system calls, small enough to stay in a core's cache between read and hash.
 constexpr std::size_t kHashPieceBytes = 256 * kKiB;
+constexpr std::size_t kMd5Bytes = 16;
 
 /// The checksums a request announces in headers or as trailers.
 std::vector<ChecksumKind> announced_checksums(const Request& request) {
@@ -59,25 +60,26 @@ std::string without_aws_chunked(const std::string& content_encoding) {
 
 }  // namespace
 
-S3Result<UploadBody> UploadBody::start(const Services& services, const Call& call,
-                                       std::optional<ChecksumKind> wanted) {
-  auto file = services.store.stage_file();
-  if (!file) return pass_on(file);
-  UploadBody body(std::move(*file));
-  body.compares_checksums_ = services.behaviour.compares_checksums;
+UploadBody UploadBody::start(const Services& services, const Call& call,
+                             std::optional<ChecksumKind> wanted, StagedFile file) {
   auto kinds = announced_checksums(call.request);
   if (wanted && std::ranges::find(kinds, *wanted) == kinds.end()) kinds.push_back(*wanted);
-  for (const ChecksumKind kind : kinds) body.checksums_.emplace_back(kind);
+  const bool needs_md5 = call.request.header("content-md5").has_value();
+  UploadBody body(std::move(file), services.etags, needs_md5, std::move(kinds));
+  body.compares_checksums_ = services.behaviour.compares_checksums;
   return body;
 }
 
 void UploadBody::hash(std::span<const std::byte> bytes) {
-  md5_.update(bytes);
-  for (Checksum& checksum : checksums_) checksum.update(bytes);
+  digests_.update(bytes);
   size_bytes_ += bytes.size();
 }
 
 S3Result<void> UploadBody::receive(std::span<const std::byte> bytes) {
+  const auto& place = file_.place();
+  if (place && bytes.size() > place->length_bytes() - size_bytes_) {
+    return refuse(kInvalidRequest, "The body is longer than the request says.");
+  }
   hash(bytes);
   return file_.append(bytes.data(), bytes.size());
 }
@@ -85,8 +87,9 @@ S3Result<void> UploadBody::receive(std::span<const std::byte> bytes) {
 S3Result<void> UploadBody::hash_file(std::uint64_t size_bytes) {
   std::vector<std::byte> piece(std::min<std::uint64_t>(size_bytes, kHashPieceBytes));
   while (size_bytes_ < size_bytes) {
-    const ssize_t got =
-        ::pread(file_.fd(), piece.data(), piece.size(), static_cast<off_t>(size_bytes_));
+    const std::size_t wanted = std::min<std::uint64_t>(piece.size(), size_bytes - size_bytes_);
+    const ssize_t got = ::pread(file_.fd(), piece.data(), wanted,
+                                static_cast<off_t>(file_.offset_bytes() + size_bytes_));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return refuse_errno("read back what RDMA wrote", got < 0 ? errno : EIO);
     hash(std::span(piece).first(static_cast<std::size_t>(got)));
@@ -98,30 +101,39 @@ void UploadBody::believe(const Request& request, std::uint64_t size_bytes) {
   is_believed_ = true;
   size_bytes_ = size_bytes;
   std::string claims = std::to_string(size_bytes);
-  for (const Checksum& checksum : checksums_) {
-    claims += ' ' + request.header_or(checksum_header(checksum.kind()), "");
+  for (const ChecksumKind kind : kinds_) {
+    claims += ' ' + request.header_or(checksum_header(kind), "");
   }
-  md5_.update(std::as_bytes(std::span(claims)));
+  digests_ = BodyDigests(etags_, false, {});
+  digests_.update(std::as_bytes(std::span(claims)));
+}
+
+S3Result<void> UploadBody::check_md5(const Request& request, const std::string& md5) const {
+  const auto claimed = request.header("content-md5");
+  if (!claimed) return {};
+  const auto raw = from_base64(*claimed);
+  if (!raw || raw->size() != kMd5Bytes) return refuse(kInvalidDigest);
+  if (is_believed_ || *raw == md5) return {};
+  return refuse(kBadDigest, "The body does not match Content-MD5.");
+}
+
+NameValues UploadBody::believed_checksums(const Request& request) const {
+  NameValues believed;
+  for (const ChecksumKind kind : kinds_) {
+    const std::string_view name = checksum_header(kind);
+    if (const auto claimed = request.header(name)) believed.emplace_back(name, *claimed);
+  }
+  return believed;
 }
 
 S3Result<BodySummary> UploadBody::finish(const Request& request, const NameValues& trailers) {
-  BodySummary summary;
-  summary.size_bytes = size_bytes_;
-  const std::string md5 = md5_.finish();
-  summary.md5_hex = to_hex(md5);
-  if (auto claimed = request.header("content-md5")) {
-    const auto raw = from_base64(*claimed);
-    if (!raw || raw->size() != md5.size()) return refuse(kInvalidDigest);
-    if (!is_believed_ && *raw != md5)
-      return refuse(kBadDigest, "The body does not match Content-MD5.");
-  }
-  for (Checksum& checksum : checksums_) {
-    const std::string_view name = checksum_header(checksum.kind());
-    if (is_believed_) {
-      if (const auto claimed = request.header(name)) summary.checksums.emplace_back(name, *claimed);
-      continue;
-    }
-    const std::string computed = to_base64(checksum.finish());
+  const FoundDigests found = digests_.finish();
+  BodySummary summary{.etag = found.etag, .checksums = {}, .size_bytes = size_bytes_};
+  if (auto good = check_md5(request, found.md5); !good) return pass_on(good);
+  if (is_believed_) summary.checksums = believed_checksums(request);
+  for (const auto& [kind, raw] : found.checksums) {
+    const std::string_view name = checksum_header(kind);
+    const std::string computed = to_base64(raw);
     auto claimed = request.header(name);
     for (const auto& [trailer, value] : trailers) {
       if (trailer == name) claimed = value;

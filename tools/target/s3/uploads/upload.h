@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "target/digest/body_digests.h"
 #include "target/digest/digests.h"
 #include "target/s3/conditions.h"
 #include "target/s3/services.h"
@@ -25,7 +26,7 @@ class Upload {
 
 /// The hashes of a received body, in the forms in which they are needed.
 struct BodySummary {
-  std::string md5_hex;
+  std::string etag;      ///< of these bytes alone, without what a key or a server adds
   NameValues checksums;  ///< x-amz-checksum-..., base64
   std::uint64_t size_bytes = 0;
 };
@@ -34,9 +35,10 @@ struct BodySummary {
 class UploadBody {
  public:
   /// Computes the checksums the request announces, and `wanted` besides.
-  [[nodiscard]] static S3Result<UploadBody> start(const Services& services, const Call& call,
-                                                  std::optional<ChecksumKind> wanted);
+  [[nodiscard]] static UploadBody start(const Services& services, const Call& call,
+                                        std::optional<ChecksumKind> wanted, StagedFile file);
 
+  /// Errors: kInvalidRequest for more than the file has room for.
   [[nodiscard]] S3Result<void> receive(std::span<const std::byte> bytes);
   /// Hashes the first `size_bytes` of file(), for bytes that did not come by receive().
   [[nodiscard]] S3Result<void> hash_file(std::uint64_t size_bytes);
@@ -49,13 +51,22 @@ class UploadBody {
   [[nodiscard]] S3Result<BodySummary> finish(const Request& request, const NameValues& trailers);
 
   [[nodiscard]] StagedFile& file() { return file_; }
+  /// The kinds of the checksums that are computed.
+  [[nodiscard]] const std::vector<ChecksumKind>& kinds() const { return kinds_; }
 
  private:
-  explicit UploadBody(StagedFile file) : file_(std::move(file)), md5_(Hash::Kind::kMd5) {}
+  UploadBody(StagedFile file, EtagKind etags, bool needs_md5, std::vector<ChecksumKind> kinds)
+      : file_(std::move(file)),
+        etags_(etags),
+        kinds_(std::move(kinds)),
+        digests_(etags, needs_md5, kinds_) {}
   void hash(std::span<const std::byte> bytes);
+  [[nodiscard]] S3Result<void> check_md5(const Request& request, const std::string& md5) const;
+  [[nodiscard]] NameValues believed_checksums(const Request& request) const;
   StagedFile file_;
-  Hash md5_;
-  std::vector<Checksum> checksums_;
+  EtagKind etags_;
+  std::vector<ChecksumKind> kinds_;
+  BodyDigests digests_;
   bool compares_checksums_ = true;
   bool is_believed_ = false;
   std::uint64_t size_bytes_ = 0;

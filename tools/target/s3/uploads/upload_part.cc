@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/s3/uploads/upload_part.h"
 
+#include <charconv>
+
 #include "target/s3/uploads/body_upload.h"
 #include "target/s3/uploads/multipart.h"
 #include "target/s3/xml.h"
@@ -22,7 +24,7 @@ class UploadPart final : public BodyUpload {
       return pass_on(stored);
     }
     Response response;
-    response.set("ETag", quoted_etag(summary.md5_hex));
+    response.set("ETag", quoted_etag(summary.etag));
     if (services().behaviour.compares_checksums) {
       for (const auto& [name, value] : summary.checksums) response.set(name, value);
     }
@@ -32,6 +34,16 @@ class UploadPart final : public BodyUpload {
   MultipartUpload upload_;
   unsigned number_;
 };
+
+/// The length of the object's bytes in the body, as the request announces it.
+std::optional<std::uint64_t> body_bytes(const Request& request) {
+  const std::string text =
+      request.header_or("x-amz-decoded-content-length", request.header_or("content-length", ""));
+  std::uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  const bool is_good = error == std::errc() && end == text.data() + text.size();
+  return is_good ? std::optional(bytes) : std::nullopt;
+}
 
 }  // namespace
 
@@ -44,7 +56,8 @@ S3Result<void> store_part(const MultipartUpload& upload, unsigned number,
                           const BodySummary& summary, UploadBody& body) {
   StoredPart part;
   part.number = number;
-  part.md5_hex = summary.md5_hex;
+  part.etag = summary.etag;
+  part.size_bytes = summary.size_bytes;
   if (const auto kind = part_checksum(upload)) {
     for (const auto& [name, value] : summary.checksums) {
       if (name == checksum_header(*kind)) part.checksum_hex = to_hex(from_base64(value).value());
@@ -68,9 +81,11 @@ S3Result<std::unique_ptr<Upload>> start_upload_part(const Services& services, co
       return pass_on(good);
     }
   }
-  auto body = UploadBody::start(services, call, part_checksum(*upload));
-  if (!body) return pass_on(body);
-  return std::make_unique<UploadPart>(services, call, std::move(*upload), *number, std::move(*body),
+  const auto length_bytes = *proposal ? (*proposal)->expected_bytes() : body_bytes(call.request);
+  auto file = upload->stage_part(services.store, *number, length_bytes);
+  if (!file) return pass_on(file);
+  UploadBody body = UploadBody::start(services, call, part_checksum(*upload), std::move(*file));
+  return std::make_unique<UploadPart>(services, call, std::move(*upload), *number, std::move(body),
                                       std::move(*proposal));
 }
 
