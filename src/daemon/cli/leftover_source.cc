@@ -70,7 +70,9 @@ Result<bool> is_stored_already(upload::StagingFile& file, s3::ObjectStore& store
   }
   std::vector<std::byte> staged;
   std::vector<std::byte> stored;
-  for (const upload::ByteRange range : file.changed().list()) {
+  upload::ByteRanges local = file.changed();
+  local.subtract(file.dropped());
+  for (const upload::ByteRange range : local.list()) {
     for (std::uint64_t at = range.begin; at < range.end; at += staged.size()) {
       staged.resize(std::min<std::uint64_t>(kComparedBytes, range.end - at));
       stored.resize(staged.size());

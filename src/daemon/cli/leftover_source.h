@@ -33,10 +33,10 @@ class LeftoverSource final : public upload::StagedSource {
 };
 
 /// Whether the key holds what was staged for it: an object of the file's size that has each byte
-/// which the mount wrote, and the metadata. So it is where the daemon ended after the server had
-/// stored the file, and before it heard of that. If another client stored it, the file is not lost
-/// either. Blocks. Errors: those of the store and of the file; kStale if the object changes
-/// meanwhile.
+/// which the mount wrote and the staging file has, and the metadata. So it is where the daemon
+/// ended after the server had stored the file, and before it heard of that. If another client
+/// stored it, the file is not lost either. Blocks. Errors: those of the store and of the file;
+/// kStale if the object changes meanwhile.
 [[nodiscard]] Result<bool> is_stored_already(upload::StagingFile& file, s3::ObjectStore& store,
                                              rdma::Fabric& fabric, const Clock& clock,
                                              std::chrono::milliseconds request_time);

@@ -35,6 +35,14 @@ namespace {
 
 constexpr std::string_view kDaemonEnded = "the daemon ended before it was stored";
 
+/// Of a file that was larger than the staging area.
+std::string lost_text(const upload::ByteRanges& lost) {
+  return fmt::format(
+      "{} bytes are lost: they were sent before the file was complete, and the server keeps them "
+      "only of a file that is stored",
+      lost.bytes());
+}
+
 /// One file and what became of it.
 struct Recovered {
   const upload::Leftover* leftover = nullptr;
@@ -89,6 +97,7 @@ class Sender {
   }
 
   Result<void> send(upload::StagingFile& file) {
+    if (!file.dropped().empty()) return check_incomplete(file);
     const upload::StagingFile::Snapshot snapshot = file.begin_store();
     upload::StagedObject object{.key = snapshot.identity.key,
                                 .size_bytes = snapshot.size_bytes,
@@ -117,6 +126,13 @@ class Sender {
   }
 
  private:
+  /// It cannot be sent; but the daemon may have ended just after the server had all of it.
+  Result<void> check_incomplete(upload::StagingFile& file) {
+    const auto is_stored = is_stored_already(file, *store_, *fabric_, clock_, request_time_);
+    if (is_stored && *is_stored) return {};
+    return fail(ErrorCode::kUnsupported, lost_text(file.dropped()));
+  }
+
   /// A copy of the base would lose them. Where it has another version, it is not copied either.
   void add_headers(s3::ObjectInfo& base) {
     const auto there = await<Result<s3::ObjectInfo>>(
@@ -159,7 +175,7 @@ void send_file(Sender& sender, upload::StagingArea& area, Recovered& file) {
   }
   file.outcome = "kept";
   file.why = sent.error().detail;
-  if (opened) (*opened)->set_reason(file.why);
+  if (opened && (*opened)->dropped().empty()) (*opened)->set_reason(file.why);
 }
 
 void discard_file(upload::StagingArea& area, Recovered& file) {
@@ -207,6 +223,7 @@ void print_json(const Findings& found, const Clock& clock) {
         {"outcome", std::string(file.outcome)},
         {"size_bytes", static_cast<std::int64_t>(state.size_bytes)},
         {"changed_bytes", static_cast<std::int64_t>(state.changed.bytes())},
+        {"lost_bytes", static_cast<std::int64_t>(state.dropped.bytes())},
         {"base_etag", state.identity.base ? doctor::valid_utf8(state.identity.base->etag) : ""},
         {"age_seconds", static_cast<std::int64_t>(age_seconds(*file.leftover, clock))},
         {"why", doctor::valid_utf8(file.why)}});
@@ -273,9 +290,10 @@ int run_recover(const RecoverCommand& command) {
     if (!taken) return report(taken.error());
     area = std::move(*taken);
     for (const upload::Leftover& leftover : area->leftovers()) {
-      const std::string& reason = leftover.state.reason;
-      found.files.push_back(
-          {.leftover = &leftover, .why = reason.empty() ? std::string(kDaemonEnded) : reason});
+      const upload::StagedState& state = leftover.state;
+      std::string why = state.reason.empty() ? std::string(kDaemonEnded) : state.reason;
+      if (!state.dropped.empty()) why += "; " + lost_text(state.dropped);
+      found.files.push_back({.leftover = &leftover, .why = std::move(why)});
     }
     found.damaged = area->damaged();
   }

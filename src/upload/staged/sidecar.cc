@@ -129,12 +129,17 @@ struct Sidecar::SidecarRecord {
     return crc32c(0, std::as_bytes(std::span(&record, 1)));
   }
   void replay(StagedState& state) const {
-    if (kind == RecordKind::kChanged) {
-      state.changed.add({begin, end});
-      state.size_bytes = std::max(state.size_bytes, end);
-    } else {
-      state.size_bytes = begin;
-      state.changed.subtract({begin, UINT64_MAX});
+    switch (kind) {
+      case RecordKind::kChanged:
+        state.changed.add({begin, end});
+        state.size_bytes = std::max(state.size_bytes, end);
+        return;
+      case RecordKind::kDropped:
+        return state.dropped.add({begin, end});
+      case RecordKind::kResized:
+        state.size_bytes = begin;
+        state.changed.subtract({begin, UINT64_MAX});
+        state.dropped.subtract({begin, UINT64_MAX});
     }
   }
 };
@@ -182,6 +187,9 @@ Result<Sidecar> Sidecar::make(int folder, const std::string& name, int flags,
   if (state.is_whole) return made;
   for (const ByteRange& range : state.changed.list()) {
     if (auto ok = made.add(range); !ok) return std::unexpected(ok.error());
+  }
+  for (const ByteRange& range : state.dropped.list()) {
+    if (auto ok = made.drop(range); !ok) return std::unexpected(ok.error());
   }
   return made;
 }
@@ -236,6 +244,13 @@ Result<void> Sidecar::settle(const StagedState& state) {
     return fail_errno("cut a sidecar", errno);
   }
   records_ = 0;
+  last_.reset();
+  return {};
+}
+
+Result<void> Sidecar::drop(ByteRange bytes) {
+  if (auto ok = put(records_, RecordKind::kDropped, bytes); !ok) return ok;
+  ++records_;
   last_.reset();
   return {};
 }

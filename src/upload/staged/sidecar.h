@@ -48,6 +48,9 @@ struct StagedState {
   /// changes are what the local file shows (take_from), not what the sidecar says.
   bool is_whole = false;
   WriteMark stored_mark = 0;  ///< of a whole file: the mark that it got when the base was stored
+  /// Changed bytes that the local file has no more: an upload under way had them alone, and it ends
+  /// with the daemon.
+  ByteRanges dropped = {};
 
   /// Takes size and changes of a whole file from the status of its local file.
   void take_from(const struct stat& local);
@@ -81,6 +84,8 @@ class Sidecar {
   [[nodiscard]] Result<void> add(ByteRange bytes);
   /// The file was cut, or its size is this now.
   [[nodiscard]] Result<void> resize(std::uint64_t size_bytes);
+  /// The local file is about to lose the bytes, which are changed (StagedState::dropped).
+  [[nodiscard]] Result<void> drop(ByteRange bytes);
   /// This is the state now, in which nothing is changed, or of a whole file; each record names
   /// bytes that the base has too, or its size. In place, so a crash meanwhile may leave ranges that
   /// are said to be changed and are not. Errors: as write(); kUnsupported: write() it.
@@ -90,7 +95,7 @@ class Sidecar {
 
  private:
   Sidecar(UniqueFd file, std::uint64_t first) : file_(std::move(file)), first_(first) {}
-  enum class RecordKind : std::uint32_t { kChanged = 1, kResized = 2 };
+  enum class RecordKind : std::uint32_t { kChanged = 1, kResized = 2, kDropped = 3 };
   struct SidecarRecord;
   [[nodiscard]] static Result<Sidecar> make(int folder, const std::string& name, int flags,
                                             const StagedState& state);

@@ -10,7 +10,9 @@
 // After an error nothing new begins. When the last part has ended (one that arrives after an abort
 // would stay on the server) the upload is abandoned, and the caller gets the error.
 //
-// Late reads. A buffer that the server may still read rests (upload/buffer_pool.cc).
+// Early parts. Where an EarlyUpload has sent parts of the object, the attempt begins with that
+// upload: its plan has the same borders, and parts that are at the server as they are now are left
+// out. Any other is sent under its number, and takes the place of what was sent before.
 //
 // Locks. mutex_ is a leaf.
 #include "upload/staged/staged_attempt.h"
@@ -20,15 +22,11 @@
 #include <span>
 #include <utility>
 
-#include "s3rdmafs/base/checksum.h"
 #include "s3rdmafs/base/units.h"
+#include "upload/staged/part_sender.h"
 
 namespace s3rdmafs::upload {
 namespace {
-
-// Buffers come free as fast as the server takes parts. While it does, a store that waits in line is
-// not to fail; where it does not, the requests before it in line fail one after the other.
-constexpr int kBufferPatience = 10;  // times the time of a request
 
 // A file of this size was nearly always written just now, so its bytes are in memory, and to read
 // them takes less time than to wake another thread.
@@ -42,11 +40,11 @@ std::chrono::seconds server_copy_time(std::uint64_t bytes) {
 
 }  // namespace
 
-void StagedAttempt::start(const Context& context, std::shared_ptr<const StagedObject> object,
+void StagedAttempt::start(Context context, std::shared_ptr<const StagedObject> object,
                           std::shared_ptr<StagedSource> source, AttemptDone done) {
   const std::shared_ptr<StagedAttempt> made(
-      new StagedAttempt(context, std::move(object), std::move(source), std::move(done)));
-  context.uploads.metrics.in_progress.add(1);
+      new StagedAttempt(std::move(context), std::move(object), std::move(source), std::move(done)));
+  made->context_.uploads.metrics.in_progress.add(1);
   if (made->object_->parts) made->object_->parts->begin();
   if (made->is_metadata_only()) return made->copy_whole();
   made->plan();
@@ -78,16 +76,29 @@ void StagedAttempt::copy_whole() {
       });
 }
 
-void StagedAttempt::plan() {
+Result<std::vector<PlannedPart>> StagedAttempt::make_plan() {
   const PartSizes& sizes = context_.uploads.part_sizes;
+  if (context_.begun) return plan_in_order(object_->size_bytes, context_.begun->sizes);
   const bool copies = context_.copies && object_->size_bytes > sizes.first_bytes;
-  auto planned = plan_upload(
+  return plan_upload(
       object_->size_bytes, copies ? std::optional(object_->base->size_bytes) : std::nullopt,
       object_->changed, {.part_bytes = sizes.first_bytes, .part_bytes_max = sizes.max_bytes});
+}
+
+void StagedAttempt::plan() {
+  auto planned = make_plan();
   const MutexLock lock(mutex_);
+  if (context_.begun) upload_id_ = context_.begun->upload_id;
   if (!planned) return fail_with(std::move(planned.error()));
   plan_ = std::move(*planned);
-  is_single_put_ = object_->size_bytes <= sizes.first_bytes;
+  is_single_put_ =
+      !context_.begun && object_->size_bytes <= context_.uploads.part_sizes.first_bytes;
+  if (!context_.begun) return;
+  for (const auto& [number, part] : context_.begun->parts) {
+    if (number <= plan_.size() && object_->as_sent.contains(part.bytes)) {
+      sent_[number] = part.part;
+    }
+  }
 }
 
 Deadline StagedAttempt::request_deadline() const {
@@ -120,6 +131,7 @@ StagedAttempt::Action StagedAttempt::next_action() {
     ++under_way_;
     return [self = shared_from_this()] { self->send_put(std::make_shared<Part>()); };
   }
+  while (sent_.contains(static_cast<unsigned>(next_) + 1)) ++next_;  // it was sent early
   if (next_ < plan_.size()) return next_part();
   if (is_single_put_ || under_way_ > 0) return {};
   completing_ = true;
@@ -136,7 +148,7 @@ StagedAttempt::Action StagedAttempt::next_part() {
       self->copy_part(planned.bytes, number, id);
     };
   }
-  return [self = shared_from_this(), planned, number] { self->take_buffer(planned.bytes, number); };
+  return [self = shared_from_this(), planned, number] { self->read_bytes(planned.bytes, number); };
 }
 
 StagedAttempt::Action StagedAttempt::end_in_failure() {
@@ -205,40 +217,13 @@ void StagedAttempt::copy_part(ByteRange bytes, unsigned number, const std::strin
       });
 }
 
-void StagedAttempt::take_buffer(ByteRange bytes, unsigned number) {
-  const std::uint64_t chunk_bytes = context_.uploads.part_sizes.first_bytes;
-  const std::uint64_t buffer_bytes = (bytes.size() + chunk_bytes - 1) / chunk_bytes * chunk_bytes;
-  context_.uploads.buffers.take(
-      buffer_bytes,
-      context_.uploads.clock.now() + kBufferPatience * context_.uploads.request_timeout,
-      [self = shared_from_this(), bytes, number](Result<PartBuffer> buffer) {
-        if (!buffer) return self->part_failed(std::move(buffer.error()));
-        auto part = std::make_shared<Part>();
-        part->number = number;
-        part->buffer = std::move(*buffer);
-        part->length = bytes.size();
-        if (self->is_single_put_ && part->length <= kReadAtOnceMax) {
-          return self->read_part(bytes.begin, part);
-        }
-        const bool is_posted = self->context_.thread.post(
-            [self, offset = bytes.begin, part] { self->read_part(offset, part); });
-        if (!is_posted) {
-          part->buffer = {};
-          self->part_failed({ErrorCode::kCancelled, "the mount is going down"});
-        }
-      });
-}
-
-void StagedAttempt::read_part(std::uint64_t offset_bytes, const PartPtr& part) {
-  source_->read(offset_bytes, part->buffer.bytes().first(part->length), request_deadline(),
-                [self = shared_from_this(), part](Result<void> read) {
-                  if (!read) {
-                    part->buffer = {};
-                    return self->part_failed(std::move(read.error()));
-                  }
-                  part->crc64nvme = crc64nvme(0, part->buffer.bytes().first(part->length));
-                  self->is_single_put_ ? self->send_put(part) : self->send_part(part);
-                });
+void StagedAttempt::read_bytes(ByteRange bytes, unsigned number) {
+  const bool at_once = is_single_put_ && bytes.size() <= kReadAtOnceMax;
+  read_part({.uploads = context_.uploads, .thread = context_.thread}, source_, bytes, number,
+            at_once, [self = shared_from_this()](Result<PartPtr> part) {
+              if (!part) return self->part_failed(std::move(part.error()));
+              self->is_single_put_ ? self->send_put(*part) : self->send_bytes(*part);
+            });
 }
 
 void StagedAttempt::part_failed(Error error) {
@@ -250,27 +235,26 @@ void StagedAttempt::part_failed(Error error) {
   advance();
 }
 
-void StagedAttempt::send_part(const PartPtr& part) {
+void StagedAttempt::send_bytes(const PartPtr& part) {
   std::string id;
   {
     const MutexLock lock(mutex_);
     id = upload_id_;
   }
-  context_.uploads.writer.upload_part(
-      object_->key, std::move(id), part->number, part->body(), request_deadline(),
-      [self = shared_from_this(), part](s3::PutOutcome outcome) {
-        self->on_sent(*part, outcome);
-        if (!outcome.etag) return self->part_failed(std::move(outcome.etag.error()));
-        {
-          const MutexLock lock(self->mutex_);
-          --self->under_way_;
-          self->sent_[part->number] = {.number = part->number,
-                                       .etag = std::move(*outcome.etag),
-                                       .crc64nvme = part->crc64nvme,
-                                       .size_bytes = part->length};
-        }
-        self->advance();
-      });
+  send_part(context_.uploads, object_->key, std::move(id), part,
+            [self = shared_from_this()](Result<s3::UploadedPart> sent) {
+              if (!sent) return self->part_failed(std::move(sent.error()));
+              if (self->object_->parts) {
+                self->object_->parts->sent(
+                    {.bytes = self->plan_[sent->number - 1].bytes, .crc64nvme = sent->crc64nvme});
+              }
+              {
+                const MutexLock lock(self->mutex_);
+                --self->under_way_;
+                self->sent_[sent->number] = std::move(*sent);
+              }
+              self->advance();
+            });
 }
 
 void StagedAttempt::send_put(const PartPtr& part) {
@@ -278,25 +262,14 @@ void StagedAttempt::send_put(const PartPtr& part) {
       object_->key, part->length > 0 ? part->body() : s3::PutBody{},
       {.when = object_->when, .metadata = object_->metadata, .headers = kept_headers()},
       request_deadline(), [self = shared_from_this(), part](s3::PutOutcome outcome) {
-        self->on_sent(*part, outcome);
+        end_part(self->context_.uploads, *part, outcome);
         if (!outcome.etag) return self->part_failed(std::move(outcome.etag.error()));
+        if (self->object_->parts && part->length > 0) {
+          self->object_->parts->sent(
+              {.bytes = self->plan_.front().bytes, .crc64nvme = part->crc64nvme});
+        }
         self->succeed(std::move(*outcome.etag));
       });
-}
-
-// Gives the buffer back before anything else begins: a part that waits should get this one.
-void StagedAttempt::on_sent(Part& part, const s3::PutOutcome& outcome) {
-  if (outcome.late_read_possible) part.buffer.let_rest();
-  if (outcome.etag && object_->parts && part.length > 0) {
-    const ByteRange bytes = plan_[part.number - 1].bytes;
-    object_->parts->sent({.bytes = bytes, .crc64nvme = part.crc64nvme});
-  }
-  if (outcome.etag) {
-    const Uploader::Metrics& metrics = context_.uploads.metrics;
-    const bool is_rdma = outcome.path == s3::Path::kRdma;
-    (is_rdma ? metrics.rdma_bytes : metrics.http_bytes).add(part.length);
-  }
-  part.buffer = {};
 }
 
 void StagedAttempt::send_complete() {

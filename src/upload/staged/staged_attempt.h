@@ -13,7 +13,7 @@
 #include "s3/object_writer.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/worker_thread.h"
-#include "upload/buffer_pool.h"
+#include "upload/early/early_upload.h"
 #include "upload/object_parts.h"
 #include "upload/staged/staged_uploads.h"
 #include "upload/staged/upload_plan.h"
@@ -29,6 +29,8 @@ class StagedAttempt : public std::enable_shared_from_this<StagedAttempt> {
     const Uploader::Context& uploads;
     WorkerThread& thread;  ///< reads and computes checksums
     bool copies = false;   ///< whether the server may be asked to copy from the base
+    /// Of an upload that has parts of the object, which this attempt completes. Nothing: a new one.
+    std::optional<EarlyUpload::Sent> begun = {};
   };
   struct Outcome {
     Result<std::string> etag;
@@ -36,16 +38,16 @@ class StagedAttempt : public std::enable_shared_from_this<StagedAttempt> {
   };
   using AttemptDone = std::move_only_function<void(Outcome)>;
 
-  static void start(const Context& context, std::shared_ptr<const StagedObject> object,
+  static void start(Context context, std::shared_ptr<const StagedObject> object,
                     std::shared_ptr<StagedSource> source, AttemptDone done);
 
  private:
   using Action = std::move_only_function<void()>;
   using PartPtr = std::shared_ptr<Part>;
 
-  StagedAttempt(const Context& context, std::shared_ptr<const StagedObject> object,
+  StagedAttempt(Context context, std::shared_ptr<const StagedObject> object,
                 std::shared_ptr<StagedSource> source, AttemptDone done)
-      : context_(context),
+      : context_(std::move(context)),
         object_(std::move(object)),
         source_(std::move(source)),
         done_(std::move(done)) {}
@@ -66,12 +68,12 @@ class StagedAttempt : public std::enable_shared_from_this<StagedAttempt> {
 
   void send_create();
   void copy_part(ByteRange bytes, unsigned number, const std::string& upload_id);
-  void take_buffer(ByteRange bytes, unsigned number);
-  void read_part(std::uint64_t offset_bytes, const PartPtr& part);
+  /// The parts that begun uploads and this one have, and those of the plan that they lack.
+  [[nodiscard]] Result<std::vector<PlannedPart>> make_plan();
+  void read_bytes(ByteRange bytes, unsigned number);
   void part_failed(Error error);
-  void send_part(const PartPtr& part);
+  void send_bytes(const PartPtr& part);
   void send_put(const PartPtr& part);
-  void on_sent(Part& part, const s3::PutOutcome& outcome);
   void send_complete();
   [[nodiscard]] Deadline request_deadline() const;
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
+#include "upload/early/early_upload.h"
 #include "upload/staged/staged_attempt.h"
 
 namespace s3rdmafs::upload {
@@ -30,6 +31,7 @@ void StagedUploads::shut_down() {
 void StagedUploads::store(StagedObject object, std::shared_ptr<StagedSource> source,
                           Done<std::string> done) {
   auto stored = std::make_shared<StagedObject>(std::move(object));
+  if (stored->early) return store_early(std::move(stored), std::move(source), std::move(done));
   if (!may_have_parts(*stored)) return attempt(stored, std::move(source), std::move(done));
   WorkerThread& thread = threads_[next_thread_++ % threads_.size()];
   find_changes(stored->changed, *stored->parts, source, thread,
@@ -39,6 +41,44 @@ void StagedUploads::store(StagedObject object, std::shared_ptr<StagedSource> sou
                  if (changed && !changed->empty()) stored->changed = std::move(*changed);
                  attempt(std::move(stored), std::move(source), std::move(done));
                });
+}
+
+std::shared_ptr<EarlyUpload> StagedUploads::begin_early(EarlyObject object) {
+  PartSizes sizes = context_.part_sizes;
+  while (sizes.max_bytes > object.part_bytes_max && sizes.max_bytes > sizes.first_bytes) {
+    sizes.max_bytes /= 2;
+  }
+  WorkerThread& thread = threads_[next_thread_++ % threads_.size()];
+  return std::make_shared<EarlyUpload>(PartReader{.uploads = context_, .thread = thread},
+                                       EarlyUpload::Start{.key = std::move(object.key),
+                                                          .metadata = std::move(object.metadata),
+                                                          .sizes = sizes,
+                                                          .run = object.run});
+}
+
+void StagedUploads::store_early(std::shared_ptr<StagedObject> object,
+                                std::shared_ptr<StagedSource> source, Done<std::string> done) {
+  const std::shared_ptr<EarlyUpload> early = std::exchange(object->early, nullptr);
+  const bool is_of_it = early->key() == object->key && early->metadata() == object->metadata &&
+                        object->size_bytes > context_.part_sizes.first_bytes;
+  early->end([this, object = std::move(object), source = std::move(source), is_of_it,
+              done = std::move(done)](EarlyUpload::Sent sent) mutable {
+    const bool has_any = !sent.parts.empty();
+    if (object->needs_early || (is_of_it && has_any)) {
+      WorkerThread& thread = threads_[next_thread_++ % threads_.size()];
+      return StagedAttempt::start(
+          {.uploads = context_, .thread = thread, .begun = std::move(sent)}, object, source,
+          [this, object, source, done = std::move(done)](StagedAttempt::Outcome outcome) mutable {
+            if (outcome.etag) return done(std::move(outcome.etag));
+            // The server may end uploads that are old (AbortIncompleteMultipartUpload).
+            const bool is_gone = outcome.etag.error().code == ErrorCode::kNotFound;
+            if (is_gone && !object->needs_early) return attempt(object, source, std::move(done));
+            done(failed(*object, std::move(outcome.etag.error())));
+          });
+    }
+    if (!sent.upload_id.empty()) context_.abandoned.add(object->key, std::move(sent.upload_id));
+    attempt(std::move(object), std::move(source), std::move(done));
+  });
 }
 
 bool StagedUploads::may_have_parts(const StagedObject& object) const {

@@ -20,6 +20,8 @@
 
 namespace s3rdmafs::upload {
 
+class EarlyUpload;
+
 /// Where the bytes of a staged object come from: the staging file, and its base version where that
 /// lacks them. Thread-safe: several reads of one object are under way at once.
 class StagedSource {
@@ -45,6 +47,14 @@ struct StagedObject {
   s3::UserMetadata metadata = {};
   /// Of a file that may have changed at fewer places than `changed` says; null: of others.
   std::shared_ptr<StoredParts> parts = {};
+
+  /// Of a file that was written in order: an upload under way that may have parts of it. It is
+  /// completed, or abandoned, with the store. Null: none.
+  std::shared_ptr<EarlyUpload> early = {};
+  /// The bytes that have not changed since `early` began to read them.
+  ByteRanges as_sent = {};
+  /// The source has no more all of as_sent: `early` must be completed.
+  bool needs_early = false;
 
   /// Whether the server has all bytes already: only the metadata differs.
   [[nodiscard]] bool has_bytes_of_base() const {
@@ -75,9 +85,24 @@ class StagedUploads {
   /// Errors: kStale (another client changed the key, by `object.when`, or the base is gone),
   ///         kUnsupported (the metadata alone differs, and the server copies no objects),
   ///         kTooLarge, kNoMemory (no part buffer came free), those of the writer and the source.
+  ///         Where object.needs_early, an error loses the bytes that the upload has alone.
   void store(StagedObject object, std::shared_ptr<StagedSource> source, Done<std::string> done);
 
+  /// An object that is not complete yet.
+  struct EarlyObject {
+    std::string key;
+    s3::UserMetadata metadata;
+    std::uint64_t run = 0;             ///< EarlyUpload::run()
+    std::uint64_t part_bytes_max = 0;  ///< as far as the sizes of parts allow
+  };
+  [[nodiscard]] std::shared_ptr<EarlyUpload> begin_early(EarlyObject object);
+  /// A file of more than this is worth to be begun so.
+  [[nodiscard]] std::uint64_t first_part_bytes() const { return context_.part_sizes.first_bytes; }
+
  private:
+  /// Ends the early upload first, which then is completed or abandoned.
+  void store_early(std::shared_ptr<StagedObject> object, std::shared_ptr<StagedSource> source,
+                   Done<std::string> done);
   /// Whether to look first which parts have changed.
   [[nodiscard]] bool may_have_parts(const StagedObject& object) const;
   void attempt(std::shared_ptr<const StagedObject> object, std::shared_ptr<StagedSource> source,

@@ -71,6 +71,8 @@ StagingFile::StagingFile(StagingArea& area, std::string name, UniqueFd data, Sid
       sidecar_(std::move(sidecar)),
       state_(std::move(state)) {
   written_ = state_.changed;
+  written_.subtract(state_.dropped);
+  is_in_order_ = state_.size_bytes == 0;
   whole_.charged_bytes = charged_bytes;
 }
 
@@ -96,20 +98,21 @@ Result<ByteRanges> StagingFile::reserve(ByteRange bytes) {
   return missing;
 }
 
-void StagingFile::give_back(ByteRange bytes) {
+bool StagingFile::give_back(ByteRange bytes) {
   const ByteRange pages = whole_pages(bytes);
-  if (pages.empty()) return;
+  if (pages.empty()) return true;
   const ByteRanges given = allocated_.intersect(pages);
-  if (given.empty()) return;
+  if (given.empty()) return true;
   for (const ByteRange& range : given.list()) {
     if (::fallocate(data_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                     static_cast<off_t>(range.begin), static_cast<off_t>(range.size())) != 0) {
       spdlog::debug("staging: {} keeps its room: {}", name_, std::strerror(errno));
-      return;
+      return false;
     }
   }
   allocated_.subtract(pages);
   area_.discharge(given.bytes());
+  return true;
 }
 
 Result<void> StagingFile::mark_changed(ByteRange bytes) {
@@ -118,6 +121,7 @@ Result<void> StagingFile::mark_changed(ByteRange bytes) {
     state_.changed.add(bytes);
   }
   written_.add(bytes);
+  as_sent_.subtract(bytes);
   if (storing_) since_.add(bytes);
   state_.size_bytes = std::max(state_.size_bytes, bytes.end);
   if (sidecar_.records() < kRecordsWorthARewrite ||
@@ -144,18 +148,23 @@ Result<void> StagingFile::write(std::uint64_t offset_bytes, std::span<const std:
   const MutexLock lock(mutex_);
   if (auto ok = check_size(range.end); !ok) return ok;
   if (state_.is_whole) return write_bytes(data_.get(), bytes, offset_bytes);
+  if (auto ok = check_dropped(range); !ok) return ok;
+  const bool continues = range.begin == state_.size_bytes;
   const auto reserved = reserve(range);
   if (!reserved) return std::unexpected(reserved.error());
   Result<void> done = write_bytes(data_.get(), bytes, offset_bytes);
   if (done) done = mark_changed({std::min(state_.size_bytes, range.begin), range.end});
   if (!done) take_back(range, *reserved);
+  is_in_order_ = is_in_order_ && (continues || !done);
   return done;
 }
 
 Result<void> StagingFile::keep_copy(std::uint64_t offset_bytes, std::span<const std::byte> bytes) {
   const MutexLock lock(mutex_);
   const std::uint64_t end = std::min(offset_bytes + bytes.size(), state_.size_bytes);
-  for (const ByteRange& range : written_.complement({.begin = offset_bytes, .end = end}).list()) {
+  ByteRanges missing = written_.complement({.begin = offset_bytes, .end = end});
+  missing.subtract(state_.dropped);
+  for (const ByteRange& range : missing.list()) {
     const auto reserved = reserve(range);
     if (!reserved) return std::unexpected(reserved.error());
     const auto part = bytes.subspan(range.begin - offset_bytes, range.size());
@@ -196,14 +205,21 @@ Result<void> StagingFile::truncate(std::uint64_t size_bytes) {
   const MutexLock lock(mutex_);
   if (auto ok = check_size(size_bytes); !ok) return ok;
   if (state_.is_whole) return truncate_whole(size_bytes);
-  if (size_bytes > state_.size_bytes) return mark_changed({state_.size_bytes, size_bytes});
   if (size_bytes == state_.size_bytes) return {};
+  is_in_order_ = false;
+  if (size_bytes > state_.size_bytes) return mark_changed({state_.size_bytes, size_bytes});
+  if (size_bytes > 0) {
+    if (auto ok = check_dropped({size_bytes, state_.size_bytes}); !ok) return ok;
+  }
   if (auto ok = sidecar_.resize(size_bytes); !ok) return ok;
   const ByteRange cut{.begin = size_bytes, .end = UINT64_MAX};
   state_.size_bytes = size_bytes;
   state_.changed.subtract(cut);
   written_.subtract(cut);
   since_.subtract(cut);
+  as_sent_.subtract(cut);
+  state_.dropped.subtract(cut);
+  if (size_bytes == 0) begin_run();
   give_back({.begin = cut.begin, .end = allocated_.end()});
   if (::ftruncate(data_.get(), static_cast<off_t>(size_bytes)) != 0) {
     return fail_errno("truncate a staging file", errno);
@@ -216,6 +232,7 @@ Result<void> StagingFile::extend(std::uint64_t size_bytes) {
   if (auto ok = check_size(size_bytes); !ok) return ok;
   look();
   if (size_bytes <= state_.size_bytes) return {};
+  is_in_order_ = false;
   if (!state_.is_whole) return mark_changed({state_.size_bytes, size_bytes});
   // Not ftruncate(2): the kernel may extend the file further meanwhile.
   if (::fallocate(data_.get(), 0, static_cast<off_t>(size_bytes - 1), 1) != 0) {
@@ -230,6 +247,8 @@ Result<void> StagingFile::punch(ByteRange bytes) {
   look();
   bytes.end = std::min(bytes.end, state_.size_bytes);
   if (bytes.empty()) return {};
+  if (auto ok = check_dropped(bytes); !ok) return ok;
+  is_in_order_ = false;
   if (!state_.is_whole) {
     if (auto ok = mark_changed(bytes); !ok) return ok;
     give_back(bytes);
@@ -247,13 +266,16 @@ std::vector<StagingFile::Run> StagingFile::runs(ByteRange bytes) const {
   look();
   bytes.end = std::min(bytes.end, state_.size_bytes);
   std::vector<Run> found;
-  std::uint64_t at = bytes.begin;
   for (const ByteRange& local : written_.intersect(bytes).list()) {
-    if (at < local.begin) found.push_back({.bytes = {at, local.begin}, .is_local = false});
     found.push_back({.bytes = local, .is_local = true});
-    at = local.end;
   }
-  if (at < bytes.end) found.push_back({.bytes = {at, bytes.end}, .is_local = false});
+  for (const ByteRange& dropped : state_.dropped.intersect(bytes).list()) {
+    found.push_back({.bytes = dropped, .is_dropped = true});
+  }
+  ByteRanges of_base = written_.complement(bytes);
+  of_base.subtract(state_.dropped);
+  for (const ByteRange& range : of_base.list()) found.push_back({.bytes = range});
+  std::ranges::sort(found, {}, [](const Run& run) { return run.bytes.begin; });
   return found;
 }
 
@@ -337,8 +359,11 @@ StagingFile::Snapshot StagingFile::begin_store() {
   const MutexLock lock(mutex_);
   since_.clear();
   mark_whole();
-  storing_ = Snapshot{
-      .identity = state_.identity, .size_bytes = state_.size_bytes, .changed = state_.changed};
+  storing_ = Snapshot{.identity = state_.identity,
+                      .size_bytes = state_.size_bytes,
+                      .changed = state_.changed,
+                      .as_sent = as_sent_,
+                      .has_dropped = !state_.dropped.empty()};
   return *storing_;
 }
 
@@ -357,11 +382,14 @@ Result<void> StagingFile::stored(std::string etag) {
   const Snapshot snapshot = *std::exchange(storing_, std::nullopt);
   state_.identity.base = BaseVersion{.etag = std::move(etag), .size_bytes = snapshot.size_bytes};
   state_.changed = std::exchange(since_, {});
+  state_.dropped.clear();
+  begin_run();
   if (snapshot.is_copy) state_.size_bytes = snapshot.size_bytes;
   state_.stored_mark = whole_.storing_mark;
   look();
   state_.metadata_changed = state_.identity.metadata != snapshot.identity.metadata;
   state_.reason.clear();
+  is_in_order_ = state_.size_bytes == 0;
   const bool has_no_records = state_.is_whole || !state_.is_changed();
   // The records of a copy name no bytes of it, so they may not outlive the old head.
   const bool is_torn_by_crash = snapshot.is_copy && sidecar_.records() > 0;

@@ -28,8 +28,9 @@ class StagingArea;
 /// wait for no network, so FUSE workers may make them, without a lock of another layer.
 ///
 /// Three sets of bytes. `written`: the local file has them. `changed`: they differ from the base,
-/// so they have to be sent. `changed` is part of `written`, and contains every byte at and beyond
-/// the base's size. The rest of `written` is a copy of what the base has.
+/// so they have to be sent. `changed` contains every byte at and beyond the base's size, and is
+/// part of `written`, but for what was *dropped*: bytes that an upload under way has, and the local
+/// file no more (drop_sent). The rest of `written` is a copy of what the base has.
 ///
 /// A *whole* file is one that began empty, so the local file has every byte. The kernel may then
 /// write it for a program (FUSE passthrough) without a word to this class, which looks at the local
@@ -41,7 +42,9 @@ class StagingFile {
   /// A run of bytes for a reader.
   struct Run {
     ByteRange bytes;
-    bool is_local = false;  ///< read() has them; else the base has them at the same place
+    bool is_local = false;    ///< read() has them
+    bool is_dropped = false;  ///< they cannot be read before the file is stored
+    // Neither: the base has them at the same place.
   };
 
   ~StagingFile();
@@ -51,6 +54,7 @@ class StagingFile {
   /// Writes all bytes; a gap between the size and `offset_bytes` becomes zeros.
   /// Errors: kNoSpace (write.staging_size, or the file system), kTooLarge, kSystem; then bytes that
   /// it would have replaced may be either the old or the new ones, and no other byte has changed.
+  /// kSequentialOnly: bytes were dropped there; nothing has changed.
   [[nodiscard]] Result<void> write(std::uint64_t offset_bytes, std::span<const std::byte> bytes);
   /// Reads bytes of local runs; those at and beyond size_bytes() are zeros. Errors: kSystem.
   [[nodiscard]] Result<void> read(std::uint64_t offset_bytes, std::span<std::byte> out) const;
@@ -95,7 +99,9 @@ class StagingFile {
     StagedIdentity identity;
     std::uint64_t size_bytes = 0;
     ByteRanges changed;
-    bool is_copy = false;  ///< the file gets this size when it is stored
+    bool is_copy = false;      ///< the file gets this size when it is stored
+    ByteRanges as_sent = {};   ///< as begin_part() said, and not changed since
+    bool has_dropped = false;  ///< some of these are not in the local file any more
   };
   [[nodiscard]] Snapshot begin_store();
   /// As begin_store(), where the store makes a copy of another object, which has so many bytes: the
@@ -107,6 +113,25 @@ class StagingFile {
   [[nodiscard]] Result<void> stored(std::string etag);
   /// The store failed: its changes are changes again.
   void not_stored();
+
+  // Parts that are sent early (staging_file_early.cc)
+
+  /// A file that was written from its first byte to its last, each write at its end, and to which
+  /// nothing else was done since it was empty.
+  struct InOrder {
+    std::uint64_t run = 0;         ///< counts the times that it was empty
+    std::uint64_t size_bytes = 0;  ///< 0: it is not such a file
+  };
+  [[nodiscard]] InOrder in_order() const;
+  /// The bytes are about to be read and sent. False: it is another run, or a store is under way.
+  [[nodiscard]] bool begin_part(ByteRange bytes, std::uint64_t run);
+  /// The part was sent in this run: gives its room back, until the file is stored or empty again.
+  /// It cannot be read meanwhile, nor changed. False: nothing was given back, since it has changed,
+  /// or was dropped before, or a store is under way, or the file system cannot. No reader may use
+  /// runs() of before. Errors: as write().
+  [[nodiscard]] Result<bool> drop_sent(ByteRange part, std::uint64_t run);
+  /// The bytes that were dropped, which are lost if this mount does not store the file.
+  [[nodiscard]] ByteRanges dropped() const;
 
   // Whole files (staging_file_whole.cc)
 
@@ -140,7 +165,12 @@ class StagingFile {
   /// The pages of `bytes` that were charged to the area just now. Errors: kNoSpace.
   [[nodiscard]] Result<ByteRanges> reserve(ByteRange bytes) REQUIRES(mutex_);
   /// Gives the whole pages within `bytes` back, and makes zeros of them.
-  void give_back(ByteRange bytes) REQUIRES(mutex_);
+  /// False: the file system cannot, and nothing is given back.
+  bool give_back(ByteRange bytes) REQUIRES(mutex_);
+  /// Errors: kSequentialOnly: some of the bytes were dropped.
+  [[nodiscard]] Result<void> check_dropped(ByteRange bytes) const REQUIRES(mutex_);
+  /// The file is empty: a run may begin.
+  void begin_run() REQUIRES(mutex_);
   /// Undoes what a write that failed has done.
   void take_back(ByteRange bytes, const ByteRanges& reserved) REQUIRES(mutex_);
   [[nodiscard]] Result<void> mark_changed(ByteRange bytes) REQUIRES(mutex_);
@@ -163,7 +193,10 @@ class StagingFile {
   mutable ByteRanges written_ GUARDED_BY(mutex_);
   ByteRanges allocated_ GUARDED_BY(mutex_);  ///< whole pages, charged to the area
   std::optional<Snapshot> storing_ GUARDED_BY(mutex_);
-  ByteRanges since_ GUARDED_BY(mutex_);  ///< changed since begin_store()
+  ByteRanges since_ GUARDED_BY(mutex_);    ///< changed since begin_store()
+  ByteRanges as_sent_ GUARDED_BY(mutex_);  ///< not changed since begin_part()
+  bool is_in_order_ GUARDED_BY(mutex_);
+  std::uint64_t run_ GUARDED_BY(mutex_) = 1;
   bool is_removed_ GUARDED_BY(mutex_) = false;
 
   /// Of a whole file only.

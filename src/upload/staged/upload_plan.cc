@@ -64,4 +64,21 @@ Result<std::vector<PlannedPart>> plan_upload(std::uint64_t size_bytes,
                           "raise write.part_size or write.buffer_size");
 }
 
+Result<std::vector<PlannedPart>> plan_in_order(std::uint64_t size_bytes, const PartSizes& sizes) {
+  std::vector<PlannedPart> plan;
+  for (std::uint64_t begin = 0; begin < size_bytes; begin = plan.back().bytes.end) {
+    if (plan.size() == kPartsMax) {
+      return fail_with_advice(ErrorCode::kTooLarge,
+                              "an object of " + format_size(size_bytes) +
+                                  " that was begun with small parts needs more of them than a "
+                                  "server takes",
+                              "raise write.part_size");
+    }
+    const std::uint64_t part_bytes = sizes.of(static_cast<unsigned>(plan.size()) + 1);
+    plan.push_back({.how = PlannedPart::How::kSend,
+                    .bytes = {begin, std::min(begin + part_bytes, size_bytes)}});
+  }
+  return plan;
+}
+
 }  // namespace s3rdmafs::upload

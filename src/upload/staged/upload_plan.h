@@ -46,4 +46,10 @@ struct PlanLimits {
                                                            const ByteRanges& changed,
                                                            const PlanLimits& limits);
 
+/// How to make an object of `size_bytes` whose first parts were sent before its size was known: its
+/// parts have the sizes of an object that is written in order, and all are sent. Pure.
+/// @return at least one part unless the object is empty. Errors: kTooLarge.
+[[nodiscard]] Result<std::vector<PlannedPart>> plan_in_order(std::uint64_t size_bytes,
+                                                             const PartSizes& sizes);
+
 }  // namespace s3rdmafs::upload

@@ -62,7 +62,9 @@ class StagedFile::Fill {
     std::ranges::fill(self->out_.subspan(end - self->offset_bytes_), std::byte{0});
     std::vector<upload::ByteRange> of_base;
     for (const auto& run : runs) {
-      if (!run.is_local) {
+      if (run.is_dropped) {
+        self->fail(self->file_->dropped_error());
+      } else if (!run.is_local) {
         split(run.bytes, of_base);
       } else if (auto read = self->file_->bytes_->read(run.bytes.begin, self->part(run.bytes));
                  !read) {
@@ -163,7 +165,7 @@ void StagedFile::read(std::uint64_t offset_bytes, std::size_t length, Deadline d
   if (offset_bytes >= size_bytes || length == 0) return done(cache::PinnedBytes());
   length = std::min<std::uint64_t>(length, size_bytes - offset_bytes);
   const auto runs = bytes_->runs(range_of(offset_bytes, length));
-  const bool is_all_base = runs.size() == 1 && !runs.front().is_local;
+  const bool is_all_base = runs.size() == 1 && !runs.front().is_local && !runs.front().is_dropped;
   std::uint64_t epoch = 0;
   if (const auto reader = is_all_base ? base_reader(epoch) : nullptr) {
     return reader->read(offset_bytes, length, deadline,
@@ -233,8 +235,10 @@ void StagedFile::write(std::uint64_t offset_bytes,
 void StagedFile::resize(std::uint64_t size_bytes, Done<void> done) {
   const bool keeps_times = posix_ == PosixMetadata::kWrite;
   change(
-      [size_bytes, keeps_times](upload::StagingFile& file) -> Result<void> {
+      [self = shared_from_this(), size_bytes,
+       keeps_times](upload::StagingFile& file) -> Result<void> {
         auto cut = file.truncate(size_bytes);
+        if (cut && size_bytes == 0) self->discard_early();  // the next parts are others
         // The same size is a new time all the same, as touch(1) by `: > file` needs it.
         if (!cut || !keeps_times || file.is_changed()) return cut;
         return file.set_metadata(file.identity().metadata);
@@ -277,7 +281,8 @@ void StagedFile::mapping_ends() { bytes_->mapping_ends(); }
 // One piece after another: a removal can wait, and so the memory has a bound.
 void StagedFile::keep_base(Deadline deadline, Done<void> done) {
   const auto runs = bytes_->runs(range_of(0, bytes_->size_bytes()));
-  const auto missing = std::ranges::find(runs, false, &upload::StagingFile::Run::is_local);
+  const auto missing =
+      std::ranges::find_if(runs, [](const auto& run) { return !run.is_local && !run.is_dropped; });
   if (missing == runs.end()) return done({});
   const std::uint64_t offset_bytes = missing->bytes.begin;
   const std::size_t length = std::min<std::uint64_t>(missing->bytes.size(), kBaseReadMax);

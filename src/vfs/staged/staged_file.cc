@@ -256,6 +256,7 @@ upload::StagedObject StagedFile::begin_store() {
   const bool is_whole = bytes_->is_whole();
   const MutexLock lock(mutex_);
   object.metadata = stored_metadata();
+  take_early(snapshot, object);
   storing_bytes_ = object.size_bytes;
   if (is_whole) {
     if (!stored_parts_) stored_parts_ = std::make_shared<upload::StoredParts>();
@@ -311,12 +312,17 @@ std::string StagedFile::base_etag() const {
 // The base first: bytes that the staging file then gives up are looked for in it.
 void StagedFile::end_store(const std::string& etag, std::uint64_t generation) {
   set_base(etag, generation);
-  if (const auto noted = bytes_->stored(etag); !noted) {
-    spdlog::warn(
-        "'{}' was stored, and its staging file could not be told: {}; s3rdmafs recover "
-        "may list it",
-        key(), noted.error().detail);
+  auto noted = bytes_->stored(etag);
+  std::optional<s3::UserMetadata> lacking;
+  {
+    const MutexLock lock(mutex_);
+    if (early_metadata_) lacking = *metadata_;
   }
+  if (noted && lacking) noted = bytes_->set_metadata(*std::move(lacking));
+  if (noted) return;
+  spdlog::warn(
+      "'{}' was stored, and its staging file could not be told: {}; s3rdmafs recover may list it",
+      key(), noted.error().detail);
 }
 
 void StagedFile::set_base(const std::string& etag, std::uint64_t generation) {
@@ -328,7 +334,8 @@ void StagedFile::set_base(const std::string& etag, std::uint64_t generation) {
                           .etag = etag,
                           .size_bytes = storing_bytes_,
                           .modified = modified_,
-                          .metadata = std::make_shared<s3::UserMetadata>(stored_metadata()),
+                          .metadata = std::make_shared<s3::UserMetadata>(
+                              early_metadata_ ? *early_metadata_ : stored_metadata()),
                           .headers = std::move(headers)},
                .generation = generation};
   has_base_inode_ = true;
@@ -381,6 +388,7 @@ void StagedFile::unlink() {
     const MutexLock lock(mutex_);
     phase_ = Phase::kUnlinked;
   }
+  discard_early();
   bytes_->remove();  // open handles go on with it
 }
 
@@ -390,6 +398,7 @@ bool StagedFile::is_unlinked() const {
 }
 
 void StagedFile::close() {
+  discard_early();
   {
     const MutexLock lock(mutex_);
     if (phase_ == Phase::kFailed && !stores_same_bytes_) return;

@@ -16,6 +16,7 @@
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/mutex.h"
+#include "upload/early/early_upload.h"
 #include "upload/staged/staged_uploads.h"
 #include "upload/staged/staging_file.h"
 #include "vfs/names/live_files.h"
@@ -94,6 +95,33 @@ class StagedFile final : public cache::ObjectReader,
   /// Gives room of the staging area back that the file does not need.
   void drop_unchanged();
 
+  // Parts that are sent while the file is written (staged_early.cc)
+
+  /// Whether a part of it could be sent now. Cheap: asked at each write.
+  [[nodiscard]] bool has_early_part(const upload::StagedUploads& uploads, bool is_needed) const;
+  /// Sends the parts that are full, if the file is written in order. The caller has a turn.
+  /// @param is_needed       there is no room; else only a file is begun that can be completed as it
+  ///                        is, without another request for its attributes
+  /// @param part_bytes_max  of one part
+  void send_early(upload::StagedUploads& uploads, bool is_needed, std::uint64_t part_bytes_max,
+                  std::shared_ptr<upload::EarlySource> source);
+  /// For the source of send_early(): the bytes are about to be sent, in the run that began so.
+  [[nodiscard]] bool begin_part(upload::ByteRange bytes, std::uint64_t run);
+  struct RoomWanted {
+    std::uint64_t bytes = 0;
+    bool first_too = false;  ///< also the first part, which programs come back to most
+  };
+  /// Gives the room of parts back that the server has, until there is so much more or no part is
+  /// left. `done` gets how much it was, and always succeeds.
+  void drop_sent(RoomWanted wanted, Done<std::uint64_t> done);
+  /// How many bytes were dropped, and are lost if it is not stored.
+  [[nodiscard]] std::uint64_t dropped_bytes() const { return bytes_->dropped().bytes(); }
+  /// Why parts cannot be sent any more, if so.
+  [[nodiscard]] std::optional<Error> early_error() const;
+  /// Whether the store just ended has made a version with the attributes that the file had when its
+  /// first part was sent, and not those it has now.
+  [[nodiscard]] bool lacks_attributes() const;
+
   // The kernel may write it (upload::StagingFile: whole files)
 
   /// Makes an empty file a whole one, if it can be.
@@ -162,7 +190,14 @@ class StagedFile final : public cache::ObjectReader,
   struct View;
 
   [[nodiscard]] std::shared_ptr<cache::ObjectReader> base_reader(std::uint64_t& epoch);
+  /// The error of a read of dropped bytes.
+  [[nodiscard]] Error dropped_error() const;
   void set_base(const std::string& etag, std::uint64_t generation);
+  /// Adds the early upload, if there is one, to what is stored.
+  void take_early(const upload::StagingFile::Snapshot& snapshot, upload::StagedObject& object)
+      REQUIRES(mutex_);
+  void discard_early();
+  void note_dropped();
   [[nodiscard]] bool was_rebased_since(std::uint64_t epoch) const;
   using Change = std::move_only_function<Result<void>(upload::StagingFile&)>;
   void change(Change how, Done<void> done);
@@ -205,7 +240,11 @@ class StagedFile final : public cache::ObjectReader,
   };
   Copied copied_ GUARDED_BY(mutex_);
   std::shared_ptr<upload::StoredParts> stored_parts_ GUARDED_BY(mutex_);  ///< of a whole file
-  std::uint64_t storing_bytes_ GUARDED_BY(mutex_) = 0;  ///< the size that a store makes
+  std::uint64_t storing_bytes_ GUARDED_BY(mutex_) = 0;             ///< the size that a store makes
+  std::shared_ptr<upload::EarlyUpload> early_ GUARDED_BY(mutex_);  ///< null: no part was sent
+  /// The metadata that a store gives the version, where it cannot be that of now.
+  std::optional<s3::UserMetadata> early_metadata_ GUARDED_BY(mutex_);
+  bool has_dropped_ GUARDED_BY(mutex_) = false;  ///< and the log has said so
   mutable std::shared_ptr<const s3::UserMetadata> metadata_ GUARDED_BY(mutex_);
   Phase phase_ GUARDED_BY(mutex_) = Phase::kOpen;
   std::optional<Error> error_ GUARDED_BY(mutex_);

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "s3rdmafs/base/log.h"
+#include "vfs/staged/early_source.h"
 #include "vfs/staged/staged_source.h"
 
 namespace s3rdmafs::vfs {
@@ -77,12 +78,22 @@ void StagedStore::store_in_turn(const std::shared_ptr<StagedFile>& file, Done<vo
       [self = shared_from_this(), file, done = std::move(done)](Result<std::string> etag) mutable {
         if (etag) {
           self->on_stored(file, *etag);
+          // As a copy onto itself: its first parts were sent with other attributes.
+          if (file->lacks_attributes()) return self->store_in_turn(file, std::move(done));
           return done({});
         }
         Error error = std::move(etag.error());
         self->on_failed(file, error);
         done(std::unexpected(std::move(error)));
       });
+}
+
+void StagedStore::send_early(const std::shared_ptr<StagedFile>& file, bool is_needed,
+                             std::uint64_t part_bytes_max) {
+  if (!file->has_early_part(uploads_, is_needed) || !file->turns().try_share()) return;
+  file->send_early(uploads_, is_needed, part_bytes_max,
+                   std::make_shared<StagedEarlySource>(file, shared_from_this()));
+  file->turns().end();
 }
 
 void StagedStore::on_stored(const std::shared_ptr<StagedFile>& file, const std::string& etag) {
@@ -101,6 +112,11 @@ void StagedStore::on_failed(const std::shared_ptr<StagedFile>& file, Error error
   if (file->stores_same_bytes()) {
     spdlog::warn("attributes of '{}' were not stored: {}; it keeps its former ones", key,
                  error.detail);
+  } else if (const std::uint64_t lost_bytes = file->dropped_bytes(); lost_bytes > 0) {
+    spdlog::error(
+        "'{}' was not stored: {}; {} bytes of it are lost, as it was larger than the staging area; "
+        "the rest stays there: 's3rdmafs recover' lists it",
+        key, error.detail, lost_bytes);
   } else {
     spdlog::warn(
         "'{}' was not stored: {}; its bytes stay in the staging area: 's3rdmafs recover' lists and "

@@ -31,6 +31,12 @@ class StagedStore : public std::enable_shared_from_this<StagedStore> {
   /// so. Errors: kUnsupported (nothing has changed: write the bytes instead); else it is not known
   /// whether the copy was made.
   void copy(const std::shared_ptr<StagedFile>& file, const s3::ObjectInfo& source, Done<void> done);
+  /// Sends parts of a file that is written in order, before it is stored, unless a store is under
+  /// way.
+  /// @param is_needed       as StagedFile::send_early
+  /// @param part_bytes_max  of one part, so that several find room
+  void send_early(const std::shared_ptr<StagedFile>& file, bool is_needed,
+                  std::uint64_t part_bytes_max);
   /// As store() of a file that no handle writes any more: errors are logged.
   void store_closed(const std::shared_ptr<StagedFile>& file);
   /// Stores the files, one after the other; `done` gets the first error.

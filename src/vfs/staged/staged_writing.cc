@@ -27,9 +27,8 @@
 namespace s3rdmafs::vfs {
 namespace {
 
-bool is_no_room(const Result<void>& changed) {
-  return !changed && changed.error().code == ErrorCode::kNoSpace;
-}
+// So many parts of files find room at the same time: one that fills, some on their way.
+constexpr std::uint64_t kPartsOfTheRoom = 8;
 
 }  // namespace
 
@@ -41,7 +40,8 @@ StagedWriting::StagedWriting(const WritingContext& context, Needs needs)
       files_(std::move(needs.files)),
       store_(std::make_shared<StagedStore>(needs.uploads, names_, files_)),
       maker_(std::make_shared<StagedFileMaker>(needs.area, needs.cache, clock_, context.posix)),
-      posix_(context.posix) {}
+      posix_(context.posix),
+      part_bytes_max_(needs.area.size_bytes() / kPartsOfTheRoom) {}
 
 // Names
 
@@ -105,14 +105,11 @@ std::unexpected<Error> StagedWriting::look_again(const std::string& key) {
   return names_->look_again(key, "'" + key + "' is another inode now");
 }
 
-void StagedWriting::drop_unchanged() {
-  for (const auto& file : files_->all()) file->drop_unchanged();
-}
-
 Result<std::shared_ptr<StagedFile>> StagedWriting::make(StagedFile::Start start) {
   auto made = maker_->make(start);
   if (made || made.error().code != ErrorCode::kNoSpace) return made;
   drop_unchanged();
+  drop_sent(nullptr, {.bytes = upload::kSidecarBytes}, [](const Result<std::uint64_t>&) {});
   return maker_->make(std::move(start));
 }
 
@@ -144,7 +141,7 @@ void StagedWriting::create_if_absent(const std::string& key, Creation how, Proce
   if (posix_ == PosixMetadata::kWrite) set_posix_attributes(metadata, how.posix);
   auto begun = make({.key = key,
                      .metadata = std::move(metadata),
-                     .is_whole = how.may_pass_through && maker_->has_room_for_whole()});
+                     .is_whole = how.may_pass_through && maker_->has_room_for_whole(key)});
   if (!begun) return done(std::unexpected(std::move(begun.error())));
   const std::shared_ptr<StagedFile>& file = *begun;
   if (!files_->name(file)) {
@@ -279,7 +276,9 @@ void StagedWriting::open_to_write(Ino ino, OpenToWrite how, ProcessId process, D
                                   .is_synchronous = how.is_synchronous,
                                   .may_map = how.may_map};
               if (!how.truncates) return done(self->add_handle(std::move(handle)));
-              const bool is_whole = how.may_pass_through && self->maker_->has_room_for_whole();
+              const std::string key = (*file)->key();
+              self->maker_->saw_size(key, (*file)->live().size_bytes);
+              const bool is_whole = how.may_pass_through && self->maker_->has_room_for_whole(key);
               (*file)->resize(0, [self, is_whole, handle = std::move(handle),
                                   done = std::move(done)](Result<void> cut) mutable {
                 if (cut && is_whole) handle.file->make_whole();
@@ -318,6 +317,9 @@ bool StagedWriting::release(std::uint64_t handle) {
   if (!closed) return false;
   files_->remove_writer(*closed);
   if (closed->may_map) closed->file->mapping_ends();
+  if (closed->may_write && maker_->may_make_whole()) {
+    maker_->saw_size(closed->file->key(), closed->file->live().size_bytes);
+  }
   close(closed->file, closed->ino, closed->may_write);
   return true;
 }
@@ -343,7 +345,8 @@ void StagedWriting::write(std::uint64_t handle, std::uint64_t offset_bytes,
   if (!found) return done(no_such_handle(handle));
   *found->is_flushed = false;
   auto written = found->file->try_write(offset_bytes, bytes);
-  if (written && !is_no_room(*written)) {
+  const bool is_full = written && !*written && written->error().code == ErrorCode::kNoSpace;
+  if (written && !is_full) {
     return sync_if_asked(*found, std::move(*written), std::move(done));
   }
   Write later{.handle = found,
@@ -354,34 +357,11 @@ void StagedWriting::write(std::uint64_t handle, std::uint64_t offset_bytes,
   on_no_room(std::move(later), /*was_last_try=*/false, std::move(written->error()));
 }
 
-void StagedWriting::write_later(Write write, bool is_last_try) {
-  const std::shared_ptr<StagedFile> file = write.handle->file;
-  const std::uint64_t offset_bytes = write.offset_bytes;
-  auto bytes = write.bytes;
-  file->write(offset_bytes, std::move(bytes),
-              [self = shared_from_this(), write = std::move(write),
-               is_last_try](Result<void> written) mutable {
-                if (is_no_room(written)) {
-                  return self->on_no_room(std::move(write), is_last_try,
-                                          std::move(written.error()));
-                }
-                self->sync_if_asked(*write.handle, std::move(written), std::move(write.done));
-              });
-}
-
-// Room comes from bytes that the store has by now, and from stores that are under way.
-void StagedWriting::on_no_room(Write write, bool was_last_try, Error error) {
-  if (was_last_try) return write.done(std::unexpected(std::move(error)));
-  drop_unchanged();
-  auto waiting = std::make_shared<Write>(std::move(write));
-  const bool waits = store_->on_next_end([self = shared_from_this(), waiting] {
-    self->write_later(std::move(*waiting), /*is_last_try=*/false);
-  });
-  if (!waits) write_later(std::move(*waiting), /*is_last_try=*/true);
-}
-
 void StagedWriting::sync_if_asked(const StagedHandle& handle, Result<void> changed,
                                   Done<void> done) {
+  if (changed && !handle.is_synchronous) {
+    store_->send_early(handle.file, /*is_needed=*/false, part_bytes_max_);
+  }
   if (!changed || !handle.is_synchronous) return done(std::move(changed));
   store_->store(handle.file, std::move(done));
 }

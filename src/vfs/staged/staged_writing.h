@@ -114,7 +114,15 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   /// The version whose bytes a handle reads; nothing: it reads others too.
   [[nodiscard]] std::optional<s3::ObjectInfo> version_read_by(std::uint64_t handle) const;
   void write_later(Write write, bool is_last_try);
+  // Room (staged_room.cc)
   void on_no_room(Write write, bool was_last_try, Error error);
+  void wait_for_room(Write write);
+  static void fail_for_room(Write write, Error error);
+  struct RoomSearch;
+  /// Drops parts that the server has, of `own` first. `done` gets how many bytes of one file.
+  void drop_sent(const std::shared_ptr<StagedFile>& own, StagedFile::RoomWanted wanted,
+                 Done<std::uint64_t> done);
+  void drop_next(std::shared_ptr<RoomSearch> search);
   /// After a change without a handle: stores the file unless a handle will, of this process if one
   /// is given.
   void end_change(Ino ino, const std::shared_ptr<StagedFile>& file,
@@ -129,6 +137,7 @@ class StagedWriting final : public FileWriting, public std::enable_shared_from_t
   const std::shared_ptr<StagedStore> store_;
   const std::shared_ptr<StagedFileMaker> maker_;
   const PosixMetadata posix_;
+  const std::uint64_t part_bytes_max_;  ///< of what is sent before a file is stored
 };
 
 }  // namespace s3rdmafs::vfs

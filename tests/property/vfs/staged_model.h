@@ -141,6 +141,7 @@ class StagedModel {
   std::string compare_bucket();
   std::string compare_names();
   std::string compare_disk();
+  bool comes_to_no_upload();
   [[nodiscard]] std::vector<std::string> expected_on_disk() const;
   [[nodiscard]] std::vector<std::string> found_on_disk() const;
 

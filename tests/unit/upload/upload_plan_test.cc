@@ -175,5 +175,17 @@ TEST(UploadPlan, CoversEachByteOnceFromWhereItIsWithinAllLimits) {
   EXPECT_GT(planned, 4000U);
 }
 
+TEST(UploadPlan, OfAnObjectThatWasBegunBeforeItsSizeWasKnownHasGrowingParts) {
+  const PartSizes sizes{.first_bytes = 16, .max_bytes = 32};
+  const auto plan = plan_in_order(500 * 16 + 40, sizes);
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->size(), 502U);
+  EXPECT_EQ((*plan)[499].bytes, (ByteRange{.begin = 499 * 16, .end = 500 * 16}));
+  EXPECT_EQ((*plan)[500].bytes, (ByteRange{.begin = 8000, .end = 8032}));
+  EXPECT_EQ((*plan)[501].bytes, (ByteRange{.begin = 8032, .end = 8040}));
+  EXPECT_TRUE(plan_in_order(500 * 16 + 9500 * 32, sizes));
+  EXPECT_FALSE(plan_in_order(500 * 16 + 9500 * 32 + 1, sizes));
+}
+
 }  // namespace
 }  // namespace s3rdmafs::upload

@@ -50,6 +50,16 @@ class RecoverTest : public VerbTest {
       ASSERT_TRUE(file->write(0, std::as_bytes(std::span(text))));
     }
   }
+  /// A file that was larger than the staging area.
+  void leave_incomplete_file() {
+    const auto taken = area();
+    const auto file = taken->create({.key = "large", .base = std::nullopt, .metadata = {}}).value();
+    const std::string text(20'000, 'x');
+    ASSERT_TRUE(file->write(0, std::as_bytes(std::span(text))));
+    const std::uint64_t run = file->in_order().run;
+    ASSERT_TRUE(file->begin_part({.begin = 0, .end = 8192}, run));
+    ASSERT_TRUE(file->drop_sent({.begin = 0, .end = 8192}, run).value_or(false));
+  }
   std::size_t files_left() { return area()->leftovers().size(); }
 
   const std::string staging_ = folder_.path() / "staging";
@@ -100,6 +110,24 @@ TEST_F(RecoverTest, FindsNothingWhereNoMountWasAndMakesNoFolder) {
   EXPECT_THAT(listed.out, HasSubstr("0 files"));
   EXPECT_FALSE(std::filesystem::exists(staging_));
   EXPECT_FALSE(std::filesystem::exists(state_));
+}
+
+TEST_F(RecoverTest, SaysWhatIsLostOfAFileAndDoesNotSendTheRest) {
+  leave_incomplete_file();
+  const std::string lost = "8192 bytes are lost";
+  EXPECT_THAT(run_verb({"recover", file_for("")}).out, HasSubstr(lost));
+  EXPECT_THAT(run_verb({"recover", file_for(""), "--json"}).out, HasSubstr("lost_bytes"));
+  fakes::ScriptedHttpServer server;
+  server.answer_by([](const fakes::SeenRequest& request) -> fakes::ScriptedAnswer {
+    return {.status = request.method == "HEAD" ? 404U : 500U};
+  });
+  const Outcome sent = run_verb({"recover", file_for(server.url()), "--send"});
+  EXPECT_EQ(sent.status, kExitFailure);
+  EXPECT_THAT(sent.out, HasSubstr("kept: large"));
+  EXPECT_THAT(sent.out, HasSubstr(lost));
+  EXPECT_EQ(files_left(), 1U);
+  EXPECT_EQ(run_verb({"recover", file_for(""), "--discard"}).status, kExitSuccess);
+  EXPECT_EQ(files_left(), 0U);
 }
 
 // Of the second file the server has the last bytes.
