@@ -36,8 +36,9 @@ tests=(
   awscli s3cmd rclone s3fs rsync
   ceph-mon ceph-osd radosgw ceph-common
   git sqlite3 python3-numpy python3-h5py ed vim    # programs that write into a mount
-  fio systemd
+  fio systemd logrotate
   qemu-system-x86 busybox-static cpio kmod         # virtual machines with soft-RoCE (tools/vm/run.sh)
+  slurmctld slurmd slurm-client munge             # jobs with mounts of their own (packaging/slurm)
   rdma-core ibverbs-providers python3-pyverbs
   debootstrap                                      # clean roots of other releases (tools/test.sh --release)
 )

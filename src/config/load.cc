@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "config/keys/mount_profiles.h"
 #include "config/nearest_name.h"
 #include "config/read_file.h"
 #include "config/relations.h"
@@ -24,7 +25,8 @@ constexpr std::string_view kVariablePrefix = "S3RDMAFS_";
 std::vector<std::string> section_names() {
   std::vector<std::string> names;
   for (const Key& key : schema()) {
-    if (names.empty() || names.back() != key.section) names.emplace_back(key.section);
+    if (key.section.empty() || (!names.empty() && names.back() == key.section)) continue;
+    names.emplace_back(key.section);
   }
   return names;
 }
@@ -52,6 +54,7 @@ class Loader {
     for (const Override& entry : overrides) {
       apply(*entry.key, entry.text, entry.source, entry.source);
     }
+    apply_profile();
     complete_defaults();
     check_required();
     if (errors_.empty()) check_relations();
@@ -146,15 +149,19 @@ class Loader {
   }
 
   void apply_entry(const TomlEntry& entry, const std::vector<std::string>& sections) {
-    if (entry.section.empty()) {
-      report(at(entry.name_position), entry.name,
-             "is outside every section; write [section] above it" +
-                 did_you_mean(entry.name, sections));
+    const Key* const key = find_key(entry.section, entry.name);
+    if (entry.section.empty() && key == nullptr) {
+      std::vector<std::string> known = names_in("");
+      known.insert(known.end(), sections.begin(), sections.end());
+      report(
+          at(entry.name_position), entry.name,
+          "is outside every section; write [section] above it" + did_you_mean(entry.name, known));
       return;
     }
-    if (std::ranges::find(sections, entry.section) == sections.end()) return;  // reported
-    const std::string full_name = entry.section + "." + entry.name;
-    const Key* const key = find_key(entry.section, entry.name);
+    const bool has_section = std::ranges::find(sections, entry.section) != sections.end();
+    if (!entry.section.empty() && !has_section) return;  // reported
+    const std::string full_name =
+        key != nullptr ? key->full_name() : entry.section + "." + entry.name;
     if (key == nullptr) {
       report(at(entry.name_position), full_name,
              "no such key" + did_you_mean(entry.name, names_in(entry.section)));
@@ -186,6 +193,15 @@ class Loader {
     }
   }
 
+  // Weaker than whatever sets a key, stronger than defaults.
+  void apply_profile() {
+    const Profile profile = loaded_.config.profile;
+    const std::string source = fmt::format("from profile {}", profile_name(profile));
+    for (const ProfileLine& line : profile_lines()) {
+      if (line.profile == profile) set_default(line.section, line.name, line.text, source);
+    }
+  }
+
   // The defaults that depend on another key.
   void complete_defaults() {
     if (loaded_.config.write.mode != WriteMode::kOff) {
@@ -199,9 +215,10 @@ class Loader {
     if (loaded_.config.rdma.fabric == FabricChoice::kDc) set_default("rdma", "verify", "sample");
   }
 
-  void set_default(std::string_view section, std::string_view name, std::string_view text) {
+  void set_default(std::string_view section, std::string_view name, std::string_view text,
+                   const std::string& source = "default") {
     const Key& key = *find_key(section, name);
-    if (loaded_.sources[&key] == "default") apply(key, text, "default", "default");
+    if (loaded_.sources[&key] == "default") apply(key, text, source, source);
   }
 
   void check_required() {

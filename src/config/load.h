@@ -26,13 +26,13 @@ struct Override {
 struct LoadedConfig {
   MountConfig config;
   /// Where each key's value came from: "train.toml:7", "environment S3RDMAFS_CACHE_SIZE",
-  /// "option -o cache.size" or "default". Has every key of the schema.
+  /// "option -o cache.size", "from profile training" or "default". Has every key of the schema.
   std::map<const Key*, std::string> sources;
   std::vector<std::string> warnings;  ///< one line each, for the log
 };
 
 /// Reads the mount file, then the environment (S3RDMAFS_SECTION_KEY), then `overrides`; the later
-/// one wins, and each is checked also where it is overridden.
+/// one wins, and each is checked also where it is overridden. The profile's lines are defaults.
 ///
 /// Errors: kConfig, with all errors, one per line, as "WHERE: KEY: found value, expected values".
 ///         WHERE is file:line:column, the variable or the option. A syntax error of the file is

@@ -98,6 +98,9 @@ enum class Transport {
 /// few readers of large objects do not evict each other's blocks.
 inline constexpr std::uint64_t kBlocksBytesMin = 64 * kMiB;
 
+/// The purpose of a mount, which gives some keys other defaults (keys/mount_profiles.h).
+enum class Profile { kNone, kTraining, kServing, kCheckpoint };
+
 enum class AddressingStyle { kPath, kVirtualHost };
 
 /// Everything one mount file says, checked and with defaults filled in. Plain value.
@@ -244,6 +247,8 @@ struct MountConfig {
     std::string level;
     std::string file;  ///< of a mount in the background; empty: syslog
   } log;
+
+  Profile profile = Profile::kNone;
 };
 
 }  // namespace s3rdmafs::config

@@ -42,7 +42,7 @@ std::unexpected<Error> refuse(std::string_view option, std::string_view why) {
 const Key* key_of(std::string_view name) {
   if (name == "uid" || name == "gid" || name == "allow_other") return find_key("mount", name);
   const std::size_t dot = name.find('.');
-  if (dot == std::string_view::npos) return nullptr;
+  if (dot == std::string_view::npos) return find_key("", name);
   return find_key(name.substr(0, dot), name.substr(dot + 1));
 }
 

@@ -38,7 +38,7 @@ s3rdmafs --version
 
 step "the manual and the units"
 for page in 1:s3rdmafs 1:s3rdma-target 5:s3rdmafs.toml 5:s3rdmafs-manifest 7:s3rdmafs-semantics 7:s3rdmafs-doctor \
-  7:s3rdmafs-protocol 8:mount.s3rdma; do
+  7:s3rdmafs-migration 7:s3rdmafs-protocol 8:mount.s3rdma; do
   man "${page%%:*}" "${page#*:}" > /tmp/page 2> /tmp/page.log || die "man $page" "$(cat /tmp/page.log)"
   grep -q NAME /tmp/page || die "man $page shows no page"
 done

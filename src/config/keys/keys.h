@@ -11,6 +11,7 @@
 
 namespace s3rdmafs::config {
 
+[[nodiscard]] std::span<const Key> top_level_keys() noexcept;
 [[nodiscard]] std::span<const Key> store_keys() noexcept;
 [[nodiscard]] std::span<const Key> rdma_keys() noexcept;
 [[nodiscard]] std::span<const Key> file_keys() noexcept;

@@ -10,7 +10,8 @@ namespace {
 
 std::vector<Key> all_keys() {
   std::vector<Key> all;
-  for (const auto& keys : {store_keys(), rdma_keys(), file_keys(), mount_keys()}) {
+  for (const auto& keys :
+       {top_level_keys(), store_keys(), rdma_keys(), file_keys(), mount_keys()}) {
     all.insert(all.end(), keys.begin(), keys.end());
   }
   return all;
@@ -18,11 +19,14 @@ std::vector<Key> all_keys() {
 
 }  // namespace
 
-std::string Key::full_name() const { return std::string(section) + "." + std::string(name); }
+std::string Key::full_name() const {
+  return section.empty() ? std::string(name) : std::string(section) + "." + std::string(name);
+}
 
 std::string Key::variable_name() const {
-  std::string result = "S3RDMAFS_" + std::string(section) + "_" + std::string(name);
+  std::string result = "S3RDMAFS_" + full_name();
   std::ranges::transform(result, result.begin(), [](char c) {
+    if (c == '.') return '_';
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   });
   return result;

@@ -74,7 +74,7 @@ using Rule =
                  Choice<RdmaMode>, Choice<ByteCount>, Choice<Verify>, Choice<FabricChoice>,
                  Choice<DcTokenForm>, Choice<AddressingStyle>, Choice<Transport>, Choice<CacheLock>,
                  Choice<WriteMode>, Choice<ReadMode>, Choice<OpenCheck>, Choice<PosixMetadata>,
-                 Choice<Encryption>, Choice<net::TlsVersion>>;
+                 Choice<Encryption>, Choice<net::TlsVersion>, Choice<Profile>>;
 
 /// The value of a key that is not set.
 struct Default {
@@ -86,7 +86,7 @@ struct Default {
 /// One key of the mount file. The parser, the environment, `-o`, `s3rdmafs config` and the test of
 /// s3rdmafs.toml(5) all read this.
 struct Key {
-  std::string_view section;
+  std::string_view section;  ///< empty: above all sections
   std::string_view name;
   Rule rule;
   std::optional<Default> standard;  ///< none: the key is required
@@ -100,7 +100,7 @@ struct Key {
 /// Every key, section by section in the order of the man page.
 [[nodiscard]] std::span<const Key> schema() noexcept;
 
-/// The key called "section.name", or nullptr.
+/// The key called "section.name", or "name" where the section is empty; or nullptr.
 [[nodiscard]] const Key* find_key(std::string_view section, std::string_view name) noexcept;
 
 }  // namespace s3rdmafs::config

@@ -36,21 +36,26 @@ std::map<std::string, std::string> documented_keys(std::string_view page) {
   static const std::regex kDefault("\tDefault: (\\*(.*)\\*|(empty)[,.]?.*)[.]?");
   static const std::regex kEscaped(R"(\\(.))");  // scdoc(5)
   std::map<std::string, std::string> keys;
+  bool in_keys = false;
   std::string section;
   std::string key;
   std::istringstream lines{std::string(page)};
   for (std::string line; std::getline(lines, line);) {
     std::smatch match;
-    if (line.starts_with("# ")) section.clear();
+    if (line.starts_with("# ")) {
+      section.clear();
+      in_keys = line == "# KEYS";
+    }
+    if (!in_keys) continue;
     if (std::regex_match(line, match, kSection)) {
       section = match[1];
-    } else if (!section.empty() && std::regex_match(line, match, kKey)) {
-      key = section + "." + match[1].str();
+    } else if (std::regex_match(line, match, kKey)) {
+      key = (section.empty() ? "" : section + ".") + match[1].str();
       keys[key] = "";
-    } else if (!section.empty() && std::regex_match(line, match, kDefault)) {
+    } else if (std::regex_match(line, match, kDefault)) {
       const std::string text = match[2].matched ? match[2].str() : match[3].str();
       keys[key] = std::regex_replace(text, kEscaped, "$1");
-    } else if (!section.empty() && line == "\tRequired.") {
+    } else if (line == "\tRequired.") {
       keys[key] = "required";
     }
   }
