@@ -106,12 +106,21 @@ class Mount:
 
     def unmount(self, *command):
         """By the command given, or `s3rdmafs umount`; returns when the daemon has ended."""
-        command = command or (self.program, "umount")
-        result = subprocess.run([*command, self.point], check=False, timeout=COMMAND_SECONDS,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        assert result.returncode == 0, result.stdout
+        command = [*(command or (self.program, "umount")), self.point]
+        try:
+            result = subprocess.run(command, check=False, timeout=COMMAND_SECONDS, stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True)
+        except subprocess.TimeoutExpired as hung:
+            raise AssertionError(f"{command} has not ended after {COMMAND_SECONDS} s: {hung.output}; {self.users()}") from hung
+        assert result.returncode == 0, f"{command}: {result.stdout}; {self.users()}"
         eventually(lambda: not is_alive(self.pid), 20, "the daemon ends after umount")
         assert not self.is_mounted()
+
+    def users(self):
+        """For a message: who keeps the mount or its daemon."""
+        found = subprocess.run(["fuser", "--verbose", "--mount", self.point], check=False, timeout=COMMAND_SECONDS,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) if self.is_mounted() else None
+        return f"is mounted: {self.is_mounted()}, daemon alive: {is_alive(self.pid)}, {found and found.stdout}"
 
     def kill(self):
         """Ends the daemon as a crash would; nothing is mounted afterwards."""

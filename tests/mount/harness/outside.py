@@ -31,8 +31,8 @@ OPEN_FLAGS = (os.O_RDONLY, os.O_WRONLY, os.O_RDWR)
 CREATION_FLAGS = (0, 0, 0, os.O_CREAT, os.O_CREAT, os.O_CREAT | os.O_EXCL, os.O_CREAT | os.O_TRUNC, os.O_TRUNC)
 # An open does not ask again what was asked 2 ms ago (s3rdmafs-semantics(7)).
 CONFIRMED_SECONDS = 0.003
-# From the server's answer to the answer of the call, on a machine that has other work.
-SLACK_SECONDS = 1.0
+# The kernel counts the time for which it keeps a name in ticks, of 10 ms at most: rounded up, and compared by whole ones.
+TICKS_SECONDS = 0.05
 
 
 class Wrong(Exception):
@@ -41,6 +41,22 @@ class Wrong(Exception):
 
 class Version(bytes):
     """Bytes with an identity: what the server has after one store."""
+
+
+class Former:
+    """The meaning of a name before a change by another client: stat(2) may tell it until metadata.ttl ends.
+
+    The ttl counts from when the mount asked, which was before the change ended. The kernel counts what is left of it from when
+    it gets the answer, which is before the call of the program ends. So both are late by the time of one call at most, which is
+    measured: beside a dozen compilers some take 3 s.
+    """
+
+    def __init__(self, content, ttl):
+        self.content, self.ends_at, self.delay_seconds = content, time.monotonic() + ttl + TICKS_SECONDS, 0
+
+    def may_show_from(self, began_at):
+        """Whether a call that begins then may find it."""
+        return began_at < self.ends_at + self.delay_seconds
 
 
 class File:
@@ -74,9 +90,10 @@ class Outside:
         self.random = random.Random(seed)
         self.stored = dict.fromkeys(NAMES)     # what the server has
         self.staged = dict.fromkeys(NAMES)     # the file that was opened to write last
-        self.former = {name: [] for name in NAMES}  # (until when it may show, bytes or None)
+        self.former = {name: [] for name in NAMES}  # of Former
         self.descriptors = []                  # (fd, File, flags, whether its close stores)
         self.calls = []
+        self.began_at = time.monotonic()       # the step
 
     # Meanings of names
 
@@ -97,15 +114,13 @@ class Outside:
         return newer.content if newer else self.stored[name]
 
     def may_show(self, name):
-        """Older answers that a stat may give, until metadata.ttl ends."""
-        now = time.monotonic()
-        self.former[name] = [entry for entry in self.former[name] if entry[0] > now]
-        return [content for _, content in self.former[name]]
+        """Older answers that a stat of this step may give."""
+        self.former[name] = [former for former in self.former[name] if former.may_show_from(self.began_at)]
+        return [former.content for former in self.former[name]]
 
     def goes(self, name):
         """The name is about to mean something else, without this mount's doing."""
-        until = time.monotonic() + self.ttl + SLACK_SECONDS
-        self.former[name] += [(until, content) for content in (self.shown(name), self.stored[name])]
+        self.former[name] += [Former(content, self.ttl) for content in (self.shown(name), self.stored[name])]
 
     def open_files(self):
         return list({id(file): file for _, file, *_ in self.descriptors}.values())
@@ -319,7 +334,7 @@ class Outside:
                 self.staged[new], self.staged[old] = self.staged[old], None
             self.stored[new], self.stored[old] = self.stored[old], None
             # The kernel gives the new name what it knew of the old one.
-            self.former[old], self.former[new] = [], [entry for entry in self.former[old] if entry[1] is not None]
+            self.former[old], self.former[new] = [], [former for former in self.former[old] if former.content is not None]
         self.check_stored(old)
         self.check_stored(new)
 
@@ -399,7 +414,11 @@ class Outside:
                "truncate": 4, "stat": 8, "unlink": 3, "rename": 3, "listdir": 3}
 
     def step(self):
+        self.began_at = time.monotonic()
         getattr(self, self.random.choices(list(self.WEIGHTS), self.WEIGHTS.values())[0])()
+        took_seconds = time.monotonic() - self.began_at
+        for former in itertools.chain(*self.former.values()):
+            former.delay_seconds = max(former.delay_seconds, took_seconds)
 
     def end(self):
         while self.descriptors:

@@ -4,6 +4,7 @@ s3rdmafs-semantics(7) allows (harness/outside.py has the model). S3RDMAFS_SYSCAL
 release 25000."""
 
 import os
+import time
 
 import pytest
 from harness import outside
@@ -69,3 +70,23 @@ def test_seeds_that_found_a_fault_find_none_now(mounted, server, seed):
     mount, folder, ttl = mounted
     wrong = judge(server, mount, f"{folder}-kept", ttl, [seed], calls=KEPT_CALLS)
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_model_allows_an_older_answer_for_the_ttl_and_the_time_of_the_longest_call_since():
+    player = outside.Outside("/nowhere", "", seed=1, ttl=10, bucket=None)
+    player.stored["a"] = b"older"
+    player.goes("a")
+    player.stored["a"] = b"newer"
+    began_at = player.began_at = time.monotonic()
+    assert b"older" in player.may_show("a")
+    player.began_at = began_at + 11
+    assert not player.may_show("a"), "after the ttl"
+
+    player.goes("a")
+    player.WEIGHTS = {"slow": 1}
+    player.slow = lambda: setattr(player, "began_at", player.began_at - 3)  # as if it had begun earlier
+    player.step()
+    player.began_at = time.monotonic() + 11
+    assert b"newer" in player.may_show("a"), "its answer may have been as late as that call"
+    player.began_at += 3
+    assert not player.may_show("a")

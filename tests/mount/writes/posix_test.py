@@ -11,7 +11,7 @@ import subprocess
 import pytest
 from harness.mount import MountFailed, total
 from harness.s3_clients import Awscli, S3fs
-from harness.writing import client_of, fails_with, folder_of, keeping_mount, showing_mount, staged
+from harness.writing import client_of, fails_with, keeping_mount, staged
 
 pytestmark = pytest.mark.needs_fuse
 
@@ -26,23 +26,6 @@ def server(shared_site):
     target = shared_site.target()
     (target.root / BUCKET).mkdir()
     return target
-
-
-@pytest.fixture(scope="module")
-def keeping(shared_site, server):
-    """A mount that keeps attributes."""
-    return keeping_mount(shared_site, server, BUCKET)
-
-
-@pytest.fixture(scope="module")
-def showing(shared_site, server):
-    """Another mount of the bucket, which only reads, and shows what is stored."""
-    return showing_mount(shared_site, server, BUCKET)
-
-
-@pytest.fixture
-def at(keeping, request):
-    return folder_of(request, keeping)
 
 
 @pytest.fixture

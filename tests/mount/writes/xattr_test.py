@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from harness.mount import total
 from harness.s3_clients import Awscli, S3fs
-from harness.writing import client_of, fails_with, folder_of, keeping_mount, showing_mount, staged
+from harness.writing import client_of, fails_with, keeping_mount, staged
 
 pytestmark = pytest.mark.needs_fuse
 
@@ -27,23 +27,6 @@ FILES = 100
 @pytest.fixture(scope="module")
 def server(shared_site):
     return shared_site.target(bucket=BUCKET)
-
-
-@pytest.fixture(scope="module")
-def keeping(shared_site, server):
-    """A mount that keeps attributes."""
-    return keeping_mount(shared_site, server, BUCKET)
-
-
-@pytest.fixture(scope="module")
-def showing(shared_site, server):
-    """Another mount of the bucket, which only reads, and shows what is stored."""
-    return showing_mount(shared_site, server, BUCKET)
-
-
-@pytest.fixture
-def at(keeping, request):
-    return folder_of(request, keeping)
 
 
 @pytest.fixture
