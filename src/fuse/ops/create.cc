@@ -42,7 +42,7 @@ vfs::PosixAttributes new_file_attributes(fuse_req_t request, mode_t mode) {
 void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
             fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
-  Reply reply = Reply::uninterruptible(request);
+  Reply reply = Reply::uninterruptible(request, Opcode::kCreate);
   if (std::string_view(name).size() > kNameMax) {
     reply.errno_value(ENAMETOOLONG);
     return;

@@ -135,11 +135,11 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
 void open(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
   if ((file->flags & O_ACCMODE) != O_RDONLY || (file->flags & (O_TRUNC | O_APPEND)) != 0) {
-    open_to_write(mount, ino, *file, Reply::uninterruptible(request));
+    open_to_write(mount, ino, *file, Reply::uninterruptible(request, Opcode::kOpen));
     return;
   }
   auto answer = [&mount, ino, opened = *file,
-                 reply = Reply(request)](Result<vfs::OpenFile> result) mutable {
+                 reply = Reply(request, Opcode::kOpen)](Result<vfs::OpenFile> result) mutable {
     if (!result) return reply.error(result.error());
     reply_to_open(mount, ino, opened, reply, std::move(*result));
   };

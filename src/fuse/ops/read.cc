@@ -15,10 +15,11 @@ void read(fuse_req_t request, fuse_ino_t ino, std::size_t size, off_t offset,
           fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
   mount.io_policy.on_read(ino, {.bytes = size, .fills_page_cache = file->lock_owner == 0});
-  Reply reply = Reply::uninterruptible(request);
+  Reply reply = Reply::uninterruptible(request, Opcode::kRead, size);
   Reply::Waiting waiting = reply.waiting();
+  const Deadline deadline = reply.deadline();
   mount.file_system.read(
-      file->fh, static_cast<std::uint64_t>(offset), size, mount.deadline(),
+      file->fh, static_cast<std::uint64_t>(offset), size, deadline,
       [&mount, reply = std::move(reply)](const Result<cache::PinnedBytes>& bytes) mutable {
         if (!bytes) return reply.error(bytes.error());
         mount.read_bytes.add(bytes->size_bytes());
