@@ -100,8 +100,9 @@ Result<void> MountedBucket::Layers::build_store() {
   auto opened = open_keys(plan.credentials, config, clock, metrics);
   if (!opened) return std::unexpected(std::move(opened.error()));
   credentials = std::move(*opened);
-  store =
-      std::make_unique<s3::HttpObjectStore>(store_options(config), *credentials, clock, metrics);
+  s3::HttpObjectStore::Options options = store_options(config);
+  options.rdma.fabric = fabric->name();
+  store = std::make_unique<s3::HttpObjectStore>(options, *credentials, clock, metrics);
   return {};
 }
 
