@@ -32,7 +32,7 @@ build=(
 
 # The tests: S3 clients and an S3 server that others wrote, and the runner of the mount tests.
 tests=(
-  python3-pytest
+  python3-pytest python3-jsonschema               # the runner; `stats --json` against its schema
   awscli s3cmd rclone s3fs rsync
   ceph-mon ceph-osd radosgw ceph-common
   git sqlite3 python3-numpy python3-h5py ed vim    # programs that write into a mount

@@ -24,6 +24,7 @@ _s3rdmafs() {
   case $verb in
   mount) options="--foreground --options" ;;
   umount) options="--lazy" ;;
+  stats) options="--json" ;;
   warm) options="--release" ;;
   recover) options="--send --discard --json --options" ;;
   doctor) options="--json --measure --report" ;;

@@ -23,7 +23,7 @@ complete -c s3rdmafs -n '__fish_seen_subcommand_from umount' -l lazy -d 'Detach 
 complete -c s3rdmafs -n '__fish_seen_subcommand_from warm' -l release -d 'Release objects that were made resident'
 complete -c s3rdmafs -n '__fish_seen_subcommand_from recover' -l send -d 'Store the files in the bucket'
 complete -c s3rdmafs -n '__fish_seen_subcommand_from recover' -l discard -d 'Remove the files for good'
-complete -c s3rdmafs -n '__fish_seen_subcommand_from recover doctor' -l json -d 'Print as JSON'
+complete -c s3rdmafs -n '__fish_seen_subcommand_from stats recover doctor' -l json -d 'Print as JSON'
 complete -c s3rdmafs -n '__fish_seen_subcommand_from doctor' -l measure -d 'Measure for longer'
 complete -c s3rdmafs -n '__fish_seen_subcommand_from doctor' -l report -r -d 'Write a full report'
 complete -c s3rdmafs -n '__fish_seen_subcommand_from manifest' -s o -l output -r -d 'The manifest to write'

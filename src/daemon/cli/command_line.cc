@@ -166,8 +166,13 @@ Result<Command> make_umount(const CLI::App&, const RawArguments& raw) {
   return UmountCommand{.mountpoint = raw.mountpoint, .lazy = raw.lazy};
 }
 
+void declare_stats(CLI::App& verb, RawArguments& raw) {
+  add_mountpoint(verb, raw);
+  verb.add_flag("--json", raw.json, "Print them as JSON, with percentiles of the latencies");
+}
+
 Result<Command> make_stats(const CLI::App&, const RawArguments& raw) {
-  return StatsCommand{.mountpoint = raw.mountpoint};
+  return StatsCommand{.mountpoint = raw.mountpoint, .json = raw.json};
 }
 
 void declare_warm(CLI::App& verb, RawArguments& raw) {
@@ -284,7 +289,7 @@ Result<Command> make_config(const CLI::App& app, const RawArguments& raw) {
 constexpr Verb kVerbs[] = {
     {"mount", "Mount a bucket", declare_mount, make_mount},
     {"umount", "Unmount a bucket and end its daemon", declare_umount, make_umount},
-    {"stats", "Print the counters of a mount", add_mountpoint, make_stats},
+    {"stats", "Print the counters of a mount", declare_stats, make_stats},
     {"warm", "Make objects resident ahead of time", declare_warm, make_warm},
     {"recover", "List, send or discard written files that a mount could not store", declare_recover,
      make_recover},

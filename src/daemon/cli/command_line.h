@@ -31,9 +31,10 @@ struct UmountCommand {
   bool lazy = false;  ///< detach now, end with the last user (umount2(2), MNT_DETACH)
 };
 
-/// `s3rdmafs stats MOUNTPOINT`
+/// `s3rdmafs stats MOUNTPOINT [--json]`
 struct StatsCommand {
   std::string mountpoint;
+  bool json = false;
 };
 
 /// `s3rdmafs warm MOUNTPOINT PATH...`
