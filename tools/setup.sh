@@ -21,7 +21,7 @@ build=(
   libtomlplusplus-dev libspdlog-dev libcli11-dev   # mount file, log, command line
   nlohmann-json3-dev                               # extended attributes, keys
   libisal-dev zlib1g-dev                           # checksums
-  libmicrohttpd-dev                                # the embedded target's HTTP server
+  libmicrohttpd-dev                                # scrapes of the mount's counters; the embedded target's HTTP server
   libibverbs-dev                                   # RDMA
   liburing-dev libnuma-dev                         # FUSE over io_uring, in libfuse
   libgtest-dev libgmock-dev librapidcheck-dev      # unit and property tests are part of the build

@@ -244,6 +244,12 @@ struct MountConfig {
     std::string level;
     std::string file;  ///< of a mount in the background; empty: syslog
   } log;
+
+  struct Metrics {
+    std::string listen;  ///< "ADDRESS:PORT" or "unix:/PATH"; empty: nothing listens
+    mode_t mode = 0;     ///< of the UNIX socket
+    std::string group;   ///< of the UNIX socket; empty: the mounting user's
+  } metrics;
 };
 
 }  // namespace s3rdmafs::config

@@ -25,6 +25,7 @@
 #include "fuse/kernel/kernel_settings.h"
 #include "fuse/session.h"
 #include "manifest/manifest_store.h"
+#include "metrics/scrape_listener.h"
 #include "metrics/stats_socket.h"
 #include "rdma/fabric.h"
 #include "s3/check_bucket.h"
@@ -70,6 +71,7 @@ struct MountedBucket::Layers {
   std::unique_ptr<fuse::MountContext> context;
   std::unique_ptr<fuse::Session> session;
   std::unique_ptr<metrics::StatsSocket> stats;
+  std::unique_ptr<metrics::ScrapeListener> scrapes;  // null without metrics.listen
   std::unique_ptr<ResidentService> resident;
 
   Result<void> build_store();
@@ -82,6 +84,7 @@ struct MountedBucket::Layers {
   Result<void> build_file_system();
   Result<void> mount_session();
   Result<void> open_sockets();
+  Result<void> open_scrapes();
 
   /// The bucket as this mount shows it.
   [[nodiscard]] s3::ObjectStore& bucket() const {
@@ -246,6 +249,7 @@ Result<void> MountedBucket::Layers::open_sockets() {
       metrics::StatsSocket::listen(metrics, metrics::stats_socket_path(plan.mount_point));
   if (!listening) return std::unexpected(listening.error());
   stats = std::move(*listening);
+  if (auto opened = open_scrapes(); !opened) return opened;
   std::vector<std::string> globs;
   globs.reserve(plan.config.resident.size());
   for (const auto& wanted : plan.config.resident) globs.push_back(wanted.glob);
@@ -258,6 +262,16 @@ Result<void> MountedBucket::Layers::open_sockets() {
       caches.objects.get(), metrics);
   if (!taking) return std::unexpected(taking.error());
   resident = std::move(*taking);
+  return {};
+}
+
+Result<void> MountedBucket::Layers::open_scrapes() {
+  const config::MountConfig::Metrics& wanted = plan.config.metrics;
+  if (wanted.listen.empty()) return {};
+  auto opened = metrics::ScrapeListener::listen(
+      metrics, {.address = wanted.listen, .mode = wanted.mode, .group = wanted.group});
+  if (!opened) return std::unexpected(opened.error());
+  scrapes = std::move(*opened);
   return {};
 }
 
