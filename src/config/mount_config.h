@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "net/connection_options.h"
+#include "s3rdmafs/base/log_setup.h"
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::config {
@@ -243,6 +244,7 @@ struct MountConfig {
   struct Log {
     std::string level;
     std::string file;  ///< of a mount in the background; empty: syslog
+    LogFormat format = LogFormat::kText;
   } log;
 
   struct Metrics {

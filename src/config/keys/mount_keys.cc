@@ -19,6 +19,9 @@ constexpr Names<PosixMetadata> kPosixMetadata[] = {
 constexpr Names<Transport> kTransports[] = {
     {"auto", Transport::kAuto}, {"dev", Transport::kDev}, {"uring", Transport::kUring}};
 
+constexpr Names<LogFormat> kLogFormats[] = {
+    {"text", LogFormat::kText}, {"json", LogFormat::kJson}, {"journald", LogFormat::kJournald}};
+
 std::string mounting_user(const Environment& environment) {
   return std::to_string(environment.uid);
 }
@@ -142,6 +145,9 @@ constexpr Key kMountKeys[] = {
      Default{"info"}, "The least important lines to log: trace, debug, info, warn or error."},
     {"log", "file", Text{[](MountConfig& c) -> auto& { return c.log.file; }, check_path},
      Default{""}, "Where a mount in the background logs to; empty: syslog."},
+    {"log", "format",
+     Choice<LogFormat>{[](MountConfig& c) -> auto& { return c.log.format; }, kLogFormats},
+     Default{"text"}, "How lines look: text, JSON, or fields of systemd's journal."},
 
     // Off: a user who can connect learns names of servers and how much is read.
     {"metrics", "listen",
