@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "fuse/activity.h"
 #include "fuse/copy_guess.h"
 #include "fuse/failure_log.h"
 #include "fuse/inode_io_mode.h"
@@ -51,6 +52,7 @@ struct MountContext {
   InodeIoModes io_modes{metrics};
   IoModePolicy io_policy{read};
   CopyGuess copy_guess{clock};
+  Activity activity;
 
   /// Set by INIT: files opened for direct I/O can be mapped shared (Linux 6.6). Read by open only.
   bool direct_io_allows_mmap = false;
