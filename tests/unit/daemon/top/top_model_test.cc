@@ -14,17 +14,15 @@ using testing::IsEmpty;
 using testing::Pair;
 
 TEST(TopModel, RatesAreDifferencesOverTheTimeBetween) {
-  const TopModel model = compare(sample(0,
-                                        "s3rdmafs_fuse_read_bytes_total 100\n"
-                                        "s3rdmafs_get_bytes_total{path=\"rdma\"} 1000\n"
-                                        "s3rdmafs_s3_requests_total{operation=\"get\"} 10\n"
-                                        "s3rdmafs_s3_requests_total{operation=\"put\"} 3\n"),
-                                 sample(2,
-                                        "s3rdmafs_fuse_read_bytes_total 500\n"
-                                        "s3rdmafs_get_bytes_total{path=\"rdma\"} 1600\n"
-                                        "s3rdmafs_get_bytes_total{path=\"http\"} 8\n"
-                                        "s3rdmafs_s3_requests_total{operation=\"get\"} 20\n"
-                                        "s3rdmafs_s3_requests_total{operation=\"put\"} 3\n"));
+  const TopModel model = compare(sample_at(0, {{"fuse_read_bytes_total", 100},
+                                               {R"(get_bytes_total{path="rdma"})", 1000},
+                                               {R"(s3_requests_total{operation="get"})", 10},
+                                               {R"(s3_requests_total{operation="put"})", 3}}),
+                                 sample_at(2, {{"fuse_read_bytes_total", 500},
+                                               {R"(get_bytes_total{path="rdma"})", 1600},
+                                               {R"(get_bytes_total{path="http"})", 8},
+                                               {R"(s3_requests_total{operation="get"})", 20},
+                                               {R"(s3_requests_total{operation="put"})", 3}}));
   EXPECT_EQ(model.kernel.read, 200);
   EXPECT_EQ(model.rdma.read, 300);
   EXPECT_EQ(model.http.read, 4);
@@ -80,10 +78,9 @@ TEST(TopModel, AProcessThatHasEndedGoesWhenItsTrafficDoes) {
 
 TEST(TopModel, AServerThatDoesNotAnswerIsTold) {
   const TopModel model = compare(
-      sample_at(0, {}), sample(1,
-                               "s3rdmafs_endpoint_alive{endpoint=\"http://a\"} 1\n"
-                               "s3rdmafs_endpoint_alive{endpoint=\"http://b\"} 0\n"
-                               "s3rdmafs_endpoint_failures_total{endpoint=\"http://b\"} 4\n"));
+      sample_at(0, {}), sample_at(1, {{R"(endpoint_alive{endpoint="http://a"})", 1},
+                                      {R"(endpoint_alive{endpoint="http://b"})", 0},
+                                      {R"(endpoint_failures_total{endpoint="http://b"})", 4}}));
   ASSERT_EQ(model.endpoints.size(), 2U);
   EXPECT_TRUE(model.endpoints[0].is_alive);
   EXPECT_FALSE(model.endpoints[1].is_alive);
