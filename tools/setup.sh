@@ -21,7 +21,7 @@ build=(
   libtomlplusplus-dev libspdlog-dev libcli11-dev   # mount file, log, command line
   nlohmann-json3-dev                               # extended attributes, keys
   libisal-dev zlib1g-dev                           # checksums
-  libmicrohttpd-dev                                # the embedded target's HTTP server
+  libmicrohttpd-dev                                # scrapes of the mount's counters; the embedded target's HTTP server
   libibverbs-dev                                   # RDMA
   liburing-dev libnuma-dev                         # FUSE over io_uring, in libfuse
   libgtest-dev libgmock-dev librapidcheck-dev      # unit and property tests are part of the build
@@ -32,7 +32,7 @@ build=(
 
 # The tests: S3 clients and an S3 server that others wrote, and the runner of the mount tests.
 tests=(
-  python3-pytest
+  python3-pytest python3-jsonschema               # the runner; `stats --json` against its schema
   awscli s3cmd rclone s3fs rsync
   ceph-mon ceph-osd radosgw ceph-common
   git sqlite3 python3-numpy python3-h5py ed vim    # programs that write into a mount

@@ -10,7 +10,7 @@ _s3rdmafs() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "mount umount stats warm recover doctor manifest config --help --version" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "mount umount stats top explain warm recover doctor manifest config --help --version" -- "$word")
     return
   fi
   case $before in
@@ -18,12 +18,15 @@ _s3rdmafs() {
     mapfile -t COMPREPLY < <(compgen -f -- "$word")
     return
     ;;
-  --jobs | --options) return ;;
+  --jobs | --options | --interval | --columns | --rows | --seconds) return ;;
   esac
   local options=
   case $verb in
   mount) options="--foreground --options" ;;
   umount) options="--lazy" ;;
+  stats) options="--json" ;;
+  top) options="--once --interval --columns --rows" ;;
+  explain) options="--seconds --json" ;;
   warm) options="--release" ;;
   recover) options="--send --discard --json --options" ;;
   doctor) options="--json --measure --report" ;;
@@ -35,7 +38,7 @@ _s3rdmafs() {
     return
   fi
   case $verb in
-  umount | stats) mapfile -t COMPREPLY < <(compgen -W "$(_s3rdmafs_mounts)" -- "$word") ;;
+  umount | stats | top) mapfile -t COMPREPLY < <(compgen -W "$(_s3rdmafs_mounts)" -- "$word") ;;
   *) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
   esac
 }

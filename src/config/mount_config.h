@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "net/connection_options.h"
+#include "s3rdmafs/base/log_setup.h"
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::config {
@@ -246,7 +247,14 @@ struct MountConfig {
   struct Log {
     std::string level;
     std::string file;  ///< of a mount in the background; empty: syslog
+    LogFormat format = LogFormat::kText;
   } log;
+
+  struct Metrics {
+    std::string listen;  ///< "ADDRESS:PORT" or "unix:/PATH"; empty: nothing listens
+    mode_t mode = 0;     ///< of the UNIX socket
+    std::string group;   ///< of the UNIX socket; empty: the mounting user's
+  } metrics;
 
   Profile profile = Profile::kNone;
 };

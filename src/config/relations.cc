@@ -21,6 +21,7 @@ class Relations {
     check_encryption_relations();
     check_resident_relations();
     check_write_relations();
+    check_metrics_relations();
     return std::move(found_);
   }
 
@@ -74,6 +75,12 @@ class Relations {
     if (std::ranges::any_of(config_.endpoint.all_urls(), shows_key)) {
       relate("encryption", "mode",
              "is \"sse-c\", which needs https:// endpoints: the key goes along with each request");
+    }
+  }
+
+  void check_metrics_relations() {
+    if (!config_.metrics.group.empty() && !config_.metrics.listen.starts_with("unix:")) {
+      relate("metrics", "group", "needs metrics.listen = \"unix:/PATH\"");
     }
   }
 

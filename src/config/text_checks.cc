@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/text_checks.h"
 
+#include <arpa/inet.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -38,6 +39,14 @@ bool is_host(std::string_view text) {
            consists_of(text.substr(1, text.size() - 2), ":.%-");
   }
   return !text.empty() && consists_of(text, ".-_");
+}
+
+// An IPv6 address in brackets.
+bool is_ip_address(std::string_view text) {
+  const bool is_v6 = text.size() > 2 && text.starts_with('[') && text.ends_with(']');
+  const std::string address(is_v6 ? text.substr(1, text.size() - 2) : text);
+  in6_addr parsed{};
+  return ::inet_pton(is_v6 ? AF_INET6 : AF_INET, address.c_str(), &parsed) == 1;
 }
 
 }  // namespace
@@ -248,6 +257,29 @@ Result<std::string> check_rails(std::string_view text) {
     if (rail.size() == rest.size()) return rails;
     rest.remove_prefix(rail.size() + 1);
   }
+}
+
+Result<std::string> check_listen_address(std::string_view text) {
+  constexpr std::string_view kUnix = "unix:";
+  if (text.starts_with(kUnix)) {
+    const std::string_view path = text.substr(kUnix.size());
+    if (!path.starts_with('/') || path.size() >= sizeof(sockaddr_un::sun_path)) {
+      return refuse(text,
+                    fmt::format("has no socket; expected \"unix:\" and an absolute path of at "
+                                "most {} bytes",
+                                sizeof(sockaddr_un::sun_path) - 1));
+    }
+    return std::string(text);
+  }
+  const std::size_t colon = text.rfind(':');
+  const bool is_address = colon != std::string_view::npos && is_ip_address(text.substr(0, colon)) &&
+                          is_port(text.substr(colon + 1));
+  if (!text.empty() && !is_address) {
+    return refuse(text,
+                  "is nothing to listen on; expected an IP address and a port (\"127.0.0.1:9464\", "
+                  "\"[::1]:9464\") or \"unix:/PATH\"");
+  }
+  return std::string(text);
 }
 
 Result<std::string> check_log_level(std::string_view text) {

@@ -45,6 +45,9 @@ namespace s3rdmafs::config {
 /// A path or pattern relative to the mount point, with "/" in front or not; one at its end is
 /// dropped.
 [[nodiscard]] Result<std::string> check_glob(std::string_view text);
+/// Empty, an IP address with a port ("127.0.0.1:9464", "[::1]:9464"), or "unix:" and an absolute
+/// path that fits the address of a socket (unix(7)).
+[[nodiscard]] Result<std::string> check_listen_address(std::string_view text);
 /// A level that set_up_log (base/log.h) knows.
 [[nodiscard]] Result<std::string> check_log_level(std::string_view text);
 

@@ -12,7 +12,8 @@
 // One thread may make a request interruptible while another answers it. The mutex, which only these
 // two take, keeps the request alive until the registration has returned.
 //
-// Cost: one allocation for each request; two lock acquisitions for those that can be interrupted.
+// Cost: one allocation and two readings of the clock for each request; two lock acquisitions for
+// those that can be interrupted.
 #include "fuse/reply.h"
 
 #include <sys/uio.h>
@@ -25,18 +26,44 @@
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::fuse {
+namespace {
 
-Reply::State::State(fuse_req_t of)
-    : request(of), failures(static_cast<MountContext*>(fuse_req_userdata(of))->failures) {}
+void send_pieces(fuse_req_t request, const cache::PinnedBytes& bytes) {
+  // libfuse copies a list of pieces to the heap, but not a single piece.
+  if (bytes.pieces().size() == 1) {
+    const auto piece = bytes.pieces().front();
+    fuse_reply_buf(request, reinterpret_cast<const char*>(piece.data()), piece.size());
+    return;
+  }
+  std::array<iovec, cache::PinnedBytes::kPiecesMax> parts{};
+  int count = 0;
+  for (const auto piece : bytes.pieces()) {
+    parts.at(static_cast<std::size_t>(count++)) = {.iov_base = const_cast<std::byte*>(piece.data()),
+                                                   .iov_len = piece.size()};
+  }
+  fuse_reply_iov(request, parts.data(), count);
+}
+
+}  // namespace
+
+Reply::State::State(fuse_req_t of, Opcode operation, std::uint64_t bytes)
+    : request(of),
+      mount(*static_cast<MountContext*>(fuse_req_userdata(of))),
+      times(mount.times.of(operation, bytes)),
+      came_at(mount.clock.now()) {}
 
 void Reply::LetGo::operator()(State* state) const {
   if (state->holders.fetch_sub(1) == 1) delete state;
 }
 
-Reply::Reply(fuse_req_t request) : state_(new State(request)) { make_interruptible(*state_); }
+Reply::Reply(fuse_req_t request, Opcode operation) : state_(new State(request, operation, 0)) {
+  make_interruptible(*state_);
+}
 
 // No interrupt function is registered, so libfuse does not touch the request.
-Reply Reply::uninterruptible(fuse_req_t request) { return Reply(Held(new State(request))); }
+Reply Reply::uninterruptible(fuse_req_t request, Opcode operation, std::uint64_t bytes) {
+  return Reply(Held(new State(request, operation, bytes)));
+}
 
 Reply::Waiting Reply::waiting() const {
   state_->holders.fetch_add(1);
@@ -86,68 +113,83 @@ bool Reply::claim() {
   return true;
 }
 
+void Reply::measure() { state_->times.record(state_->mount.clock.now() - state_->came_at); }
+
+Deadline Reply::deadline() const { return state_->came_at + state_->mount.presentation.deadline; }
+
 void Reply::error(const Error& error) {
-  state_->failures.report(error);
+  state_->mount.failures.report(error);
   errno_value(errno_of(error.code));
 }
 
 void Reply::errno_value(int value) {
-  if (claim()) fuse_reply_err(state_->request, value);
+  if (!claim()) return;
+  fuse_reply_err(state_->request, value);
+  measure();
 }
 
 bool Reply::entry(const fuse_entry_param& entry) {
-  return claim() && fuse_reply_entry(state_->request, &entry) == 0;
+  if (!claim()) return false;
+  const bool is_taken = fuse_reply_entry(state_->request, &entry) == 0;
+  measure();
+  return is_taken;
 }
 
 void Reply::attributes(const struct stat& attributes, double valid_s) {
-  if (claim()) fuse_reply_attr(state_->request, &attributes, valid_s);
+  if (!claim()) return;
+  fuse_reply_attr(state_->request, &attributes, valid_s);
+  measure();
 }
 
 bool Reply::open(const std::function<fuse_file_info(fuse_req_t)>& make_file) {
   if (!claim()) return false;
   const fuse_file_info file = make_file(state_->request);
-  return fuse_reply_open(state_->request, &file) == 0;
+  const bool is_taken = fuse_reply_open(state_->request, &file) == 0;
+  measure();
+  return is_taken;
 }
 
 void Reply::create(const fuse_entry_param& entry, const fuse_file_info& file) {
-  if (claim()) fuse_reply_create(state_->request, &entry, &file);
+  if (!claim()) return;
+  fuse_reply_create(state_->request, &entry, &file);
+  measure();
 }
 
 void Reply::written(std::size_t bytes) {
-  if (claim()) fuse_reply_write(state_->request, bytes);
+  if (!claim()) return;
+  fuse_reply_write(state_->request, bytes);
+  measure();
 }
 
 void Reply::link(const std::string& target) {
-  if (claim()) fuse_reply_readlink(state_->request, target.c_str());
+  if (!claim()) return;
+  fuse_reply_readlink(state_->request, target.c_str());
+  measure();
 }
 
 bool Reply::bytes(std::span<const char> bytes) {
-  return claim() && fuse_reply_buf(state_->request, bytes.data(), bytes.size()) == 0;
+  if (!claim()) return false;
+  const bool is_taken = fuse_reply_buf(state_->request, bytes.data(), bytes.size()) == 0;
+  measure();
+  return is_taken;
 }
 
 void Reply::data(const cache::PinnedBytes& bytes) {
   if (!claim()) return;
-  // libfuse copies a list of pieces to the heap, but not a single piece.
-  if (bytes.pieces().size() == 1) {
-    const auto piece = bytes.pieces().front();
-    fuse_reply_buf(state_->request, reinterpret_cast<const char*>(piece.data()), piece.size());
-    return;
-  }
-  std::array<iovec, cache::PinnedBytes::kPiecesMax> parts{};
-  int count = 0;
-  for (const auto piece : bytes.pieces()) {
-    parts.at(static_cast<std::size_t>(count++)) = {.iov_base = const_cast<std::byte*>(piece.data()),
-                                                   .iov_len = piece.size()};
-  }
-  fuse_reply_iov(state_->request, parts.data(), count);
+  send_pieces(state_->request, bytes);
+  measure();
 }
 
 void Reply::size(std::size_t bytes) {
-  if (claim()) fuse_reply_xattr(state_->request, bytes);
+  if (!claim()) return;
+  fuse_reply_xattr(state_->request, bytes);
+  measure();
 }
 
 void Reply::statfs(const struct statvfs& statistics) {
-  if (claim()) fuse_reply_statfs(state_->request, &statistics);
+  if (!claim()) return;
+  fuse_reply_statfs(state_->request, &statistics);
+  measure();
 }
 
 }  // namespace s3rdmafs::fuse

@@ -2,18 +2,23 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "cache/read_cache.h"
-#include "fuse/failure_log.h"
 #include "fuse/lowlevel.h"
+#include "fuse/operation_times.h"
+#include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs::fuse {
+
+struct MountContext;
 
 /// The one reply that a FUSE request gets. An operation makes it when the request arrives, moves it
 /// into the continuation and uses it once; destroyed unused, it answers EIO and logs the bug.
@@ -21,6 +26,8 @@ namespace s3rdmafs::fuse {
 /// While it is open, the kernel may interrupt the request (a signal to the waiting process): it is
 /// then answered EINTR at once, and the later answer is dropped. So a user can kill a process that
 /// waits for the network. Thread-safe against interrupts; otherwise thread-bound.
+///
+/// It measures the time from its making to the reply (OperationTimes), unless that was EINTR.
 class Reply {
   struct State;
   struct LetGo {
@@ -29,11 +36,13 @@ class Reply {
   using Held = std::unique_ptr<State, LetGo>;
 
  public:
-  explicit Reply(fuse_req_t request);
+  Reply(fuse_req_t request, Opcode operation);
   /// For requests that change something: a signal does not answer them. The change goes on, so a
   /// caller that retries after EINTR would race its own first attempt. The deadline bounds the
   /// wait.
-  [[nodiscard]] static Reply uninterruptible(fuse_req_t request);
+  /// @param bytes  how many the request is for
+  [[nodiscard]] static Reply uninterruptible(fuse_req_t request, Opcode operation,
+                                             std::uint64_t bytes = 0);
 
   /// Makes an uninterruptible request interruptible once it has to wait.
   class Waiting {
@@ -77,16 +86,21 @@ class Reply {
   void size(std::size_t bytes);
   void statfs(const struct statvfs& statistics);
 
+  /// Of the request: since it came, by the mount's rule.
+  [[nodiscard]] Deadline deadline() const;
+
   /// For libfuse's functions that take the request of an open reply.
   [[nodiscard]] fuse_req_t request() const { return state_->request; }
 
  private:
   enum class Phase { kRegistering, kInterruptedEarly, kOpen, kAnswered };
   struct State {
-    explicit State(fuse_req_t of);
+    State(fuse_req_t of, Opcode operation, std::uint64_t bytes);
 
     fuse_req_t request;
-    FailureLog& failures;  // of the mount: `request` may be gone when there is an error
+    MountContext& mount;  // `request` may be gone when it is needed
+    metrics::Histogram& times;
+    const std::chrono::steady_clock::time_point came_at;
     std::atomic<Phase> phase{Phase::kOpen};
     std::atomic<int> holders{1};
     // Held over fuse_req_interrupt_func, which takes libfuse's locks and may call on_interrupt(),
@@ -100,6 +114,8 @@ class Reply {
   explicit Reply(Held state) : state_(std::move(state)) {}
   /// Takes the right to answer from the interrupt. False if the interrupt has answered.
   [[nodiscard]] bool claim();
+  /// The kernel has the reply.
+  void measure();
 
   Held state_;
 };

@@ -36,24 +36,29 @@ std::string stats_socket_path(std::string_view mount_point) {
 
 Result<std::unique_ptr<StatsSocket>> StatsSocket::listen(const Registry& registry,
                                                          std::string path) {
+  return listen([&registry] { return registry.prometheus_text(); }, std::move(path), "stats");
+}
+
+Result<std::unique_ptr<StatsSocket>> StatsSocket::listen(Text text, std::string path,
+                                                         const char* thread) {
   auto listener = listen_on_unix_socket(path);
   if (!listener) return std::unexpected(listener.error());
   return std::unique_ptr<StatsSocket>(
-      new StatsSocket(registry, std::move(path), std::move(*listener)));
+      new StatsSocket(std::move(text), std::move(path), thread, std::move(*listener)));
 }
 
-StatsSocket::StatsSocket(const Registry& registry, std::string path, UniqueFd listener)
-    : registry_(registry), path_(std::move(path)), listener_(std::move(listener)) {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+StatsSocket::StatsSocket(Text text, std::string path, const char* thread, UniqueFd listener)
+    : text_(std::move(text)), path_(std::move(path)), listener_(std::move(listener)) {
+  thread_ = std::jthread([this, thread](const std::stop_token& stop) { run(stop, thread); });
 }
 
 StatsSocket::~StatsSocket() { ::unlink(path_.c_str()); }
 
-void StatsSocket::run(const std::stop_token& stop) {
-  set_thread_name("stats");
+void StatsSocket::run(const std::stop_token& stop, const char* name) {
+  set_thread_name(name);
   serve_clients(listener_.get(), stop, kSendTimeout, [this](int client) {
     // A client that left or does not read gets no answer.
-    std::ignore = send_all(client, registry_.prometheus_text());
+    std::ignore = send_all(client, text_());
   });
 }
 

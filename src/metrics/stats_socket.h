@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,23 +18,30 @@ namespace s3rdmafs::metrics {
 /// equal absolute paths.
 [[nodiscard]] std::string stats_socket_path(std::string_view mount_point);
 
-/// Serves a registry's Prometheus text on a UNIX socket: each client is sent the text and then
+/// Serves a text on a UNIX socket, such as a registry's: each client is sent it and then
 /// disconnected. Only the mount's own user and root can connect. Runs until destroyed; the
 /// destructor also removes the socket's name.
 class StatsSocket {
  public:
+  /// Makes the text for one client. Runs on the socket's thread, and takes no longer than a client
+  /// waits.
+  using Text = std::function<std::string()>;
+
   /// Takes over a name that a dead daemon left. Errors: kSystem.
   [[nodiscard]] static Result<std::unique_ptr<StatsSocket>> listen(const Registry& registry,
                                                                    std::string path);
+  /// @param thread  the name of the socket's thread; a literal
+  [[nodiscard]] static Result<std::unique_ptr<StatsSocket>> listen(Text text, std::string path,
+                                                                   const char* thread);
   ~StatsSocket();
   StatsSocket(const StatsSocket&) = delete;
   StatsSocket& operator=(const StatsSocket&) = delete;
 
  private:
-  StatsSocket(const Registry& registry, std::string path, UniqueFd listener);
-  void run(const std::stop_token& stop);
+  StatsSocket(Text text, std::string path, const char* thread, UniqueFd listener);
+  void run(const std::stop_token& stop, const char* name);
 
-  const Registry& registry_;
+  const Text text_;
   const std::string path_;
   UniqueFd listener_;
   std::jthread thread_;  // last: ends before what it uses

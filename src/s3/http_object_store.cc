@@ -75,7 +75,7 @@ Result<ObjectDescription> read_description(std::string key, std::string url,
 
 HttpObjectStore::HttpObjectStore(const Options& options, CredentialSource& credentials,
                                  const Clock& clock, metrics::Registry& metrics)
-    : metrics_(metrics),
+    : metrics_(metrics, options.rdma.fabric),
       endpoints_(options.endpoint, options.bucket, options.terms, credentials, clock, metrics),
       verify_(options.rdma.verify),
       verify_puts_(options.rdma.verify),

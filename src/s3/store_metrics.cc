@@ -12,25 +12,10 @@ constexpr std::string_view kPutBytesName = "put_bytes_total";
 constexpr std::string_view kPutBytesHelp = "Object bytes stored, by path";
 constexpr std::string_view kRequestsName = "s3_requests_total";
 constexpr std::string_view kRequestsHelp = "S3 operations begun; retries are not counted";
-/// In the order of StoreMetrics::Operation.
-constexpr std::string_view kOperationNames[] = {"head",
-                                                "list",
-                                                "get",
-                                                "put",
-                                                "create_upload",
-                                                "upload_part",
-                                                "complete_upload",
-                                                "abort_upload",
-                                                "delete",
-                                                "copy",
-                                                "upload_part_copy",
-                                                "list_uploads",
-                                                "list_parts",
-                                                "rename"};
 
 }  // namespace
 
-StoreMetrics::StoreMetrics(metrics::Registry& registry)
+StoreMetrics::StoreMetrics(metrics::Registry& registry, std::string_view fabric)
     : bytes_by_rdma(registry.counter(kBytesName, kBytesHelp, R"(path="rdma")")),
       bytes_by_http(registry.counter(kBytesName, kBytesHelp, R"(path="http")")),
       put_bytes_by_rdma(registry.counter(kPutBytesName, kPutBytesHelp, R"(path="rdma")")),
@@ -54,8 +39,10 @@ StoreMetrics::StoreMetrics(metrics::Registry& registry)
                            "Retries that were not made because the retry budget was spent")),
       in_flight(
           registry.gauge("s3_operations_in_flight", "S3 operations that have begun and not ended")),
+      times(registry, fabric),
       registry_(registry) {
-  for (const std::string_view name : kOperationNames) {
+  for (std::size_t at = 0; at < decltype(kOperationNames)::kCount; ++at) {
+    const std::string_view name = kOperationNames[static_cast<Operation>(at)];
     requests_.push_back(
         &registry.counter(kRequestsName, kRequestsHelp, fmt::format("operation=\"{}\"", name)));
   }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "s3/request_times.h"
+#include "s3/wire/operation.h"
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/metrics/registry.h"
@@ -16,24 +18,10 @@ namespace s3rdmafs::s3 {
 /// The object client's counters, looked up once. Thread-safe.
 class StoreMetrics {
  public:
-  enum class Operation {
-    kHead,
-    kList,
-    kGet,
-    kPut,
-    kCreateUpload,
-    kUploadPart,
-    kCompleteUpload,
-    kAbortUpload,
-    kRemove,
-    kCopy,
-    kPartCopy,
-    kListUploads,
-    kListParts,
-    kRename,
-  };
+  using Operation = s3::Operation;
 
-  explicit StoreMetrics(metrics::Registry& registry);
+  /// @param fabric  the name of the one that tokens are of; static
+  StoreMetrics(metrics::Registry& registry, std::string_view fabric);
 
   [[nodiscard]] metrics::Counter& requests(Operation operation) {
     return *requests_.at(static_cast<std::size_t>(operation));
@@ -60,6 +48,7 @@ class StoreMetrics {
   metrics::Counter& retries;
   metrics::Counter& retries_refused;
   metrics::Gauge& in_flight;
+  RequestTimes times;
 
  private:
   metrics::Registry& registry_;

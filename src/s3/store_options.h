@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "net/connection_options.h"
@@ -69,6 +70,7 @@ struct EndpointOptions {
 
 struct RdmaOptions {
   RdmaMode mode = RdmaMode::kPrefer;
+  std::string_view fabric = "rdma";  ///< its name, as a label of metrics; static
   /// Shorter transfers go by HTTP; none: learned from the transfers (s3/endpoints/path_model.h).
   std::optional<std::uint64_t> threshold_bytes = 0;
   // Names of headers, in lower case.

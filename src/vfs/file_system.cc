@@ -164,6 +164,11 @@ Result<Attributes> FileSystem::attributes(Ino ino) const {
   return attributes;
 }
 
+std::string FileSystem::path_of(Ino ino) const {
+  const Result<Inode> inode = names_->find(ino);
+  return inode ? inode->node.object.key.substr(options_.prefix.size()) : "";
+}
+
 Result<std::uint64_t> FileSystem::open_directory(Ino ino) {
   const Result<Inode> inode = names_->find(ino);
   if (!inode) return std::unexpected(inode.error());

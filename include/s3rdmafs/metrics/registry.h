@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "s3rdmafs/base/mutex.h"
+#include "s3rdmafs/metrics/histogram.h"
 
 namespace s3rdmafs::metrics {
 
@@ -36,28 +37,35 @@ class Gauge {
   std::atomic<std::int64_t> value_{0};
 };
 
-/// All counters and gauges of one mount. Two requests for the same name and labels give the same
-/// object, which lives as long as the registry. Thread-safe, but a request takes a lock and
-/// searches a list: make it at construction, not on a hot path.
+/// All counters, gauges and histograms of one mount. Two requests for the same name and labels give
+/// the same object, which lives as long as the registry. Thread-safe, but a request takes a lock
+/// and searches a list: make it at construction, not on a hot path.
 class Registry {
  public:
   /// @param name    without the "s3rdmafs_" prefix; counters end in "_total", bytes in "_bytes"
   /// @param labels  Prometheus text without braces, e.g. `path="rdma"`, or empty
   Counter& counter(std::string_view name, std::string_view help, std::string_view labels = {});
   Gauge& gauge(std::string_view name, std::string_view help, std::string_view labels = {});
+  /// @param name  ends in "_seconds"
+  Histogram& histogram(std::string_view name, std::string_view help, std::string_view labels = {});
 
-  /// Prometheus text exposition format 0.0.4.
+  /// Prometheus text exposition format 0.0.4. A histogram is shown from its first duration on, and
+  /// of its buckets those that have one and the one below each: as counts only grow, a bucket that
+  /// was shown once is shown always.
   [[nodiscard]] std::string prometheus_text() const;
 
  private:
+  enum class Kind { kCounter, kGauge, kHistogram };
   struct Entry {
     std::string name, help, labels;
-    bool is_counter;
+    Kind kind = Kind::kCounter;
     Counter counter;
     Gauge gauge;
+    Histogram histogram;
   };
   Entry& find_or_add(std::string_view name, std::string_view help, std::string_view labels,
-                     bool is_counter);
+                     Kind kind);
+  static void add_samples(const Entry& entry, std::string& text);
 
   mutable Mutex mutex_;                           // leaf
   std::deque<Entry> entries_ GUARDED_BY(mutex_);  // a deque: addresses must not move

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of [http], [retry], [metadata], [mount] and [log].
+// The keys of [http], [retry], [metadata], [mount], [log] and [metrics].
 #include <limits>
 
 #include "config/keys/keys.h"
@@ -18,6 +18,9 @@ constexpr Names<PosixMetadata> kPosixMetadata[] = {
     {"off", PosixMetadata::kOff}, {"read", PosixMetadata::kRead}, {"write", PosixMetadata::kWrite}};
 constexpr Names<Transport> kTransports[] = {
     {"auto", Transport::kAuto}, {"dev", Transport::kDev}, {"uring", Transport::kUring}};
+
+constexpr Names<LogFormat> kLogFormats[] = {
+    {"text", LogFormat::kText}, {"json", LogFormat::kJson}, {"journald", LogFormat::kJournald}};
 
 std::string mounting_user(const Environment& environment) {
   return std::to_string(environment.uid);
@@ -142,6 +145,19 @@ constexpr Key kMountKeys[] = {
      Default{"info"}, "The least important lines to log: trace, debug, info, warn or error."},
     {"log", "file", Text{[](MountConfig& c) -> auto& { return c.log.file; }, check_path},
      Default{""}, "Where a mount in the background logs to; empty: syslog."},
+    {"log", "format",
+     Choice<LogFormat>{[](MountConfig& c) -> auto& { return c.log.format; }, kLogFormats},
+     Default{"text"}, "How lines look: text, JSON, or fields of systemd's journal."},
+
+    // Off: a user who can connect learns names of servers and how much is read.
+    {"metrics", "listen",
+     Text{[](MountConfig& c) -> auto& { return c.metrics.listen; }, check_listen_address},
+     Default{""}, "Where the counters can be scraped over HTTP; empty: nowhere."},
+    // The group reads and writes: connect(2) to a UNIX socket asks for the right to write.
+    {"metrics", "mode", Mode{[](MountConfig& c) -> auto& { return c.metrics.mode; }},
+     Default{"0660"}, "Permission bits of metrics.listen's UNIX socket, in octal."},
+    {"metrics", "group", Text{[](MountConfig& c) -> auto& { return c.metrics.group; }, any_text},
+     Default{""}, "Group of metrics.listen's UNIX socket; empty: the mounting user's."},
 };
 
 }  // namespace

@@ -74,7 +74,7 @@ using Rule =
                  Choice<RdmaMode>, Choice<ByteCount>, Choice<Verify>, Choice<FabricChoice>,
                  Choice<DcTokenForm>, Choice<AddressingStyle>, Choice<Transport>, Choice<CacheLock>,
                  Choice<WriteMode>, Choice<ReadMode>, Choice<OpenCheck>, Choice<PosixMetadata>,
-                 Choice<Encryption>, Choice<net::TlsVersion>, Choice<Profile>>;
+                 Choice<Encryption>, Choice<net::TlsVersion>, Choice<Profile>, Choice<LogFormat>>;
 
 /// The value of a key that is not set.
 struct Default {

@@ -4,6 +4,7 @@
 #include "daemon/cli/command_line.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <CLI/CLI.hpp>
 
@@ -38,6 +39,11 @@ struct RawArguments {
   std::string output;
   std::vector<std::string> inventory;
   unsigned jobs = 16;
+  bool once = false;
+  double interval_seconds = 1;
+  std::string path;
+  unsigned seconds = 5;
+  std::size_t columns = 80, rows = 24;
   std::string verify;
   std::string show;
   bool send = false;
@@ -166,8 +172,56 @@ Result<Command> make_umount(const CLI::App&, const RawArguments& raw) {
   return UmountCommand{.mountpoint = raw.mountpoint, .lazy = raw.lazy};
 }
 
+void declare_stats(CLI::App& verb, RawArguments& raw) {
+  add_mountpoint(verb, raw);
+  verb.add_flag("--json", raw.json, "Print them as JSON, with percentiles of the latencies");
+}
+
 Result<Command> make_stats(const CLI::App&, const RawArguments& raw) {
-  return StatsCommand{.mountpoint = raw.mountpoint};
+  return StatsCommand{.mountpoint = raw.mountpoint, .json = raw.json};
+}
+
+// 0.1 s: the daemon's own work for a sample is a thousandth of that.
+void declare_top(CLI::App& verb, RawArguments& raw) {
+  add_mountpoint(verb, raw);
+  CLI::Option* const once =
+      verb.add_flag("--once", raw.once, "Print one frame as plain text, after one interval");
+  verb.add_option("--interval", raw.interval_seconds, "Seconds between two looks; default: 1")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->type_name("SECONDS");
+  verb.add_option("--columns", raw.columns, "Width of that frame; default: 80")
+      ->check(CLI::Range(40, 1000))
+      ->needs(once)
+      ->type_name("N");
+  verb.add_option("--rows", raw.rows, "Height of that frame; default: 24")
+      ->check(CLI::Range(16, 1000))
+      ->needs(once)
+      ->type_name("N");
+}
+
+Result<Command> make_top(const CLI::App&, const RawArguments& raw) {
+  return TopCommand{.mountpoint = raw.mountpoint,
+                    .once = raw.once,
+                    .interval = std::chrono::milliseconds(std::lround(raw.interval_seconds * 1000)),
+                    .columns = raw.columns,
+                    .rows = raw.rows};
+}
+
+void declare_explain(CLI::App& verb, RawArguments& raw) {
+  add_mountpoint(verb, raw);
+  verb.add_option("PATH", raw.path, "A file of the mount; default: the mount as a whole")
+      ->type_name("");
+  verb.add_option("--seconds", raw.seconds, "How long to look; default: 5")
+      ->check(CLI::Range(1, 3600))
+      ->type_name("N");
+  verb.add_flag("--json", raw.json, "Print the causes as JSON");
+}
+
+Result<Command> make_explain(const CLI::App&, const RawArguments& raw) {
+  return ExplainCommand{.mountpoint = raw.mountpoint,
+                        .path = raw.path,
+                        .time = std::chrono::seconds(raw.seconds),
+                        .json = raw.json};
 }
 
 void declare_warm(CLI::App& verb, RawArguments& raw) {
@@ -284,7 +338,9 @@ Result<Command> make_config(const CLI::App& app, const RawArguments& raw) {
 constexpr Verb kVerbs[] = {
     {"mount", "Mount a bucket", declare_mount, make_mount},
     {"umount", "Unmount a bucket and end its daemon", declare_umount, make_umount},
-    {"stats", "Print the counters of a mount", add_mountpoint, make_stats},
+    {"stats", "Print the counters of a mount", declare_stats, make_stats},
+    {"top", "Show what a mount does, live", declare_top, make_top},
+    {"explain", "Say why a mount is as fast as it is", declare_explain, make_explain},
     {"warm", "Make objects resident ahead of time", declare_warm, make_warm},
     {"recover", "List, send or discard written files that a mount could not store", declare_recover,
      make_recover},

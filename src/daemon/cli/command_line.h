@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,9 +33,26 @@ struct UmountCommand {
   bool lazy = false;  ///< detach now, end with the last user (umount2(2), MNT_DETACH)
 };
 
-/// `s3rdmafs stats MOUNTPOINT`
+/// `s3rdmafs stats MOUNTPOINT [--json]`
 struct StatsCommand {
   std::string mountpoint;
+  bool json = false;
+};
+
+/// `s3rdmafs top MOUNTPOINT [--once] [--interval SECONDS]`
+struct TopCommand {
+  std::string mountpoint;
+  bool once = false;  ///< print one frame and end
+  std::chrono::milliseconds interval{1000};
+  std::size_t columns = 80, rows = 24;  ///< of that frame; a terminal tells its own
+};
+
+/// `s3rdmafs explain MOUNTPOINT [PATH] [--seconds N] [--json]`
+struct ExplainCommand {
+  std::string mountpoint;
+  std::string path;  ///< empty: the mount as a whole
+  std::chrono::seconds time{5};
+  bool json = false;
 };
 
 /// `s3rdmafs warm MOUNTPOINT PATH...`
@@ -87,8 +106,9 @@ struct RecoverCommand {
   std::vector<config::Override> overrides;
 };
 
-using Command = std::variant<MountCommand, UmountCommand, StatsCommand, WarmCommand, RecoverCommand,
-                             DoctorCommand, ManifestCommand, ConfigCommand, ShowText>;
+using Command =
+    std::variant<MountCommand, UmountCommand, StatsCommand, TopCommand, ExplainCommand, WarmCommand,
+                 RecoverCommand, DoctorCommand, ManifestCommand, ConfigCommand, ShowText>;
 
 /// Reads the command line; `arguments` are argv, the program's name first. A name that ends in
 /// "mount.s3rdma" selects the form that mount(8) calls helpers in (section EXTERNAL HELPERS).

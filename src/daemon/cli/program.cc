@@ -26,6 +26,8 @@ struct RunCommand {
   int operator()(const MountCommand& command) const { return run_mount(command); }
   int operator()(const UmountCommand& command) const { return run_umount(command); }
   int operator()(const StatsCommand& command) const { return run_stats(command); }
+  int operator()(const TopCommand& command) const { return run_top(command); }
+  int operator()(const ExplainCommand& command) const { return run_explain(command); }
   int operator()(const WarmCommand& command) const { return run_warm(command); }
   int operator()(const RecoverCommand& command) const { return run_recover(command); }
   int operator()(const DoctorCommand& command) const { return run_doctor(command); }

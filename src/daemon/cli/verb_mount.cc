@@ -18,6 +18,7 @@
 #include "daemon/mount/process/readiness.h"
 #include "daemon/mount/store_options.h"
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/log_setup.h"
 #include "s3rdmafs/base/unique_fd.h"
 
 namespace s3rdmafs::daemon {
@@ -32,14 +33,18 @@ Result<void> enter_namespace(const std::string& path) {
   return {};
 }
 
-Result<void> set_up_mount_log(const config::MountConfig& config, bool foreground,
-                              bool under_systemd) {
+Result<void> set_up_mount_log(const MountPlan& plan, bool foreground, bool under_systemd) {
+  const config::MountConfig::Log& log = plan.config.log;
+  LogSetup setup{.level = log.level,
+                 .sink = LogSink::kSyslog,
+                 .file = log.file,
+                 .format = log.format,
+                 .mount_point = plan.mount_point};
   if (foreground) {
-    return set_up_log(config.log.level,
-                      under_systemd ? LogSink::kJournal : LogSink::kStandardError);
+    setup.sink = under_systemd ? LogSink::kJournal : LogSink::kStandardError;
+    setup.file.clear();
   }
-  if (!config.log.file.empty()) return set_up_log_file(config.log.level, config.log.file);
-  return set_up_log(config.log.level, LogSink::kSyslog);
+  return set_up_log(setup);
 }
 
 Result<MountPlan> plan_mount(const MountCommand& command, config::LoadedConfig& loaded,
@@ -101,8 +106,7 @@ int run_mount(const MountCommand& command) {
 
   const bool under_systemd = environment.variable("JOURNAL_STREAM").has_value();
   const auto serve = [&](const std::function<void()>& ready) -> Result<void> {
-    if (auto set = set_up_mount_log(loaded->config, command.foreground, under_systemd); !set)
-      return set;
+    if (auto set = set_up_mount_log(*plan, command.foreground, under_systemd); !set) return set;
     for (const std::string& warning : loaded->warnings) spdlog::warn("{}", warning);
     return serve_mount(*plan, ready);
   };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
+#include "daemon/cli/stats_json.h"
 #include "daemon/cli/verbs.h"
 #include "daemon/mount/mount_point.h"
+#include "metrics/samples.h"
 #include "metrics/stats_socket.h"
 
 namespace s3rdmafs::daemon {
@@ -16,7 +18,13 @@ int run_stats(const StatsCommand& command) {
     return report({answer.error().code, "this user has no s3rdmafs mounted on " + *mount_point +
                                             " (" + answer.error().detail + ")"});
   }
-  std::fwrite(answer->text.data(), 1, answer->text.size(), stdout);
+  std::string text = answer->text;
+  if (command.json) {
+    const auto samples = metrics::parse_prometheus_text(text);
+    if (!samples) return report(samples.error());
+    text = stats_json({.mount_point = *mount_point, .daemon_pid = answer->daemon_pid}, *samples);
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
   return kExitSuccess;
 }
 

@@ -19,6 +19,8 @@ inline constexpr int kExitDoctorReport = 73;
 [[nodiscard]] int run_mount(const MountCommand& command);
 [[nodiscard]] int run_umount(const UmountCommand& command);
 [[nodiscard]] int run_stats(const StatsCommand& command);
+[[nodiscard]] int run_top(const TopCommand& command);
+[[nodiscard]] int run_explain(const ExplainCommand& command);
 [[nodiscard]] int run_warm(const WarmCommand& command);
 [[nodiscard]] int run_recover(const RecoverCommand& command);
 [[nodiscard]] int run_doctor(const DoctorCommand& command);

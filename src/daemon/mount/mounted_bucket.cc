@@ -18,6 +18,7 @@
 #include "daemon/mount/fuse_options.h"
 #include "daemon/mount/staging_tmpfs.h"
 #include "daemon/mount/store_options.h"
+#include "daemon/mount/watch_activity.h"
 #include "daemon/mount/write_folders.h"
 #include "daemon/mount/write_records.h"
 #include "daemon/resident/resident_service.h"
@@ -25,6 +26,7 @@
 #include "fuse/kernel/kernel_settings.h"
 #include "fuse/session.h"
 #include "manifest/manifest_store.h"
+#include "metrics/scrape_listener.h"
 #include "metrics/stats_socket.h"
 #include "rdma/fabric.h"
 #include "s3/check_bucket.h"
@@ -70,6 +72,8 @@ struct MountedBucket::Layers {
   std::unique_ptr<fuse::MountContext> context;
   std::unique_ptr<fuse::Session> session;
   std::unique_ptr<metrics::StatsSocket> stats;
+  std::unique_ptr<metrics::ScrapeListener> scrapes;  // null without metrics.listen
+  std::unique_ptr<metrics::StatsSocket> activity;
   std::unique_ptr<ResidentService> resident;
 
   Result<void> build_store();
@@ -82,6 +86,9 @@ struct MountedBucket::Layers {
   Result<void> build_file_system();
   Result<void> mount_session();
   Result<void> open_sockets();
+  Result<void> open_scrapes();
+  /// For `s3rdmafs top`. @param age  of the mount
+  [[nodiscard]] std::string activity_text(Clock::duration age) const;
 
   /// The bucket as this mount shows it.
   [[nodiscard]] s3::ObjectStore& bucket() const {
@@ -100,8 +107,9 @@ Result<void> MountedBucket::Layers::build_store() {
   auto opened = open_keys(plan.credentials, config, clock, metrics);
   if (!opened) return std::unexpected(std::move(opened.error()));
   credentials = std::move(*opened);
-  store =
-      std::make_unique<s3::HttpObjectStore>(store_options(config), *credentials, clock, metrics);
+  s3::HttpObjectStore::Options options = store_options(config);
+  options.rdma.fabric = fabric->name();
+  store = std::make_unique<s3::HttpObjectStore>(options, *credentials, clock, metrics);
   return {};
 }
 
@@ -240,11 +248,29 @@ Result<void> MountedBucket::Layers::mount_session() {
   return {};
 }
 
+std::string MountedBucket::Layers::activity_text(Clock::duration age) const {
+  ActivityReport report = watch_activity(context->activity, *file_system);
+  report.bucket = plan.config.bucket.name;
+  report.endpoint = plan.config.endpoint.all_urls().front();
+  report.age = std::chrono::duration_cast<std::chrono::seconds>(age);
+  const bool is_off = plan.config.rdma.mode == config::RdmaMode::kOff;
+  report.settings = {{"rdma.mode", is_off ? "off" : "on"},
+                     {"rdma.fabric", std::string(fabric->name())},
+                     {"mount.transport", over_ring ? "uring" : "/dev/fuse"}};
+  return to_text(report);
+}
+
 Result<void> MountedBucket::Layers::open_sockets() {
   auto listening =
       metrics::StatsSocket::listen(metrics, metrics::stats_socket_path(plan.mount_point));
   if (!listening) return std::unexpected(listening.error());
   stats = std::move(*listening);
+  if (auto opened = open_scrapes(); !opened) return opened;
+  auto watched = metrics::StatsSocket::listen(
+      [this, begin = clock.now()] { return activity_text(clock.now() - begin); },
+      activity_socket_path(plan.mount_point), "activity");
+  if (!watched) return std::unexpected(watched.error());
+  activity = std::move(*watched);
   std::vector<std::string> globs;
   globs.reserve(plan.config.resident.size());
   for (const auto& wanted : plan.config.resident) globs.push_back(wanted.glob);
@@ -257,6 +283,16 @@ Result<void> MountedBucket::Layers::open_sockets() {
       caches.objects.get(), metrics);
   if (!taking) return std::unexpected(taking.error());
   resident = std::move(*taking);
+  return {};
+}
+
+Result<void> MountedBucket::Layers::open_scrapes() {
+  const config::MountConfig::Metrics& wanted = plan.config.metrics;
+  if (wanted.listen.empty()) return {};
+  auto opened = metrics::ScrapeListener::listen(
+      metrics, {.address = wanted.listen, .mode = wanted.mode, .group = wanted.group});
+  if (!opened) return std::unexpected(opened.error());
+  scrapes = std::move(*opened);
   return {};
 }
 

@@ -12,7 +12,7 @@ namespace s3rdmafs::fuse::ops {
 
 void access(fuse_req_t request, fuse_ino_t ino, int mask) noexcept {
   MountContext& mount = context_of(request);
-  Reply reply(request);
+  Reply reply(request, Opcode::kOther);
   if (const auto attributes = mount.file_system.attributes(ino); !attributes) {
     reply.error(attributes.error());
   } else {

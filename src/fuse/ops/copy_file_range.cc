@@ -19,7 +19,7 @@ void copy_file_range(fuse_req_t request, fuse_ino_t, off_t from_offset, fuse_fil
                      fuse_ino_t, off_t to_offset, fuse_file_info* to, std::size_t length,
                      int) noexcept {
   MountContext& mount = context_of(request);
-  Reply reply = Reply::uninterruptible(request);
+  Reply reply = Reply::uninterruptible(request, Opcode::kCopyFileRange);
   if (!mount.file_system.is_staged()) return reply.errno_value(ENOSYS);  // the kernel asks no more
   mount.file_system.copy({.from = from->fh,
                           .from_offset_bytes = static_cast<std::uint64_t>(from_offset),

@@ -42,7 +42,7 @@ vfs::PosixAttributes new_file_attributes(fuse_req_t request, mode_t mode) {
 void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
             fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
-  Reply reply = Reply::uninterruptible(request);
+  Reply reply = Reply::uninterruptible(request, Opcode::kCreate);
   if (std::string_view(name).size() > kNameMax) {
     reply.errno_value(ENAMETOOLONG);
     return;
@@ -65,6 +65,7 @@ void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode
                              }
                              opened.fh = created->file.handle;
                              set_mode(mount, *created, reply.request(), passes, opened);
+                             note_open(reply.request(), created->entry.attributes.ino, opened);
                              fuse_entry_param entry = entry_param(mount, created->entry);
                              entry.attr_timeout = kNewFileSeconds;
                              reply.create(entry, opened);

@@ -14,7 +14,7 @@ namespace s3rdmafs::fuse::ops {
 void fallocate(fuse_req_t request, fuse_ino_t, int mode, off_t offset, off_t length,
                fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
-  Reply reply = Reply::uninterruptible(request);
+  Reply reply = Reply::uninterruptible(request, Opcode::kOther);
   const bool keeps_size = (mode & FALLOC_FL_KEEP_SIZE) != 0;
   const bool zeroes = (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0;
   constexpr int kKnown = FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE;

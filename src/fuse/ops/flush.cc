@@ -36,7 +36,7 @@ bool closes_for_all(fuse_req_t request, fuse_ino_t ino, vfs::ProcessId opener) {
 }  // namespace
 
 void flush(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
-  Reply reply = Reply::uninterruptible(request);
+  Reply reply = Reply::uninterruptible(request, Opcode::kFlush);
   const auto opener = context_of(request).file_system.opener(file->fh);
   if (!opener || !closes_for_all(request, ino, *opener)) {
     reply.errno_value(0);
@@ -47,7 +47,7 @@ void flush(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
 }
 
 void fsync(fuse_req_t request, fuse_ino_t ino, int, fuse_file_info* file) noexcept {
-  Reply reply = Reply::uninterruptible(request);
+  Reply reply = Reply::uninterruptible(request, Opcode::kFsync);
   MountContext& mount = context_of(request);
   if (mount.file_system.opener(file->fh)) {
     return mount.file_system.sync(file->fh, answer_sync(std::move(reply)));

@@ -25,13 +25,14 @@ fuse_entry_param entry_param(const MountContext& mount, const vfs::Entry& entry)
 
 void lookup(fuse_req_t request, fuse_ino_t parent, const char* name) noexcept {
   MountContext& mount = context_of(request);
-  Reply reply(request);
+  Reply reply(request, Opcode::kLookup);
   if (std::string_view(name).size() > kNameMax) {
     reply.errno_value(ENAMETOOLONG);
     return;
   }
+  const Deadline deadline = reply.deadline();
   mount.file_system.lookup(
-      parent, name, mount.deadline(),
+      parent, name, deadline,
       [&mount, reply = std::move(reply)](const Result<vfs::Entry>& found) mutable {
         fuse_entry_param entry{};
         if (found) {

@@ -9,7 +9,7 @@ namespace s3rdmafs::fuse::ops {
 
 void mkdir(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t) noexcept {
   MountContext& mount = context_of(request);
-  Reply reply = Reply::uninterruptible(request);
+  Reply reply = Reply::uninterruptible(request, Opcode::kMake);
   if (std::string_view(name).size() > kNameMax) {
     reply.errno_value(ENAMETOOLONG);
     return;

@@ -12,7 +12,7 @@ namespace s3rdmafs::fuse::ops {
 
 void mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t) noexcept {
   MountContext& mount = context_of(request);
-  Reply reply = Reply::uninterruptible(request);
+  Reply reply = Reply::uninterruptible(request, Opcode::kMake);
   if (!mount.file_system.is_writable()) return reply.errno_value(EROFS);
   const mode_t type = mode & S_IFMT;
   if (type != S_IFREG && type != 0) return reply.errno_value(EPERM);

@@ -14,6 +14,11 @@
 namespace s3rdmafs::fuse::ops {
 namespace {
 
+void let_go(MountContext& mount, std::uint64_t handle) {
+  mount.activity.released(handle);
+  mount.file_system.release(handle);
+}
+
 // The kernel itself reads objects that may be fetched whole; the cache decides which these are
 // (cache/whole/object_cache.h). IoModePolicy decides how all others are read, and InodeIoModes
 // keeps an inode from being read in two ways at once.
@@ -25,15 +30,18 @@ void open_sequential(MountContext& mount, fuse_ino_t ino, fuse_file_info opened,
   const vfs::ProcessId process = process_of(reply.request());
   mount.file_system.open_to_write(
       ino, how, process, mount.deadline(),
-      [&mount, opened, reply = std::move(reply)](const Result<vfs::OpenFile>& result) mutable {
+      [&mount, ino, opened, reply = std::move(reply)](const Result<vfs::OpenFile>& result) mutable {
         if (!result) {
           reply.error(result.error());
           return;
         }
         opened.fh = result->handle;
         opened.direct_io = 1;
-        const bool is_open = reply.open([&opened](fuse_req_t) { return opened; });
-        if (!is_open) mount.file_system.release(result->handle);
+        const bool is_open = reply.open([&](fuse_req_t request) {
+          note_open(request, ino, opened);
+          return opened;
+        });
+        if (!is_open) let_go(mount, result->handle);
       });
 }
 
@@ -62,10 +70,11 @@ void open_staged(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Rep
                                     const bool is_open = reply.open([&](fuse_req_t request) {
                                       if (counted)
                                         set_io_mode(mount, request, ino, *result, passes, opened);
+                                      note_open(request, ino, opened);
                                       return opened;
                                     });
                                     if (is_open) return;
-                                    mount.file_system.release(result->handle);
+                                    let_go(mount, result->handle);
                                     // The mount has ended, and all backing ids with it.
                                     if (counted) std::ignore = mount.io_modes.release(ino);
                                   });
@@ -78,18 +87,21 @@ void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, R
 }
 
 // The kernel then has the bytes before a program reads them. If it does not take them, it asks for
-// them later.
-void fill_page_cache(MountContext& mount, fuse_ino_t ino, const cache::PinnedBytes& content) {
-  off_t offset = 0;
+// them later. Returns how many it took.
+std::size_t fill_page_cache(MountContext& mount, fuse_ino_t ino,
+                            const cache::PinnedBytes& content) {
+  std::size_t taken = 0;
   for (const auto piece : content.pieces()) {
     fuse_bufvec bytes{.count = 1, .idx = 0, .off = 0, .buf = {}};
     bytes.buf[0].size = piece.size();
     bytes.buf[0].mem = const_cast<std::byte*>(piece.data());
-    if (fuse_lowlevel_notify_store(mount.session, ino, offset, &bytes, fuse_buf_copy_flags{}) < 0)
-      return;
+    const int stored = fuse_lowlevel_notify_store(mount.session, ino, static_cast<off_t>(taken),
+                                                  &bytes, fuse_buf_copy_flags{});
+    if (stored < 0) return taken;
     mount.read_bytes.add(piece.size());
-    offset += static_cast<off_t>(piece.size());
+    taken += piece.size();
   }
+  return taken;
 }
 
 void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& file, Reply& reply,
@@ -98,6 +110,7 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
   // that opens it later waits for the answer of InodeIoModes.
   const auto is_newer = [&] { return mount.file_system.has_newer_bytes(ino); };
   bool is_counted = false;
+  std::size_t taken_bytes = 0;
   const bool is_open = reply.open([&](fuse_req_t request) {
     is_counted = true;
     // Now, not when the request came: meanwhile the object may have been fetched whole.
@@ -111,7 +124,7 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
         is_newer() ? nullptr : std::move(result.whole),
         [request](int fd) { return fuse_passthrough_open(request, fd); },
         [&] {
-          if (!is_newer()) fill_page_cache(mount, ino, result.content);
+          if (!is_newer()) taken_bytes = fill_page_cache(mount, ino, result.content);
         },
         written_file(mount, request, ino));
     fuse_file_info opened = file;
@@ -122,24 +135,33 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
     opened.noflush = 1;
     opened.direct_io = answer.mode == OpenMode::kDirect;
     opened.backing_id = answer.backing_id;
+    note_open(request, ino, opened);
+    mount.activity.read(opened.fh, taken_bytes);
     return opened;
   });
   if (is_open) return;
-  mount.file_system.release(result.handle);
+  let_go(mount, result.handle);
   // The kernel takes no reply because the mount has ended, and all backing ids with it.
   if (is_counted) std::ignore = mount.io_modes.release(ino);
 }
 
 }  // namespace
 
+void note_open(fuse_req_t request, fuse_ino_t ino, const fuse_file_info& opened) {
+  const Activity::Way way = opened.backing_id > 0 ? Activity::Way::kByKernel
+                            : opened.direct_io    ? Activity::Way::kDirect
+                                                  : Activity::Way::kCached;
+  context_of(request).activity.opened(opened.fh, ino, fuse_req_ctx(request)->pid, way);
+}
+
 void open(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
   if ((file->flags & O_ACCMODE) != O_RDONLY || (file->flags & (O_TRUNC | O_APPEND)) != 0) {
-    open_to_write(mount, ino, *file, Reply::uninterruptible(request));
+    open_to_write(mount, ino, *file, Reply::uninterruptible(request, Opcode::kOpen));
     return;
   }
   auto answer = [&mount, ino, opened = *file,
-                 reply = Reply(request)](Result<vfs::OpenFile> result) mutable {
+                 reply = Reply(request, Opcode::kOpen)](Result<vfs::OpenFile> result) mutable {
     if (!result) return reply.error(result.error());
     reply_to_open(mount, ino, opened, reply, std::move(*result));
   };

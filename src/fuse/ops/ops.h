@@ -68,6 +68,9 @@ inline constexpr std::size_t kNameMax = 255;
 /// Of a file that the calling process makes; the kernel has applied its umask.
 [[nodiscard]] vfs::PosixAttributes new_file_attributes(fuse_req_t request, mode_t mode);
 
+/// Shows the handle in MountContext::activity; before the reply that gives it to the kernel.
+void note_open(fuse_req_t request, fuse_ino_t ino, const fuse_file_info& opened);
+
 /// The reply to a lookup, create or mkdir.
 [[nodiscard]] fuse_entry_param entry_param(const MountContext& mount, const vfs::Entry& entry);
 

@@ -63,7 +63,7 @@ void read_directory(fuse_req_t request, std::size_t size, off_t offset, std::uin
   MountContext& mount = context_of(request);
   const auto from = static_cast<std::uint64_t>(offset);
   const std::size_t entries_max = size / (plus ? kSmallestPlusEntryBytes : kSmallestEntryBytes);
-  auto answer = [&mount, reply = Reply(request), size,
+  auto answer = [&mount, reply = Reply(request, Opcode::kReaddir), size,
                  plus](const Result<std::vector<vfs::DirectoryEntry>>& entries) mutable {
     if (!entries) {
       reply.error(entries.error());
@@ -96,7 +96,7 @@ void read_directory(fuse_req_t request, std::size_t size, off_t offset, std::uin
 
 void opendir(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
-  Reply reply(request);
+  Reply reply(request, Opcode::kOpen);
   const auto handle = mount.file_system.open_directory(ino);
   if (!handle) {
     reply.error(handle.error());
@@ -119,8 +119,9 @@ void readdirplus(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset,
 }
 
 void releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* file) noexcept {
+  Reply reply = Reply::uninterruptible(request, Opcode::kRelease);
   context_of(request).file_system.release_directory(file->fh);
-  Reply(request).errno_value(0);
+  reply.errno_value(0);
 }
 
 }  // namespace s3rdmafs::fuse::ops

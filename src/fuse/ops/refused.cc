@@ -11,7 +11,7 @@ namespace s3rdmafs::fuse::ops {
 
 void link(fuse_req_t request, fuse_ino_t, fuse_ino_t, const char*) noexcept {
   const bool is_writable = context_of(request).file_system.is_writable();
-  Reply(request).errno_value(is_writable ? EPERM : EROFS);
+  Reply(request, Opcode::kOther).errno_value(is_writable ? EPERM : EROFS);
 }
 
 }  // namespace s3rdmafs::fuse::ops

@@ -7,7 +7,8 @@ namespace s3rdmafs::fuse::ops {
 namespace {
 
 Done<void> answer(fuse_req_t request) {
-  return [reply = Reply::uninterruptible(request)](const Result<void>& removed) mutable {
+  return [reply = Reply::uninterruptible(request, Opcode::kRemove)](
+             const Result<void>& removed) mutable {
     if (removed) {
       reply.errno_value(0);
     } else {

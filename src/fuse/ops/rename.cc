@@ -13,7 +13,7 @@ namespace s3rdmafs::fuse::ops {
 void rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t new_parent,
             const char* new_name, unsigned flags) noexcept {
   MountContext& mount = context_of(request);
-  Reply reply = Reply::uninterruptible(request);
+  Reply reply = Reply::uninterruptible(request, Opcode::kRename);
   if (!mount.file_system.is_writable()) return reply.errno_value(EROFS);
   if ((flags & ~static_cast<unsigned>(RENAME_NOREPLACE)) != 0) return reply.errno_value(EINVAL);
   if (std::string_view(new_name).size() > kNameMax) return reply.errno_value(ENAMETOOLONG);

@@ -74,7 +74,7 @@ void set_attributes(MountContext& mount, fuse_ino_t ino, const vfs::PosixAttribu
 void setattr(fuse_req_t request, fuse_ino_t ino, struct stat* wanted, int to_set,
              fuse_file_info*) noexcept {
   MountContext& mount = context_of(request);
-  Reply reply = Reply::uninterruptible(request);
+  Reply reply = Reply::uninterruptible(request, Opcode::kSetattr);
   if (!mount.file_system.is_writable()) {
     reply.errno_value(EROFS);
     return;

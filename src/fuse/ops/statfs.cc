@@ -21,7 +21,7 @@ void statfs(fuse_req_t request, fuse_ino_t) noexcept {
     statistics.f_bfree = statistics.f_bavail = statistics.f_blocks;
     statistics.f_ffree = statistics.f_favail = statistics.f_files;
   }
-  Reply(request).statfs(statistics);
+  Reply(request, Opcode::kOther).statfs(statistics);
 }
 
 }  // namespace s3rdmafs::fuse::ops

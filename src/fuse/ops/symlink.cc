@@ -12,7 +12,7 @@ namespace s3rdmafs::fuse::ops {
 
 void symlink(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name) noexcept {
   MountContext& mount = context_of(request);
-  Reply reply = Reply::uninterruptible(request);
+  Reply reply = Reply::uninterruptible(request, Opcode::kMake);
   if (!mount.file_system.is_writable()) return reply.errno_value(EROFS);
   if (!mount.file_system.keeps_posix()) {
     if (!mount.has_refused_links.exchange(true)) {
@@ -33,11 +33,12 @@ void symlink(fuse_req_t request, const char* target, fuse_ino_t parent, const ch
 
 void readlink(fuse_req_t request, fuse_ino_t ino) noexcept {
   MountContext& mount = context_of(request);
-  mount.file_system.read_link(ino, mount.deadline(),
-                              [reply = Reply(request)](const Result<std::string>& target) mutable {
-                                if (!target) return reply.error(target.error());
-                                reply.link(*target);
-                              });
+  mount.file_system.read_link(
+      ino, mount.deadline(),
+      [reply = Reply(request, Opcode::kReadlink)](const Result<std::string>& target) mutable {
+        if (!target) return reply.error(target.error());
+        reply.link(*target);
+      });
 }
 
 }  // namespace s3rdmafs::fuse::ops

@@ -4,6 +4,7 @@
 // meanwhile. Over io_uring a reply gives the kernel the buffer back, so there the bytes are copied
 // first. If the part buffers have no room, the bytes are copied aside and the reply waits.
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "fuse/ops/ops.h"
@@ -20,13 +21,16 @@ void write(fuse_req_t request, fuse_ino_t, const char* bytes, std::size_t size, 
     own.assign(content.begin(), content.end());
     content = own;
   }
-  mount.file_system.write(
-      file->fh, static_cast<std::uint64_t>(offset), content, mount.deadline(),
-      [&mount, size, reply = Reply::uninterruptible(request)](const Result<void>& written) mutable {
-        if (!written) return reply.error(written.error());
-        mount.written_bytes.add(size);
-        reply.written(size);
-      });
+  Reply reply = Reply::uninterruptible(request, Opcode::kWrite, size);
+  const Deadline deadline = reply.deadline();
+  mount.file_system.write(file->fh, static_cast<std::uint64_t>(offset), content, deadline,
+                          [&mount, size, handle = file->fh,
+                           reply = std::move(reply)](const Result<void>& written) mutable {
+                            if (!written) return reply.error(written.error());
+                            mount.written_bytes.add(size);
+                            mount.activity.wrote(handle, size);
+                            reply.written(size);
+                          });
 }
 
 }  // namespace s3rdmafs::fuse::ops

@@ -31,7 +31,7 @@ void give(Reply& reply, std::string_view bytes, std::size_t room_bytes) {
 
 void change(fuse_req_t request, fuse_ino_t ino, vfs::ExtendedAttributeChange change) {
   MountContext& mount = context_of(request);
-  Reply reply = Reply::uninterruptible(request);
+  Reply reply = Reply::uninterruptible(request, Opcode::kXattr);
   if (!mount.file_system.is_writable()) return reply.errno_value(EROFS);
   if (is_of_server(change.name)) return reply.errno_value(EPERM);
   if (!is_of_users(change.name) || !mount.file_system.keeps_posix()) {
@@ -64,7 +64,7 @@ void removexattr(fuse_req_t request, fuse_ino_t ino, const char* name) noexcept 
 
 void getxattr(fuse_req_t request, fuse_ino_t ino, const char* name, std::size_t size) noexcept {
   MountContext& mount = context_of(request);
-  Reply reply(request);
+  Reply reply(request, Opcode::kXattr);
   if (!is_of_users(name) && !is_of_server(name)) return reply.errno_value(EOPNOTSUPP);
   mount.file_system.get_extended_attribute(
       ino, name, mount.deadline(),
@@ -78,7 +78,8 @@ void listxattr(fuse_req_t request, fuse_ino_t ino, std::size_t size) noexcept {
   MountContext& mount = context_of(request);
   mount.file_system.list_extended_attributes(
       ino, mount.deadline(),
-      [size, reply = Reply(request)](const Result<std::vector<std::string>>& attributes) mutable {
+      [size, reply = Reply(request, Opcode::kXattr)](
+          const Result<std::vector<std::string>>& attributes) mutable {
         if (!attributes) return reply.error(attributes.error());
         std::string names;
         for (const std::string& name : *attributes) names += name + '\0';

@@ -78,12 +78,15 @@ void RetryRunner::send(Job job, Result<HttpRequest> request) {
   }
   job.lease.endpoint().requests.add();
   request->deadline = job.deadline;
+  job.sent = {
+      .operation = request->operation, .has_token = request->has_rdma_token, .at = clock_.now()};
   engine_.send(std::move(*request), [this, job = std::move(job)](HttpOutcome outcome) mutable {
     on_outcome(std::move(job), std::move(outcome));
   });
 }
 
 void RetryRunner::on_outcome(Job job, HttpOutcome outcome) {
+  metrics_.times.on_outcome(job.sent, outcome, job.exchange->transfer_bytes(), clock_.now());
   if (!outcome) metrics_.on_attempt_failed(outcome.error().error.code);
   const bool is_answered = outcome.has_value();
   const Reach reach = reach_of(outcome);

@@ -39,7 +39,8 @@ class RetryRunner {
     EndpointLease lease = {};                // of the attempt under way, or the last one
     std::vector<std::size_t> excluded = {};  // endpoints that cannot do it
     FailedAttempts failed = {};
-    std::size_t moves = 0;  // to another endpoint because one could not be reached
+    RequestTimes::Sent sent = {};  // the attempt under way
+    std::size_t moves = 0;         // to another endpoint because one could not be reached
   };
 
   /// How far a failed attempt came.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTP requests and their outcomes. Plain values that know nothing of S3.
+// HTTP requests and their outcomes. Plain values that know nothing of S3 but the name of the
+// operation, under which a request is counted.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "s3/wire/operation.h"
 #include "s3/wire/response_headers.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/enum_names.h"
@@ -32,8 +34,9 @@ inline constexpr EnumNames<HttpMethod::kDelete> kMethodNames({{HttpMethod::kGet,
 /// One exchange.
 struct HttpRequest {
   HttpMethod method = HttpMethod::kGet;
-  std::string url;                   ///< percent-encoded, sent unchanged
-  std::vector<std::string> headers;  ///< "Name: value"
+  Operation operation = Operation::kGet;  ///< what it is counted as
+  std::string url;                        ///< percent-encoded, sent unchanged
+  std::vector<std::string> headers;       ///< "Name: value"
   /// The body of a PUT or POST, sent with its Content-Length, 0 included, and never chunked.
   /// Borrowed until the answer, which may come before all of it has left.
   std::span<const std::byte> body = {};

@@ -51,6 +51,7 @@ Result<HttpRequest> RequestBuilder::build(RequestSpec spec) {
   const std::string path = path_of(spec.key);
   HttpRequest request;
   request.method = spec.method;
+  request.operation = operation_of(spec);
   request.url = base_url_ + path;
   if (!spec.query.empty()) request.url += '?' + encode_fields(spec.query);
   request.headers.reserve(spec.headers.size() + 5);

@@ -40,10 +40,9 @@ class RequestBuilder {
   /// Borrows source and clock.
   RequestBuilder(const BucketAddress& address, CredentialSource& credentials, const Clock& clock);
 
-  /// Fills in method, url and headers, with those of the bucket's terms; the caller fills in the
-  /// rest.
-  /// Errors: those of the credential source; kProtocol for a header with control characters, which
-  /// can only come from a server's text.
+  /// Fills in method, operation, url and headers, with those of the bucket's terms; the caller
+  /// fills in the rest. Errors: those of the credential source; kProtocol for a header with control
+  /// characters, which can only come from a server's text.
   [[nodiscard]] Result<HttpRequest> build(RequestSpec spec);
 
   /// Where an object is, without a query.

@@ -255,6 +255,8 @@ TEST(LoadMountConfig, RefusesKeysThatContradictEachOther) {
       {"[read_ahead]\nwindow_max = \"2GiB\"\n", "larger than cache.size"},
       {"[cache]\nsize = \"128MiB\"\nresident_size = \"65MiB\"\n",
        "cache.resident_size: leaves less than 64MiB of cache.size"},
+      {"[metrics]\ngroup = \"adm\"\nlisten = \"127.0.0.1:9464\"\n",
+       "group: needs metrics.listen = \"unix:/PATH\""},
       {"[encryption]\nkms_key = \"k\"\n", "kms_key: needs encryption.mode = \"sse-kms\""},
       {"[encryption]\ncustomer_key = \"" + kCustomerKey + "\"\n",
        "customer_key: needs encryption.mode = \"sse-c\""},

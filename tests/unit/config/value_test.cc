@@ -65,6 +65,21 @@ TEST(HeaderNameValue, IsStoredInLowerCase) {
                  {{"x: y", "not the name of a header"}, {"", "not the name of a header"}});
 }
 
+TEST(ListenAddressValue, IsAnIpAddressWithAPortOrAUnixSocket) {
+  expect_stored("metrics", "listen",
+                {{"", "\"\""},
+                 {"127.0.0.1:9464", "\"127.0.0.1:9464\""},
+                 {"[::1]:9464", "\"[::1]:9464\""},
+                 {"unix:/run/m/a.sock", "\"unix:/run/m/a.sock\""}});
+  expect_refused("metrics", "listen",
+                 {{"localhost:9464", "expected an IP address and a port"},
+                  {"127.0.0.1", "expected an IP address and a port"},
+                  {"::1:9464", "expected an IP address and a port"},
+                  {"127.0.0.1:0", "expected an IP address and a port"},
+                  {"unix:a.sock", "an absolute path"},
+                  {"unix:/" + std::string(200, 'a'), "at most 107 bytes"}});
+}
+
 TEST(GidIndexValue, IsANumberOrOneOfTwoWords) {
   expect_stored("rdma", "gid_index",
                 {{"auto", "\"auto\""}, {"none", "\"none\""}, {"255", "\"255\""}});

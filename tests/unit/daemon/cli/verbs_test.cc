@@ -4,7 +4,10 @@
 
 #include <unistd.h>
 
+#include <chrono>
+
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include "daemon/resident/control_socket.h"
 #include "metrics/stats_socket.h"
@@ -63,6 +66,33 @@ TEST_F(VerbsTest, StatsPrintsTheCountersOfTheMountsDaemon) {
   const Outcome printed = run_verb({"stats", mount_point});
   EXPECT_EQ(printed.status, kExitSuccess);
   EXPECT_THAT(printed.out, HasSubstr("elephants_total 3"));
+}
+
+TEST_F(VerbsTest, StatsPrintsThemAsJsonWithPercentiles) {
+  const std::string mount_point = directory();
+  metrics::Registry metrics;
+  metrics.counter("elephants_total", "Elephants", R"(kind="pink")").add(3);
+  metrics::Histogram& waits = metrics.histogram("wait_seconds", "Waits");
+  for (int i = 0; i < 99; ++i) waits.record(std::chrono::milliseconds(30));
+  waits.record(std::chrono::seconds(2));
+  const auto socket =
+      metrics::StatsSocket::listen(metrics, metrics::stats_socket_path(mount_point));
+  ASSERT_TRUE(socket) << socket.error().detail;
+  const Outcome printed = run_verb({"stats", mount_point, "--json"});
+  EXPECT_EQ(printed.status, kExitSuccess);
+  const auto json = nlohmann::json::parse(printed.out, nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(json.is_object()) << printed.out;
+  EXPECT_EQ(json["mount_point"], mount_point);
+  EXPECT_EQ(json["daemon_pid"], ::getpid());
+  EXPECT_EQ(json["values"][0]["name"], "s3rdmafs_elephants_total");
+  EXPECT_EQ(json["values"][0]["labels"]["kind"], "pink");
+  EXPECT_EQ(json["values"][0]["value"], 3);
+  const auto& histogram = json["histograms"][0];
+  EXPECT_EQ(histogram["count"], 100);
+  EXPECT_NEAR(histogram["p50_s"].get<double>(), 0.030, 0.030 * 0.0625);
+  EXPECT_NEAR(histogram["p99_s"].get<double>(), 0.030, 0.030 * 0.0625);
+  EXPECT_EQ(histogram["max_s"], 2.097152);
+  EXPECT_EQ(histogram["buckets"].back()["count"], 100);
 }
 
 TEST_F(VerbsTest, StatsAndWarmSayWhereNothingIsMounted) {
