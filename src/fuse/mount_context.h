@@ -7,12 +7,12 @@
 #include <atomic>
 #include <chrono>
 
-#include "fuse/activity.h"
 #include "fuse/copy_guess.h"
 #include "fuse/failure_log.h"
 #include "fuse/inode_io_mode.h"
 #include "fuse/io_mode_policy.h"
-#include "fuse/operation_times.h"
+#include "fuse/watch/activity.h"
+#include "fuse/watch/operation_times.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "vfs/file_system.h"
@@ -52,7 +52,7 @@ struct MountContext {
   InodeIoModes io_modes{metrics};
   IoModePolicy io_policy{read};
   CopyGuess copy_guess{clock};
-  Activity activity;
+  Activity activity{};
 
   /// Set by INIT: files opened for direct I/O can be mapped shared (Linux 6.6). Read by open only.
   bool direct_io_allows_mmap = false;

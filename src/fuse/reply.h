@@ -11,7 +11,7 @@
 
 #include "cache/read_cache.h"
 #include "fuse/lowlevel.h"
-#include "fuse/operation_times.h"
+#include "fuse/watch/operation_times.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/base/mutex.h"

@@ -137,8 +137,8 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   /// Errors: kNotFound for a number that the kernel was never given; kStale: look the name up
   /// again.
   [[nodiscard]] Result<Attributes> attributes(Ino ino) const;
-  /// The path of an inode below the mount point, for a person; empty if the kernel does not refer to
-  /// it.
+  /// The path of an inode below the mount point, for a person; empty if the kernel does not refer
+  /// to it.
   [[nodiscard]] std::string path_of(Ino ino) const;
 
   /// A snapshot of the directory, listed page by page as it is read. Errors: kNotDirectory.

@@ -18,7 +18,7 @@ struct Look {
   /// Of the kernel for this mount, in KiB (/sys/class/bdi/*/read_ahead_kb); 0: not known.
   std::uint64_t kernel_read_ahead_kib = 0;
 
-  /// What the mount runs with, by "section.key"; empty for one that it does not tell.
+  /// The value that the mount runs with, by "section.key"; empty for a key that it does not tell.
   [[nodiscard]] std::string setting(const std::string& key) const {
     const auto found = rates.mount.settings.find(key);
     return found == rates.mount.settings.end() ? "" : found->second;

@@ -12,9 +12,9 @@ namespace {
 // Below this size the cost of a request is more than that of its bytes
 // (tools/bench/MEASUREMENTS.md: 18 us a request, 0.13 s a GB).
 constexpr double kSmallRead = 64.0 * kKiB;
-// Fewer in a second are no load.
+// Fewer in a second are not a load.
 constexpr double kManyReads = 100, kManyOpens = 500, kManyLookups = 200;
-// A stream on a fast server waits for one read in ten; more is a server that is behind.
+// A stream on a fast server waits for one read in ten; more is a server that does not keep up.
 constexpr double kWaitShare = 0.2;
 constexpr unsigned kRequestBytesBest = 4 * kMiB;
 constexpr unsigned kReadAheadBestKib = 2048;
@@ -116,7 +116,7 @@ std::optional<Finding> many_lookups(const Look& look) {
   return Finding{
       .cause = "names are looked up at the server one by one",
       .evidence = format_frequency(look.rates.lookups_at_store) + " lookups",
-      .advice = "raise metadata.ttl, or mount with metadata.manifest where nobody writes"};
+      .advice = "raise metadata.ttl, or mount with metadata.manifest where no client writes"};
 }
 
 std::optional<Finding> small_requests(const Look& look) {

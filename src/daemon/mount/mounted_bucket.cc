@@ -18,7 +18,7 @@
 #include "daemon/mount/fuse_options.h"
 #include "daemon/mount/staging_tmpfs.h"
 #include "daemon/mount/store_options.h"
-#include "daemon/mount/watch_activity.h"
+#include "daemon/top/watch_activity.h"
 #include "daemon/mount/write_folders.h"
 #include "daemon/mount/write_records.h"
 #include "daemon/resident/resident_service.h"
@@ -88,7 +88,7 @@ struct MountedBucket::Layers {
   Result<void> open_sockets();
   Result<void> open_scrapes();
   /// For `s3rdmafs top`. @param age  of the mount
-  [[nodiscard]] std::string activity_text(Clock::duration age) const;
+  [[nodiscard]] std::string activity_text(std::chrono::nanoseconds age) const;
 
   /// The bucket as this mount shows it.
   [[nodiscard]] s3::ObjectStore& bucket() const {
@@ -248,7 +248,7 @@ Result<void> MountedBucket::Layers::mount_session() {
   return {};
 }
 
-std::string MountedBucket::Layers::activity_text(Clock::duration age) const {
+std::string MountedBucket::Layers::activity_text(std::chrono::nanoseconds age) const {
   ActivityReport report = watch_activity(context->activity, *file_system);
   report.bucket = plan.config.bucket.name;
   report.endpoint = plan.config.endpoint.all_urls().front();

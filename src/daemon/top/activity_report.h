@@ -20,25 +20,25 @@ namespace s3rdmafs::daemon {
 struct ActivityReport {
   struct File {
     std::uint64_t handle = 0;  ///< never used twice in one mount
-    std::string path;          ///< below the mount point
+    std::string path = {};     ///< below the mount point
     pid_t process = 0;         ///< 0: of another PID namespace
-    std::string way;           ///< "cached", "direct" or "kernel": how its bytes move
+    std::string way = {};      ///< "cached", "direct" or "kernel": how its bytes move
     std::uint64_t read_bytes = 0, written_bytes = 0;
   };
   struct Process {
     pid_t id = 0;
-    std::string name;  ///< empty after it has ended
+    std::string name = {};  ///< empty after it has ended
     std::uint64_t opens = 0;
     std::uint64_t read_bytes = 0, written_bytes = 0;
   };
 
-  std::string bucket, endpoint;
+  std::string bucket = {}, endpoint = {};
   std::chrono::seconds age{};  ///< of the mount
   /// What the mount runs with, by "section.key", of the keys that decide how fast it is.
-  std::map<std::string, std::string> settings;
-  std::vector<File> files;         ///< those that moved the most bytes, at most kFilesMax
+  std::map<std::string, std::string> settings = {};
+  std::vector<File> files = {};    ///< those that moved the most bytes, at most kFilesMax
   std::size_t files_left_out = 0;  ///< how many more are open
-  std::vector<Process> processes;
+  std::vector<Process> processes = {};
 
   /// More than a person reads; a text of this many files takes a millisecond.
   static constexpr std::size_t kFilesMax = 1000;

@@ -10,12 +10,12 @@
 
 namespace s3rdmafs::daemon {
 
-/// What was moved in one interval, in bytes a second.
+/// The bytes that moved in one interval, for each second of it.
 struct Throughput {
   double read = 0, written = 0;
 };
 
-/// The throughput of the last intervals as columns, what was written on top of what was read.
+/// The throughput of the last intervals as columns, writes on top of reads.
 struct GraphOptions {
   std::size_t columns = 0;  ///< of the whole graph, its scale included
   std::size_t rows = 0;     ///< at least 2

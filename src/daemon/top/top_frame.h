@@ -20,7 +20,7 @@ struct FrameOptions {
   std::chrono::milliseconds interval{1000};
 };
 
-/// What a person sees: exactly `rows` lines of at most `columns` cells.
+/// The frame for a person: exactly `rows` lines of at most `columns` cells.
 /// @param history  throughput between programs and the daemon, in the order of time
 [[nodiscard]] std::vector<std::string> draw_frame(const TopModel& model,
                                                   std::span<const Throughput> history,

@@ -15,27 +15,27 @@
 
 namespace s3rdmafs::daemon {
 
-/// What a mount's daemon said at one time.
+/// The numbers of a mount's daemon at one time.
 struct TopSample {
   std::chrono::steady_clock::time_point at;
   Counters counters;
   ActivityReport activity;
 };
 
-/// What happened between two samples, and what is so now. All rates are a second.
+/// The changes between two samples, and the state now. All rates are by the second.
 struct TopModel {
   struct File {
-    std::string path, process, way;
+    std::string path = {}, process = {}, way = {};
     double read = 0, written = 0;  ///< bytes a second
     std::uint64_t bytes = 0;       ///< since it was opened
   };
   struct Process {
-    std::string name;
+    std::string name = {};
     pid_t id = 0;
     double read = 0, written = 0, opens = 0;
   };
   struct Endpoint {
-    std::string url;
+    std::string url = {};
     bool is_alive = true;
     double outstanding_bytes = 0, requests = 0, failures_total = 0;
   };

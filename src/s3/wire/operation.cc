@@ -19,6 +19,7 @@ Operation read_of(const RequestSpec& spec) {
 }
 
 Operation put_of(const RequestSpec& spec) {
+  if (has_name(spec.query, "renameObject")) return Operation::kRename;
   const bool is_copy = has_name(spec.headers, "x-amz-copy-source");
   if (has_name(spec.query, "partNumber")) {
     return is_copy ? Operation::kPartCopy : Operation::kUploadPart;
@@ -37,7 +38,8 @@ Operation operation_of(const RequestSpec& spec) noexcept {
     case HttpMethod::kPut:
       return put_of(spec);
     case HttpMethod::kPost:
-      return has_name(spec.query, "uploads") ? Operation::kCreateUpload : Operation::kCompleteUpload;
+      return has_name(spec.query, "uploads") ? Operation::kCreateUpload
+                                             : Operation::kCompleteUpload;
     case HttpMethod::kDelete:
       break;
   }

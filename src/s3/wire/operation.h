@@ -22,10 +22,11 @@ enum class Operation {
   kPartCopy,
   kListUploads,
   kListParts,
+  kRename,
 };
 
 /// As labels of metrics.
-inline constexpr EnumNames<Operation::kListParts> kOperationNames(
+inline constexpr EnumNames<Operation::kRename> kOperationNames(
     {{Operation::kHead, "head"},
      {Operation::kList, "list"},
      {Operation::kGet, "get"},
@@ -38,7 +39,8 @@ inline constexpr EnumNames<Operation::kListParts> kOperationNames(
      {Operation::kCopy, "copy"},
      {Operation::kPartCopy, "upload_part_copy"},
      {Operation::kListUploads, "list_uploads"},
-     {Operation::kListParts, "list_parts"}});
+     {Operation::kListParts, "list_parts"},
+     {Operation::kRename, "rename"}});
 
 /// Whether requests of it move an object's bytes to or from this mount.
 [[nodiscard]] constexpr bool moves_bytes(Operation operation) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fuse/activity.h"
+#include "fuse/watch/activity.h"
 
 #include <fcntl.h>
 

@@ -25,7 +25,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr std::chrono::seconds kTimeout{20};
+constexpr std::chrono::seconds kScrapeTimeout{20};
 
 std::string read_all(int socket) {
   std::string text;
@@ -44,7 +44,7 @@ class ScrapeListenerTest : public testing::Test {
     auto socket = connect_to_unix_socket(path_);
     EXPECT_TRUE(socket) << socket.error().detail;
     if (!socket) return {};
-    set_socket_timeouts(socket->get(), kTimeout);
+    set_socket_timeouts(socket->get(), kScrapeTimeout);
     return std::move(*socket);
   }
   [[nodiscard]] std::string ask(std::string_view first_line, std::string_view rest = {}) const {

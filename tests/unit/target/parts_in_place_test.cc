@@ -15,7 +15,7 @@ class PartsInPlaceTest : public UploadsTest {
   PartsInPlaceTest() { services_->etags = EtagKind::kCrc64; }  // fast
 
   [[nodiscard]] std::uint64_t inode_of(const std::string& path) const {
-    struct stat status {};
+    struct stat status{};
     EXPECT_EQ(::stat(folder(path).c_str(), &status), 0) << path;
     return status.st_ino;
   }

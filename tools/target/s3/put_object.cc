@@ -78,7 +78,7 @@ S3Result<void> publish_object(const Services& services, const Call& call, const 
   }
   // A file system without extended attributes keeps no ETag: then it is made from the identity of
   // the file, and the rename that published it has just changed that.
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.fd(), &status) != 0) return refuse_errno("fstat", errno);
   metadata.etag = load_metadata(file.fd(), status).etag;
   return {};

@@ -18,7 +18,7 @@
 #include "target/s3_error.h"
 #include "target/store/bucket.h"
 #include "target/store/part_places.h"
-#include "target/store/rename_tokens.h"
+#include "target/store/rename/rename_tokens.h"
 
 namespace s3rdmafs::target {
 

@@ -74,7 +74,7 @@ std::optional<UploadPlan> decode_plan(std::string_view text) {
 /// The whole of a small file; nothing if it cannot be read.
 std::optional<std::string> read_small_file(int folder, const char* name) {
   const UniqueFd fd = open_beneath(folder, name, O_RDONLY);
-  struct stat status {};
+  struct stat status{};
   if (!fd || ::fstat(fd.get(), &status) != 0) return std::nullopt;
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   const ssize_t got = ::read(fd.get(), text.data(), text.size());
@@ -169,7 +169,7 @@ S3Result<std::string> MultipartUpload::create(const Store& store, const UploadPl
 std::optional<MultipartUpload> MultipartUpload::load(const Store& store, const std::string& id) {
   if (!is_upload_id(id)) return std::nullopt;
   UniqueFd folder = open_beneath(store.uploads_folder(), id, kOpenFolder);
-  struct stat status {};
+  struct stat status{};
   if (!folder || ::fstatat(folder.get(), kPlanFile, &status, AT_SYMLINK_NOFOLLOW) != 0) {
     return std::nullopt;
   }
@@ -236,7 +236,7 @@ S3Result<std::vector<StoredPart>> MultipartUpload::parts() const {
   std::vector<StoredPart> found;
   const int error = for_each_entry(folder_.get(), [&](const char* name, unsigned char) {
     auto part = parse_part_name(name);
-    struct stat status {};
+    struct stat status{};
     if (!part || ::fstatat(folder_.get(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) return true;
     if (!part->place_bytes) part->size_bytes = static_cast<std::uint64_t>(status.st_size);
     part->modified = status.st_mtim;
@@ -268,7 +268,7 @@ std::optional<StagedFile> MultipartUpload::shared_file(const std::vector<StoredP
     end_bytes += part.size_bytes;
   }
   UniqueFd fd = open_beneath(folder_.get(), kSharedFile, O_RDWR);
-  struct stat status {};
+  struct stat status{};
   if (!fd || ::fstat(fd.get(), &status) != 0) return std::nullopt;
   if (static_cast<std::uint64_t>(status.st_size) != end_bytes) return std::nullopt;
   if (::futimens(fd.get(), nullptr) != 0) return std::nullopt;  // an object is of now

@@ -24,7 +24,7 @@ TEST(Graph, ColumnsRiseWithTheThroughputAndTheNewestStandsAtTheRight) {
               ElementsAre(" 100 MB/s │    █▄", "        0 │   ███"));
 }
 
-TEST(Graph, WhatIsWrittenStandsOnTopOfWhatIsRead) {
+TEST(Graph, WritesStandOnTopOfReads) {
   EXPECT_THAT(drawn({{.read = 50e6, .written = 50e6}, {.written = 100e6}}, 13),
               ElementsAre(" 100 MB/s │▒▒", "        0 │█▒"));
 }

@@ -13,7 +13,7 @@ namespace s3rdmafs::daemon {
 /// Numbers of a mount by name, or by `name{label="value"}`.
 using Numbers = std::map<std::string, std::int64_t>;
 
-/// What a daemon with these numbers says `second` seconds after the first look.
+/// The sample of a daemon with these numbers, `second` seconds after the first look.
 inline TopSample sample_at(int second, const Numbers& numbers, ActivityReport activity = {}) {
   metrics::Registry registry;
   for (const auto& [name, value] : numbers) {

@@ -35,7 +35,7 @@ TEST(TopModel, AMountThatBeganAgainStandsStill) {
   EXPECT_EQ(model.kernel.read, 0);
 }
 
-TEST(TopModel, TwoLooksAtOneTimeAreNoDivisionByZero) {
+TEST(TopModel, TwoLooksAtOneTimeDoNotDivideByZero) {
   const TopSample now = sample_at(1, {{"fuse_read_bytes_total", 7}});
   EXPECT_EQ(compare(now, now).kernel.read, 0);
 }

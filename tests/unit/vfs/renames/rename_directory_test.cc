@@ -288,8 +288,7 @@ TEST(ParallelSteps, HasSoManyUnderWayAndBeginsNoneAfterAnError) {
 
 TEST(ParallelSteps, OfNoneEndAtOnce) {
   Answer<void> answer;
-  run_in_parallel(
-      0, 3, [](std::size_t, const Done<void>&) {}, answer.done());
+  run_in_parallel(0, 3, [](std::size_t, const Done<void>&) {}, answer.done());
   EXPECT_EQ(answer.error(), "");
 }
 

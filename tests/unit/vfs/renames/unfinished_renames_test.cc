@@ -77,7 +77,7 @@ class UnfinishedRenames : public testing::Test {
     const auto mover = std::make_shared<TreeMover>(tree_parts(), log_.next_id(), "from/", "to/");
     store_.hold();
     Answer<void> answer;
-    mover->move([](const TreeMover::Moved&) {}, answer.done());
+    mover->move({.on_moving = [](const auto&) {}, .on_moved = [](const auto&) {}}, answer.done());
     crash_after(answered);
   }
 

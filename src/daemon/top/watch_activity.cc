@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/mount/watch_activity.h"
+#include "daemon/top/watch_activity.h"
 
 #include <algorithm>
 #include <fstream>

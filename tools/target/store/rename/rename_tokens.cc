@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/store/rename_tokens.h"
+#include "target/store/rename/rename_tokens.h"
 
 #include <utility>
 

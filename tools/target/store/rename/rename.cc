@@ -19,7 +19,7 @@ namespace {
 constexpr int kRaceTries = 16;  // as Bucket::put
 
 bool is_folder(int bucket, const std::string& key) {
-  struct stat status {};
+  struct stat status{};
   const UniqueFd there = open_beneath(bucket, key, O_PATH);
   return there && ::fstat(there.get(), &status) == 0 && S_ISDIR(status.st_mode);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who reads what, for a person who looks.
+// The readers of each file, for a person who looks.
 //
 // A read adds to the entry of its handle, under the lock of one sixteenth of all handles. The names
-// of threads, processes and files are not looked up before somebody asks: an open of a small file
+// of threads, processes and files are not looked up before a user asks: an open of a small file
 // must not pay for that. Cost: 50 ns a read, 100 bytes an open file.
-#include "fuse/activity.h"
+#include "fuse/watch/activity.h"
 
 #include <algorithm>
 
@@ -58,7 +58,8 @@ Activity::Snapshot Activity::snapshot() const {
   for (const Shard& shard : shards_) {
     const MutexLock lock(shard.mutex);
     for (const auto& [thread, totals] : shard.threads) {
-      Thread& sum = threads.try_emplace(thread, Thread{.thread = thread, .opens = 0, .bytes = {}}).first->second;
+      Thread& sum = threads.try_emplace(thread, Thread{.thread = thread, .opens = 0, .bytes = {}})
+                        .first->second;
       sum.opens += totals.opens;
       add(sum.bytes, totals.closed);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fuse/operation_times.h"
+#include "fuse/watch/operation_times.h"
 
 #include "s3rdmafs/base/enum_names.h"
 #include "s3rdmafs/base/log.h"
