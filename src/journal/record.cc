@@ -55,13 +55,20 @@ std::uint32_t checksum_of(std::string_view text) {
 }  // namespace
 
 std::string line_of(const Record& record) {
-  std::string rest = "\t";
-  add_escaped(rest, record.kind);
+  std::size_t length = kChecksumDigits + record.kind.size() + 2;
+  for (const std::string& field : record.fields) length += field.size() + 1;
+  std::string line(kChecksumDigits, '0');
+  line.reserve(length);  // more where something is escaped
+  line += '\t';
+  add_escaped(line, record.kind);
   for (const std::string& field : record.fields) {
-    rest += '\t';
-    add_escaped(rest, field);
+    line += '\t';
+    add_escaped(line, field);
   }
-  return fmt::format("{:08x}{}\n", checksum_of(rest), rest);
+  const std::uint32_t checksum = checksum_of(std::string_view(line).substr(kChecksumDigits));
+  fmt::format_to(line.begin(), "{:08x}", checksum);
+  line += '\n';
+  return line;
 }
 
 std::optional<Record> parse_line(std::string_view line) {

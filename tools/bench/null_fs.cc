@@ -2,7 +2,7 @@
 //
 // The ceiling of a mount on this machine: a FUSE file system whose every read is answered at once,
 // out of resident huge pages, with no lookup, no lock and no accounting in between. With --sink it
-// takes writes as fast, and throws their bytes away.
+// takes new files and writes as fast, and throws their bytes away.
 //
 //   null_fs --like FOLDER [--direct] [--sink] [--buffer-mib N] [-o OPTION,...] MOUNT_POINT
 //
@@ -35,13 +35,17 @@
 #include "fuse/lowlevel.h"
 #include "memory/arena.h"
 #include "rdma/null_fabric.h"
+#include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::bench {
 namespace {
 
-// Nothing here ever changes.
+// Nothing here ever changes but for new files, whose names the kernel knows.
 constexpr double kValidSeconds = 3600;
+
+// More than a run creates. Workers read inodes without a lock, so their vector must not move.
+constexpr std::size_t kInodesMax = 4'000'000;
 
 struct Node {
   struct stat status{};
@@ -53,6 +57,7 @@ struct NullFs {
   std::span<const std::byte> buffer;
   bool direct = false;
   bool is_sink = false;
+  Mutex mutex;  // of new files; the kernel alone sees to it that a directory has one at a time
 
   fuse_ino_t add(fuse_ino_t parent, const std::string& name, mode_t mode, off_t size) {
     const fuse_ino_t ino = name.empty() ? FUSE_ROOT_ID : nodes.size();
@@ -168,6 +173,28 @@ void read(fuse_req_t request, fuse_ino_t ino, std::size_t size, off_t offset,
   fuse_reply_iov(request, parts.data(), first < length ? 2 : 1);
 }
 
+void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
+            fuse_file_info* file) noexcept {
+  NullFs& fs = fs_of(request);
+  fuse_ino_t ino = 0;
+  {
+    const MutexLock lock(fs.mutex);
+    if (fs.nodes.size() < fs.nodes.capacity()) ino = fs.add(parent, name, mode, 0);
+  }
+  if (ino == 0) {
+    fuse_reply_err(request, ENOSPC);
+    return;
+  }
+  file->direct_io = fs.direct;
+  file->keep_cache = 1;
+  const fuse_entry_param entry = entry_of(fs, ino);
+  fuse_reply_create(request, &entry, file);
+}
+
+void answer_nothing(fuse_req_t request, fuse_ino_t, fuse_file_info*) noexcept {
+  fuse_reply_err(request, 0);
+}
+
 // The size stays what it was: a file that is read afterwards would show nothing that was written.
 void write(fuse_req_t request, fuse_ino_t, const char*, std::size_t size, off_t,
            fuse_file_info*) noexcept {
@@ -207,6 +234,9 @@ fuse_lowlevel_ops operations(bool is_sink) {
   table.read = read;
   table.readdir = readdir;
   if (is_sink) {
+    table.create = create;
+    table.flush = answer_nothing;
+    table.release = answer_nothing;
     table.write = write;
     table.setattr = setattr;
   }
@@ -255,7 +285,7 @@ int main(int argc, char** argv) {
   bench::NullFs fs;
   app.add_option("--like", like, "Folder whose names and sizes to show")->required();
   app.add_flag("--direct", fs.direct, "Past the page cache (FOPEN_DIRECT_IO)");
-  app.add_flag("--sink", fs.is_sink, "Take writes, and throw their bytes away");
+  app.add_flag("--sink", fs.is_sink, "Take new files and writes, and throw their bytes away");
   app.add_option("--buffer-mib", buffer_mib, "Memory all files are windows onto; a multiple of 8")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -271,6 +301,7 @@ int main(int argc, char** argv) {
   }
   // The slabs of an arena are one run of memory.
   fs.buffer = {(*arena)->region(0).bytes().data(), buffer_mib * kMiB};
+  if (fs.is_sink) fs.nodes.reserve(bench::kInodesMax);
   fs.add(FUSE_ROOT_ID, "", S_IFDIR | 0555, 0);
   try {
     fs.copy_names(like, FUSE_ROOT_ID);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <map>
 #include <span>
 
 #include <openssl/hmac.h>
@@ -58,13 +57,32 @@ std::string tidy_value(std::string_view value) {
 }
 
 /// Lower-case names in order; the values of a repeated name are joined by commas.
-std::map<std::string, std::string> canonical_headers(const SignedRequest& request) {
-  std::map<std::string, std::string> headers;
+NameValues canonical_headers(const SignedRequest& request) {
+  NameValues sent;
+  sent.reserve(request.headers.size());
   for (const auto& [name, value] : request.headers) {
-    const auto [at, is_new] = headers.try_emplace(ascii_lower(name), tidy_value(value));
-    if (!is_new) at->second += "," + tidy_value(value);
+    sent.emplace_back(ascii_lower(name), tidy_value(value));
+  }
+  std::ranges::stable_sort(sent, {}, &NameValues::value_type::first);
+  NameValues headers;
+  headers.reserve(sent.size());
+  for (auto& [name, value] : sent) {
+    if (headers.empty() || headers.back().first != name) {
+      headers.emplace_back(std::move(name), std::move(value));
+    } else {
+      headers.back().second += "," + value;
+    }
   }
   return headers;
+}
+
+std::string names_of(const NameValues& headers) {
+  std::string names;
+  for (const auto& [name, value] : headers) {
+    if (!names.empty()) names += ';';
+    names += name;
+  }
+  return names;
 }
 
 std::string canonical_query(const SignedRequest& request) {
@@ -86,6 +104,24 @@ std::string canonical_query(const SignedRequest& request) {
   return text;
 }
 
+std::string canonical_text(const SignedRequest& request, const NameValues& headers,
+                           const std::string& header_names) {
+  std::string text = request.method + "\n" + request.encoded_path + "\n";
+  text += canonical_query(request);
+  text += '\n';
+  for (const auto& [name, value] : headers) {
+    text += name;
+    text += ':';
+    text += value;
+    text += '\n';
+  }
+  text += '\n';
+  text += header_names;
+  text += '\n';
+  text += request.payload_hash;
+  return text;
+}
+
 }  // namespace
 
 std::string SigningScope::to_string() const {
@@ -93,29 +129,12 @@ std::string SigningScope::to_string() const {
 }
 
 std::string signed_header_names(const SignedRequest& request) {
-  std::string names;
-  for (const auto& [name, value] : canonical_headers(request)) {
-    if (!names.empty()) names += ';';
-    names += name;
-  }
-  return names;
+  return names_of(canonical_headers(request));
 }
 
 std::string canonical_request(const SignedRequest& request) {
-  std::string text = request.method + "\n" + request.encoded_path + "\n";
-  text += canonical_query(request);
-  text += '\n';
-  for (const auto& [name, value] : canonical_headers(request)) {
-    text += name;
-    text += ':';
-    text += value;
-    text += '\n';
-  }
-  text += '\n';
-  text += signed_header_names(request);
-  text += '\n';
-  text += request.payload_hash;
-  return text;
+  const NameValues headers = canonical_headers(request);
+  return canonical_text(request, headers, names_of(headers));
 }
 
 std::string string_to_sign(std::string_view amz_date, const SigningScope& scope,
@@ -148,10 +167,12 @@ std::string signature(const SigningKey& key, std::string_view string_to_sign) {
 std::string authorization(const SignedRequest& request, std::string_view access_key_id,
                           const SigningKey& key, std::string_view amz_date,
                           const SigningScope& scope) {
+  const NameValues headers = canonical_headers(request);
+  const std::string names = names_of(headers);
   const std::string proof =
-      signature(key, string_to_sign(amz_date, scope, canonical_request(request)));
+      signature(key, string_to_sign(amz_date, scope, canonical_text(request, headers, names)));
   return fmt::format("AWS4-HMAC-SHA256 Credential={}/{}, SignedHeaders={}, Signature={}",
-                     access_key_id, scope.to_string(), signed_header_names(request), proof);
+                     access_key_id, scope.to_string(), names, proof);
 }
 
 std::string amz_date(std::chrono::system_clock::time_point time) {

@@ -13,9 +13,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -34,13 +36,31 @@ constexpr std::size_t kHeadFields = 7;  // then names and values of the metadata
 constexpr std::string_view kWholeHeadKind = "whole";
 constexpr std::size_t kWholeHeadFields = 8;  // those of "staged", and the mark
 
-Result<void> write_at(int file, std::span<const std::byte> bytes, std::uint64_t offset_bytes) {
-  const ssize_t n = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
-  if (n == static_cast<ssize_t>(bytes.size())) return {};
-  if (n >= 0 || errno == ENOSPC) {
+Result<void> check_write(ssize_t written, std::size_t wanted) {
+  if (written == static_cast<ssize_t>(wanted)) return {};
+  if (written >= 0 || errno == ENOSPC) {
     return fail(ErrorCode::kNoSpace, "the file system of write.staging_dir is full");
   }
   return fail_errno("write a sidecar", errno);
+}
+
+Result<void> write_at(int file, std::span<const std::byte> bytes, std::uint64_t offset_bytes) {
+  const ssize_t n = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
+  return check_write(n, bytes.size());
+}
+
+/// Where the records begin after this head.
+std::uint64_t head_bytes(const std::string& head) { return round_up(head.size(), kHeadAlignment); }
+
+/// The head, and zeros up to the records. They come from a constant: a block of a page out of the
+/// heap makes malloc tidy up first, which took as long as the write.
+Result<void> write_head(int file, const std::string& head) {
+  static constexpr std::array<char, kHeadAlignment> kZeros{};
+  const std::size_t length = head_bytes(head);
+  const std::array<iovec, 2> parts{
+      iovec{.iov_base = const_cast<char*>(head.data()), .iov_len = head.size()},
+      iovec{.iov_base = const_cast<char*>(kZeros.data()), .iov_len = length - head.size()}};
+  return check_write(::pwritev(file, parts.data(), static_cast<int>(parts.size()), 0), length);
 }
 
 std::string flag_text(bool flag) { return flag ? "1" : "0"; }
@@ -61,9 +81,7 @@ std::string head_of(const StagedState& state) {
     head.fields.push_back(name);
     head.fields.push_back(value);
   }
-  std::string text = journal::line_of(head);
-  text.resize(round_up(text.size(), kHeadAlignment), '\0');
-  return text;
+  return journal::line_of(head);
 }
 
 std::optional<std::uint64_t> number_in(const std::string& text) {
@@ -180,10 +198,8 @@ Result<Sidecar> Sidecar::make(int folder, const std::string& name, int flags,
     return fail_errno("make a sidecar", errno);
   }
   const std::string head = head_of(state);
-  if (auto ok = write_at(file.get(), std::as_bytes(std::span(head)), 0); !ok) {
-    return std::unexpected(ok.error());
-  }
-  Sidecar made(std::move(file), head.size());
+  if (auto ok = write_head(file.get(), head); !ok) return std::unexpected(ok.error());
+  Sidecar made(std::move(file), head_bytes(head));
   if (state.is_whole) return made;
   for (const ByteRange& range : state.changed.list()) {
     if (auto ok = made.add(range); !ok) return std::unexpected(ok.error());
@@ -236,10 +252,10 @@ Result<void> Sidecar::add(ByteRange bytes) {
 // of a file that was stored name bytes that the new base has too, and end in its size.
 Result<void> Sidecar::settle(const StagedState& state) {
   const std::string head = head_of(state);
-  if (head.size() != first_ || first_ != kHeadAlignment) {
+  if (head_bytes(head) != first_ || first_ != kHeadAlignment) {
     return fail(ErrorCode::kUnsupported, "the head of the sidecar is larger than a page");
   }
-  if (auto ok = write_at(file_.get(), std::as_bytes(std::span(head)), 0); !ok) return ok;
+  if (auto ok = write_head(file_.get(), head); !ok) return ok;
   if (records_ > 0 && ::ftruncate(file_.get(), static_cast<off_t>(first_)) != 0) {
     return fail_errno("cut a sidecar", errno);
   }

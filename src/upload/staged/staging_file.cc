@@ -79,7 +79,6 @@ StagingFile::StagingFile(StagingArea& area, std::string name, UniqueFd data, Sid
 StagingFile::~StagingFile() {
   const MutexLock lock(mutex_);
   if (!is_removed_) return;
-  look();
   area_.discharge(allocated_.bytes() + whole_.charged_bytes + kSidecarBytes);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <ctime>
+#include <optional>
 #include <utility>
 
 #include <openssl/crypto.h>
@@ -194,6 +195,22 @@ s3::SignedRequest signed_part(const Request& request, const Claim& claim,
   return part;
 }
 
+/// The key that the last request on this thread needed is kept: a connection has a thread of its
+/// own and nearly always one client, and the four steps of a key take as long as the signature.
+s3::SigningKey key_for(const std::string& secret, const s3::SigningScope& scope) {
+  struct Last {
+    std::string secret;
+    std::string scope;
+    s3::SigningKey key{};
+  };
+  thread_local std::optional<Last> last;
+  std::string text = scope.to_string();
+  if (!last || last->secret != secret || last->scope != text) {
+    last = Last{.secret = secret, .scope = std::move(text), .key = s3::signing_key(secret, scope)};
+  }
+  return last->key;
+}
+
 }  // namespace
 
 S3Result<Caller> verify(const Request& request, const VerifyRules& rules,
@@ -229,7 +246,7 @@ S3Result<Caller> verify(const Request& request, const VerifyRules& rules,
     return refuse(kInvalidRequest, "The request needs a header x-amz-content-sha256.");
   }
   caller.payload_hash = sent_hash.value_or(std::string(s3::kUnsignedPayload));
-  const s3::SigningKey key = s3::signing_key(found->secret, claim->scope);
+  const s3::SigningKey key = key_for(found->secret, claim->scope);
   const std::string expected = s3::signature(
       key,
       s3::string_to_sign(claim->amz_date, claim->scope,
