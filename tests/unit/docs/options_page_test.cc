@@ -49,12 +49,14 @@ TEST(OptionsPage, OfS3rdmafsHasTheOptionsOfEachVerbAndNoOthers) {
   EXPECT_EQ(documented["MOUNT"], help_of({"s3rdmafs", "mount", "--help"}));
   EXPECT_EQ(documented["UMOUNT"], help_of({"s3rdmafs", "umount", "--help"}));
   EXPECT_EQ(documented["STATS"], help_of({"s3rdmafs", "stats", "--help"}));
+  EXPECT_EQ(documented["TOP"], help_of({"s3rdmafs", "top", "--help"}));
+  EXPECT_EQ(documented["EXPLAIN"], help_of({"s3rdmafs", "explain", "--help"}));
   EXPECT_EQ(documented["WARM"], help_of({"s3rdmafs", "warm", "--help"}));
   EXPECT_EQ(documented["RECOVER"], help_of({"s3rdmafs", "recover", "--help"}));
   EXPECT_EQ(documented["DOCTOR"], help_of({"s3rdmafs", "doctor", "--help"}));
   EXPECT_EQ(documented["MANIFEST"], help_of({"s3rdmafs", "manifest", "--help"}));
   EXPECT_EQ(documented["CONFIG"], help_of({"s3rdmafs", "config", "--help"}));
-  EXPECT_EQ(documented.size(), 9U) << "a verb that the program does not have, or this test";
+  EXPECT_EQ(documented.size(), 11U) << "a verb that the program does not have, or this test";
 }
 
 TEST(OptionsPage, OfTheHelperHasItsOptionsAndNoOthers) {
@@ -67,8 +69,8 @@ TEST(OptionsPage, OfTheHelperHasItsOptionsAndNoOthers) {
 // one set.
 std::set<std::string> long_options_of_help() {
   std::set<std::string> all = help_of({"s3rdmafs", "--help"});
-  for (const char* verb :
-       {"mount", "umount", "stats", "warm", "recover", "doctor", "manifest", "config"}) {
+  for (const char* verb : {"mount", "umount", "stats", "top", "explain", "warm", "recover",
+                           "doctor", "manifest", "config"}) {
     all.merge(help_of({"s3rdmafs", verb, "--help"}));
   }
   std::erase_if(all, [](const std::string& option) { return !option.starts_with("--"); });

@@ -36,7 +36,7 @@ TEST(Graph, OldPointsFallOutAtTheLeft) {
 
 TEST(Graph, AMountThatStandsStillHasAnEmptyGraph) {
   EXPECT_THAT(drawn({{}, {}}, 14), ElementsAre("1.00 MB/s │   ", "        0 │   "));
-  EXPECT_THAT(drawn({}, 12), ElementsAre("1.00 MB/s │", "        0 │"));
+  EXPECT_THAT(drawn({}, 12), ElementsAre("1.00 MB/s │ ", "        0 │ "));
 }
 
 TEST(Graph, TerminalsWithoutUtf8HaveLetters) {

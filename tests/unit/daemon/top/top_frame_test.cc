@@ -84,7 +84,7 @@ TEST(TopFrame, ShowsTheMountThroughputAndItsWay) {
 TEST(TopFrame, KeepsRoomForFilesAndProcessesOnASmallTerminal) {
   const auto lines = frame(busy_mount(100), 80, 24);
   EXPECT_THAT(lines, Contains(HasSubstr("FILE (100 open)")));
-  EXPECT_THAT(lines, Contains(HasSubstr("python3 1000         shards/文件")));
+  EXPECT_THAT(lines, Contains(HasSubstr("python3 1000          shards/文件")));
   EXPECT_THAT(lines, Contains(HasSubstr("OPENS  PROCESS")));
   EXPECT_THAT(lines, Contains(HasSubstr("3.0/s  python3 1000")));
 }
