@@ -18,7 +18,7 @@ import pytest
 from harness import content
 from harness.mount import COMMAND_SECONDS
 from harness.processes import eventually
-from harness.units import KIB, MIB
+from harness.units import MIB
 
 pytestmark = pytest.mark.needs_fuse
 
@@ -91,7 +91,8 @@ class Screen:
     def frame(self):
         """The lines of the last frame that is complete; none before the first."""
         frames = [each for each in self.read().split("\x1b[H")[1:] if each.endswith("\x1b[J")]
-        return [SEQUENCE.sub("", line) for line in frames[-1].split("\r\n")] if frames else []
+        # The terminal makes "\r\n" of each line feed once more.
+        return [SEQUENCE.sub("", line).strip("\r") for line in frames[-1].split("\n")] if frames else []
 
     def shows(self, text):
         eventually(lambda: any(text in line for line in self.frame()), COMMAND_SECONDS, f"{text} on the screen")
@@ -101,9 +102,16 @@ class Screen:
         status = self.process.wait(COMMAND_SECONDS)
         assert termios.tcgetattr(self.slave) == self.before
         assert self.read().endswith("\x1b[?25h\x1b[?1049l")
+        return status
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait(COMMAND_SECONDS)
         os.close(self.master)
         os.close(self.slave)
-        return status
 
 
 def check_frame(lines, columns, rows):
@@ -113,24 +121,24 @@ def check_frame(lines, columns, rows):
 
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (200, 50)])
 def test_top_fills_its_terminal_and_shows_who_reads_what(mounted, columns, rows):
-    screen = Screen(mounted, columns, rows)
-    with reader(mounted / NAME, MIB) as process:
-        screen.shows(f" {process.pid}")
-        screen.shows("shards/文件 with spaces.bin" if columns == 200 else "shards/文件")
-        lines = screen.frame()
-    check_frame(lines, columns, rows)
-    assert any(f"bucket {BUCKET} of http" in line for line in lines)
-    assert screen.end(b"q") == 0
+    with Screen(mounted, columns, rows) as screen:
+        with reader(mounted / NAME, MIB) as process:
+            screen.shows(f" {process.pid}")
+            screen.shows("shards/文件 with spaces.bin" if columns == 200 else "shards/文件")
+            lines = screen.frame()
+        check_frame(lines, columns, rows)
+        assert any(f"bucket {BUCKET} of http" in line for line in lines)
+        assert screen.end(b"q") == 0
 
 
 def test_top_follows_the_size_of_its_terminal_and_ends_by_ctrl_c(mounted):
-    screen = Screen(mounted, 80, 24)
-    screen.shows("q quit")
-    screen.resize(120, 40)
-    os.kill(screen.process.pid, signal.SIGWINCH)
-    eventually(lambda: len(screen.frame()) == 40, COMMAND_SECONDS, "a frame of the new size")
-    check_frame(screen.frame(), 120, 40)
-    assert screen.end(b"\x03") == 0
+    with Screen(mounted, 80, 24) as screen:
+        screen.shows("q quit")
+        screen.resize(120, 40)
+        os.kill(screen.process.pid, signal.SIGWINCH)
+        eventually(lambda: len(screen.frame()) == 40, COMMAND_SECONDS, "a frame of the new size")
+        check_frame(screen.frame(), 120, 40)
+        assert screen.end(b"\x03") == 0
 
 
 def run(mount, *arguments):
@@ -162,7 +170,7 @@ def names(explanation):
 
 
 def test_explain_names_small_reads_and_the_file_that_they_are_of(mounted):
-    with reader(mounted / NAME, 4 * KIB) as process:
+    with reader(mounted / NAME, 4096) as process:
         eventually(lambda: "small_reads" in names(explain(mounted)), COMMAND_SECONDS, "small reads are named")
         told = explain(mounted, mounted / NAME)["file"]
     assert f" {process.pid}; each read asks the daemon" in told[0], told
@@ -170,8 +178,8 @@ def test_explain_names_small_reads_and_the_file_that_they_are_of(mounted):
         assert "small_reads" not in names(explain(mounted)), "the control"
 
 
-def test_explain_names_a_mount_without_rdma(shared_site, target):
-    other = shared_site.mount(target, BUCKET, rdma={"mode": "off"}, cache={"size": "64MiB", "passthrough_max": "0"})
+def test_explain_names_a_mount_without_rdma(site, target):
+    other = site.mount(target, BUCKET, rdma={"mode": "off"}, cache={"size": "64MiB", "passthrough_max": "0"})
     assert content.difference((other / NAME).read_bytes(), 1, 0, SIZE) == ""
     explanation = explain(other)
     assert names(explanation) == ["by_http"], explanation
