@@ -16,7 +16,7 @@ namespace s3rdmafs::metrics {
 /// of the Prometheus text wants.
 class LatencyBuckets {
  public:
-  static constexpr unsigned kPerDoubling = 8;
+  static constexpr std::size_t kPerDoubling = 8;
   static constexpr unsigned kDoublings = 23;  ///< from 8 us to 67 s, longer than a deadline is
   static constexpr std::size_t kBordered = kPerDoubling * (kDoublings + 1);
   /// One more without an upper border.
@@ -40,7 +40,7 @@ class LatencyBuckets {
   }
 
  private:
-  static constexpr unsigned kFirstWidth = std::bit_width(kPerDoubling) - 1;
+  static constexpr unsigned kFirstWidth = static_cast<unsigned>(std::bit_width(kPerDoubling)) - 1;
 };
 
 /// How often which durations were seen. Thread-safe, lock-free: record() costs two additions to

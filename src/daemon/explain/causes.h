@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +24,7 @@ struct Cause {
 };
 
 /// In the order in which they are told: what costs most comes first.
-[[nodiscard]] std::span<const Cause> all_causes();
+[[nodiscard]] std::vector<Cause> all_causes();
 /// The rooms of that list.
 [[nodiscard]] std::vector<Cause> server_causes();
 [[nodiscard]] std::vector<Cause> read_causes();

@@ -46,15 +46,12 @@ std::vector<Cause> write_causes() {
           {"uploads_linger", uploads_linger}};
 }
 
-std::span<const Cause> all_causes() {
-  static const std::vector<Cause> kCauses = [] {
-    std::vector<Cause> causes = server_causes();
-    for (const auto& room : {read_causes(), write_causes()}) {
-      causes.insert(causes.end(), room.begin(), room.end());
-    }
-    return causes;
-  }();
-  return kCauses;
+std::vector<Cause> all_causes() {
+  std::vector<Cause> causes = server_causes();
+  for (const auto& room : {read_causes(), write_causes()}) {
+    causes.insert(causes.end(), room.begin(), room.end());
+  }
+  return causes;
 }
 
 }  // namespace s3rdmafs::daemon
