@@ -57,7 +57,7 @@ class JournalSink final : public spdlog::sinks::base_sink<Mutex> {
 
  private:
   // Larger datagrams are refused where net.core.wmem_max is small.
-  static constexpr std::size_t kMessageBytesMax = 32 * 1024;
+  static constexpr std::size_t kMessageBytesMax = std::size_t{32} * 1024;
 
   // Values without line breaks, which printable() takes away, need no length.
   void sink_it_(const spdlog::details::log_msg& message) override {

@@ -19,7 +19,7 @@ using SteadyClock = std::chrono::steady_clock;
 // As many intervals as the widest graph has columns.
 constexpr std::size_t kHistoryMax = 1000;
 
-int show_once(const std::string& mount_point, TopSample before, FrameOptions options) {
+int show_once(const std::string& mount_point, const TopSample& before, FrameOptions options) {
   std::this_thread::sleep_for(options.interval);
   const auto now = take_sample(mount_point);
   if (!now) return report(now.error());
@@ -74,7 +74,7 @@ int run_top(const TopCommand& command) {
                              .rows = command.rows,
                              .is_ascii = !terminal_takes_utf8(),
                              .interval = command.interval};
-  return command.once ? show_once(*mount_point, *std::move(first), options)
+  return command.once ? show_once(*mount_point, *first, options)
                       : show_live(*mount_point, *std::move(first), options);
 }
 

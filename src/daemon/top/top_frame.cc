@@ -59,7 +59,8 @@ std::string format_age(std::chrono::seconds age) {
 /// "get 12/s  head 3/s"; empty where there is none.
 std::string format_rates(const std::map<std::string, double>& rates) {
   std::vector<std::pair<std::string, double>> sorted(rates.begin(), rates.end());
-  std::ranges::stable_sort(sorted, std::greater(), &std::pair<std::string, double>::second);
+  std::ranges::sort(sorted, {},
+                    [](const auto& each) { return std::pair(-each.second, each.first); });
   std::string text;
   for (const auto& [name, rate] : sorted) {
     text += fmt::format("{}{} {}", text.empty() ? "" : "  ", name, format_frequency(rate));
@@ -209,6 +210,7 @@ std::vector<std::string> Frame::finish() {
   lines_.resize(std::min(lines_.size(), options_.rows - 1), TextLine(0, true));
   line().add(fmt::format("q quit   p pause   every {} ms", options_.interval.count()), Style::kDim);
   std::vector<std::string> texts;
+  texts.reserve(lines_.size());
   for (const TextLine& drawn : lines_) texts.push_back(drawn.text());
   return texts;
 }

@@ -2,7 +2,7 @@
 #include "daemon/top/top_model.h"
 
 #include <algorithm>
-#include <functional>
+#include <tuple>
 #include <unordered_map>
 
 #include "s3rdmafs/base/log.h"
@@ -50,12 +50,6 @@ std::string label_of(const ActivityReport& activity, pid_t process) {
   return has_name ? fmt::format("{} {}", found->name, process) : std::to_string(process);
 }
 
-template <class Range>
-void sort_by_traffic(Range& range) {
-  std::ranges::stable_sort(range, std::greater(),
-                           [](const auto& each) { return each.read + each.written; });
-}
-
 std::vector<TopModel::File> files_of(const ActivityReport& before, const ActivityReport& now,
                                      const Rate& rate) {
   std::unordered_map<std::uint64_t, const ActivityReport::File*> former;
@@ -74,7 +68,10 @@ std::vector<TopModel::File> files_of(const ActivityReport& before, const Activit
                             static_cast<double>(file.written_bytes)),
          .bytes = file.read_bytes + file.written_bytes});
   }
-  sort_by_traffic(files);
+  // By name where they move the same, so that lines do not jump from frame to frame.
+  std::ranges::sort(files, {}, [](const TopModel::File& each) {
+    return std::pair(-(each.read + each.written), each.path);
+  });
   return files;
 }
 
@@ -98,8 +95,8 @@ std::vector<TopModel::Process> processes_of(const ActivityReport& before, const 
   std::erase_if(processes, [](const TopModel::Process& each) {
     return each.name.empty() && each.read + each.written + each.opens == 0;
   });
-  std::ranges::stable_sort(processes, std::greater(), [](const TopModel::Process& each) {
-    return std::pair(each.read + each.written, each.opens);
+  std::ranges::sort(processes, {}, [](const TopModel::Process& each) {
+    return std::tuple(-(each.read + each.written), -each.opens, each.id);
   });
   return processes;
 }

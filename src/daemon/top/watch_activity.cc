@@ -43,7 +43,8 @@ ActivityReport watch_activity(const fuse::Activity& activity, const vfs::FileSys
   std::unordered_map<pid_t, pid_t> process_of;
   std::unordered_map<pid_t, ActivityReport::Process> processes;
   for (const auto& thread : now.threads) {
-    const pid_t id = thread.thread == 0 ? 0 : fuse::process_of_thread(thread.thread);
+    const pid_t id =
+        thread.thread == 0 ? 0 : static_cast<pid_t>(fuse::process_of_thread(thread.thread));
     process_of[thread.thread] = id;
     auto& process = processes[id];
     process.id = id;

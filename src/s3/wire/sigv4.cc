@@ -58,21 +58,18 @@ std::string tidy_value(std::string_view value) {
 
 /// Lower-case names in order; the values of a repeated name are joined by commas.
 NameValues canonical_headers(const SignedRequest& request) {
-  NameValues sent;
-  sent.reserve(request.headers.size());
-  for (const auto& [name, value] : request.headers) {
-    sent.emplace_back(ascii_lower(name), tidy_value(value));
-  }
-  std::ranges::stable_sort(sent, {}, &NameValues::value_type::first);
   NameValues headers;
-  headers.reserve(sent.size());
-  for (auto& [name, value] : sent) {
-    if (headers.empty() || headers.back().first != name) {
-      headers.emplace_back(std::move(name), std::move(value));
+  headers.reserve(request.headers.size());
+  for (const auto& [name, value] : request.headers) {
+    std::string lower = ascii_lower(name);
+    const auto same = std::ranges::find(headers, lower, &NameValues::value_type::first);
+    if (same == headers.end()) {
+      headers.emplace_back(std::move(lower), tidy_value(value));
     } else {
-      headers.back().second += "," + value;
+      same->second += "," + tidy_value(value);
     }
   }
+  std::ranges::sort(headers, {}, &NameValues::value_type::first);
   return headers;
 }
 
