@@ -6,31 +6,30 @@
 
 #include <clocale>
 #include <cwchar>
-#include <memory>
-#include <type_traits>
 
 namespace s3rdmafs::daemon {
 namespace {
 
-struct FreeLocale {
-  void operator()(locale_t locale) const { ::freelocale(locale); }
-};
-
 /// Makes this thread's characters UTF-8 for as long as it lives.
 class Utf8Scope {
  public:
-  Utf8Scope() : locale_(::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
-    if (locale_) former_ = ::uselocale(locale_.get());
+  Utf8Scope() {
+    if (locale() != nullptr) former_ = ::uselocale(locale());
   }
   ~Utf8Scope() {
-    if (locale_) ::uselocale(former_);
+    if (locale() != nullptr) ::uselocale(former_);
   }
   Utf8Scope(const Utf8Scope&) = delete;
   Utf8Scope& operator=(const Utf8Scope&) = delete;
-  [[nodiscard]] bool works() const { return locale_ != nullptr; }
+  [[nodiscard]] static bool works() { return locale() != nullptr; }
 
  private:
-  std::unique_ptr<std::remove_pointer_t<locale_t>, FreeLocale> locale_;
+  /// Made once, since that reads files, and kept for as long as the process lives.
+  static locale_t locale() {
+    static const locale_t made = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    return made;
+  }
+
   locale_t former_{};
 };
 
@@ -61,7 +60,7 @@ Cut cut(std::string_view text, std::size_t cells_max) {
   const Utf8Scope utf8;
   Cut kept;
   while (!text.empty()) {
-    const Character next = first_of(text, utf8.works());
+    const Character next = first_of(text, Utf8Scope::works());
     if (kept.cells + next.cells > cells_max) break;
     kept.text += next.bytes;
     kept.cells += next.cells;

@@ -34,7 +34,7 @@ bool StagedFile::has_early_part(const upload::StagedUploads& uploads, bool is_ne
 
 void StagedFile::send_early(upload::StagedUploads& uploads, bool is_needed,
                             std::uint64_t part_bytes_max,
-                            std::shared_ptr<upload::EarlySource> source) {
+                            const std::shared_ptr<upload::EarlySource>& source) {
   if (!has_early_part(uploads, is_needed)) return;
   const upload::StagingFile::InOrder order = bytes_->in_order();
   std::shared_ptr<upload::EarlyUpload> early;

@@ -104,7 +104,7 @@ class StagedFile final : public cache::ObjectReader,
   ///                        is, without another request for its attributes
   /// @param part_bytes_max  of one part
   void send_early(upload::StagedUploads& uploads, bool is_needed, std::uint64_t part_bytes_max,
-                  std::shared_ptr<upload::EarlySource> source);
+                  const std::shared_ptr<upload::EarlySource>& source);
   /// For the source of send_early(): the bytes are about to be sent, in the run that began so.
   [[nodiscard]] bool begin_part(upload::ByteRange bytes, std::uint64_t run);
   struct RoomWanted {

@@ -25,8 +25,10 @@ std::string new_client_token() {
 
 Result<HttpRequest> build_rename(Endpoint& endpoint, std::string_view source, std::string_view key,
                                  const std::string& client_token, NameValues more) {
-  RequestSpec spec{
-      .method = HttpMethod::kPut, .key = key, .query = {{"renameObject", ""}}, .headers = more};
+  RequestSpec spec{.method = HttpMethod::kPut,
+                   .key = key,
+                   .query = {{"renameObject", ""}},
+                   .headers = std::move(more)};
   spec.headers.emplace_back("x-amz-rename-source", "/" + uri_encode(source, /*keep_slash=*/true));
   spec.headers.emplace_back("x-amz-client-token", client_token);
   Result<HttpRequest> request = endpoint.builder.build(std::move(spec));

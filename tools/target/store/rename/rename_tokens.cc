@@ -12,9 +12,9 @@ RenameTokens::Known RenameTokens::find(const std::string& token, const std::stri
   return found->second == request ? Known::kSameRequest : Known::kOtherRequest;
 }
 
-void RenameTokens::made(const std::string& token, std::string request) {
+void RenameTokens::made(const std::string& token, const std::string& request) {
   const MutexLock lock(mutex_);
-  if (!requests_.try_emplace(token, std::move(request)).second) return;
+  if (!requests_.try_emplace(token, request).second) return;
   oldest_first_.push_back(token);
   if (oldest_first_.size() <= kTokensMax) return;
   requests_.erase(oldest_first_.front());

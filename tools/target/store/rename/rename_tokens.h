@@ -23,7 +23,7 @@ class RenameTokens {
   /// @param request  all that the client said, but the token
   [[nodiscard]] Known find(const std::string& token, const std::string& request) const;
   /// This request took effect.
-  void made(const std::string& token, std::string request);
+  void made(const std::string& token, const std::string& request);
 
  private:
   static constexpr std::size_t kTokensMax = 4096;  // far more than clients repeat at a time
