@@ -57,6 +57,7 @@ S3Result<std::vector<StoredPart>> choose_parts(const Services& services,
 
 std::string etag_of(const Services& services, const std::vector<StoredPart>& parts) {
   std::vector<EtagPart> etags;
+  etags.reserve(parts.size());
   for (const StoredPart& part : parts) {
     etags.push_back({.etag = part.etag, .size_bytes = part.size_bytes});
   }
