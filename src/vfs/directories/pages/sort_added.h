@@ -20,7 +20,8 @@ void sort_added(std::vector<Element>& all, std::size_t sorted, Key key = {}) {
   }
   const auto begin =
       std::ranges::upper_bound(all.begin(), added, std::invoke(key, *added), {}, key);
-  if (begin != added) std::ranges::inplace_merge(begin, added, all.end(), {}, key);
+  // Not a merge in place: with libstdc++ 12 clang reports a function that it uses as deprecated.
+  if (begin != added) std::ranges::sort(begin, all.end(), {}, key);
 }
 
 }  // namespace s3rdmafs::vfs
