@@ -16,7 +16,6 @@
 #include <array>
 #include <utility>
 
-#include "s3/exchanges/probe_key.h"
 #include "s3/wire/xml/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 
@@ -43,11 +42,6 @@ Result<HttpRequest> build_head(Endpoint& endpoint, std::string_view key) {
 
 ConditionGuard::~ConditionGuard() {
   if (step_ == Step::kProbe) endpoint_->conditions.on_probe_lost(kind_);
-  if (has_stored_probe_) {
-    spdlog::warn(
-        "test object '{}' may be left: its removal was not sent in time; remove it by hand",
-        probe_key_);
-  }
 }
 
 std::optional<Result<HttpRequest>> ConditionGuard::request_before(Endpoint& endpoint) {
@@ -59,14 +53,14 @@ std::optional<Result<HttpRequest>> ConditionGuard::request_before(Endpoint& endp
     step_ = Step::kProbeAbsent;
     return build_probe({{"if-none-match", "*"}});
   }
-  if (has_stored_probe_) {
+  if (probe_.may_be_there()) {
     step_ = Step::kRemoveProbe;
-    return endpoint.builder.build({.method = HttpMethod::kDelete, .key = probe_key_});
+    return probe_.build_removal(endpoint);
   }
   if (!has_probed_ && endpoint.conditions.begin_probe(kind_)) {
     has_probed_ = true;
     step_ = Step::kProbe;
-    probe_key_ = probe_key(key_);
+    probe_.begin(key_);
     return build_probe({{"if-match", std::string(kNoVersion)}});
   }
   if (endpoint.conditions.compares(kind_, when_.kind) && !drops_header_) return std::nullopt;
@@ -76,7 +70,7 @@ std::optional<Result<HttpRequest>> ConditionGuard::request_before(Endpoint& endp
 
 Result<HttpRequest> ConditionGuard::build_probe(NameValues condition) {
   Result<HttpRequest> request = endpoint_->builder.build(
-      {.method = HttpMethod::kPut, .key = probe_key_, .headers = std::move(condition)});
+      {.method = HttpMethod::kPut, .key = probe_.key(), .headers = std::move(condition)});
   if (request) {
     request->text_bytes_max = kErrorTextBytesMax;
     request->send_once = true;  // a resend would meet the object that the first has stored
@@ -92,12 +86,12 @@ std::optional<Exchange::Next> ConditionGuard::on_outcome(const HttpOutcome& outc
 }
 
 Exchange::Next ConditionGuard::on_probe_outcome(Step step, const HttpOutcome& outcome) {
-  if (step == Step::kRemoveProbe) return on_probe_removed(outcome);
+  if (step == Step::kRemoveProbe) return probe_.on_removed(*endpoint_, outcome);
   if (!outcome) {
     if (step == Step::kProbe) endpoint_->conditions.on_probe_lost(kind_);
     probes_absent_ = step == Step::kProbeAbsent;
     // It may have been stored by a server that ignores the header.
-    if (outcome.error().may_have_reached_server) has_stored_probe_ = true;
+    if (outcome.error().may_have_reached_server) probe_.on_stored();
     return Exchange::failed(outcome.error().error);
   }
   if (step == Step::kProbe) return on_probed(*outcome);
@@ -115,7 +109,7 @@ Exchange::Next ConditionGuard::on_probed(const HttpResponse& response) {
   }
   if (response.is_success()) {
     conditions.on_ignored(kind_, Precondition::Kind::kMatches);
-    has_stored_probe_ = true;
+    probe_.on_stored();
   } else if (refuses_header(status, error)) {
     conditions.on_refused(kind_, Precondition::Kind::kMatches);
   } else {  // it tells nothing about conditions: this request asks by HEAD, a later one probes
@@ -135,28 +129,12 @@ void ConditionGuard::on_absent_probed(const HttpResponse& response) {
   if (response.status == 412) {
     conditions.on_compared(kind_, kHeader);
   } else if (response.is_success()) {
-    if (has_stored_probe_) conditions.on_ignored(kind_, kHeader);
-    probes_absent_ = !std::exchange(has_stored_probe_, true);
+    if (probe_.may_be_there()) conditions.on_ignored(kind_, kHeader);
+    probes_absent_ = !probe_.may_be_there();
+    probe_.on_stored();
   } else if (refuses_header(response.status, parse_error(response.text))) {
     conditions.on_refused(kind_, kHeader);
   }
-}
-
-// An error that may pass is waited out once, at the cost of an attempt.
-Exchange::Next ConditionGuard::on_probe_removed(const HttpOutcome& outcome) {
-  const bool is_gone = outcome && (outcome->is_success() || outcome->status == 404);
-  if (!is_gone && !std::exchange(has_failed_to_remove_, true)) {
-    Exchange::Next next = outcome ? Exchange::refused(*endpoint_, "DELETE", probe_key_, *outcome,
-                                                      parse_error(outcome->text))
-                                  : Exchange::failed(outcome.error().error);
-    if (is_retryable(next.error.code)) return next;
-  }
-  has_stored_probe_ = false;
-  if (!is_gone) {
-    spdlog::warn("test object '{}' could not be removed: {}; remove it by hand", probe_key_,
-                 outcome ? fmt::format("HTTP {}", outcome->status) : outcome.error().error.detail);
-  }
-  return Exchange::send_again();
 }
 
 std::optional<Exchange::Next> ConditionGuard::on_asked(const HttpResponse& response) {

@@ -6,6 +6,7 @@
 
 #include "s3/endpoints/condition_support.h"
 #include "s3/exchanges/exchange.h"
+#include "s3/exchanges/probe_object.h"
 #include "s3/object_writer.h"
 
 namespace s3rdmafs::s3 {
@@ -55,7 +56,6 @@ class ConditionGuard {
   [[nodiscard]] Exchange::Next on_probe_outcome(Step step, const HttpOutcome& outcome);
   [[nodiscard]] Exchange::Next on_probed(const HttpResponse& response);
   void on_absent_probed(const HttpResponse& response);
-  [[nodiscard]] Exchange::Next on_probe_removed(const HttpOutcome& outcome);
   [[nodiscard]] std::optional<Exchange::Next> on_asked(const HttpResponse& response);
 
   const std::string key_;
@@ -63,14 +63,12 @@ class ConditionGuard {
   const ConditionKind kind_;
   Endpoint* endpoint_ = nullptr;  // of the attempt under way, or the last one
   Step step_ = Step::kNone;
-  std::string probe_key_;
-  bool has_probed_ = false;        ///< once is enough: a probe that tells nothing would be repeated
-  bool probes_absent_ = false;     ///< If-None-Match comes next
-  bool has_stored_probe_ = false;  ///< or may have
-  bool has_failed_to_remove_ = false;
-  bool was_asked_ = false;     // since the exchange's last attempt
-  bool sent_header_ = false;   // with the exchange's last attempt
-  bool drops_header_ = false;  // this exchange was refused because of it
+  ProbeObject probe_;
+  bool has_probed_ = false;     ///< once is enough: a probe that tells nothing would be repeated
+  bool probes_absent_ = false;  ///< If-None-Match comes next
+  bool was_asked_ = false;      // since the exchange's last attempt
+  bool sent_header_ = false;    // with the exchange's last attempt
+  bool drops_header_ = false;   // this exchange was refused because of it
 };
 
 /// A HEAD of the key, with the object's checksum in the answer where the server has one.

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "s3/exchanges/probe_key.h"
+#include "s3/exchanges/probe_object.h"
 #include "s3/exchanges/query_exchange.h"
 #include "s3/exchanges/removal.h"
 #include "s3rdmafs/base/log.h"

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "s3/exchanges/exchange.h"
+#include "s3/exchanges/probe_object.h"
 
 namespace s3rdmafs::s3 {
 
@@ -29,15 +30,12 @@ class RenameProbe {
   enum class Step { kNone, kProbe, kRemove };
 
   [[nodiscard]] Exchange::Next on_probed(const HttpResponse& response);
-  [[nodiscard]] Exchange::Next on_removed(const HttpOutcome& outcome);
 
   const std::string key_;
   Endpoint* endpoint_ = nullptr;  // of the attempt under way, or the last one
   Step step_ = Step::kNone;
-  std::string probe_key_;
+  ProbeObject object_;
   bool has_probed_ = false;  ///< once is enough: a probe that tells nothing would be repeated
-  bool may_have_stored_ = false;
-  bool has_failed_to_remove_ = false;
 };
 
 }  // namespace s3rdmafs::s3

@@ -8,7 +8,7 @@
 
 #include "fakes/fake_clock.h"
 #include "s3/endpoints/capabilities.h"
-#include "s3/exchanges/probe_key.h"
+#include "s3/exchanges/probe_object.h"
 #include "writer_fixture.h"
 
 namespace s3rdmafs::s3 {
