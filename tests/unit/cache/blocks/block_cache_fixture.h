@@ -79,16 +79,23 @@ class BlockCacheTest : public testing::Test, protected fakes::CacheWorld {
     return text_of(**outcome);
   }
 
+  // Without a copy of the bytes, which takes most of the time under ThreadSanitizer.
+  bool arrives_now(ObjectReader& reader, std::uint64_t offset, std::size_t length) {
+    Outcome outcome;
+    read(reader, offset, length, outcome);
+    return outcome && outcome->has_value();
+  }
+
   std::size_t gets() const { return store_.count(FakeObjectStore::Operation::kGet); }
   std::size_t gets_of_reading(ObjectReader& reader, std::uint64_t size) {
     const std::size_t before = gets();
-    for (std::uint64_t at = 0; at < size; at += kMiB) std::ignore = read_now(reader, at, kMiB);
+    for (std::uint64_t at = 0; at < size; at += kMiB) EXPECT_TRUE(arrives_now(reader, at, kMiB));
     return gets() - before;
   }
   // Twelve slabs of objects that the cache could hold, one after the other.
   void stream_by() {
     for (int i = 0; i < 12; ++i) {
-      const auto shard = put_and_open("shard" + std::to_string(i), pattern(8 * kMiB));
+      const auto shard = put_and_open("shard" + std::to_string(i), std::string(8 * kMiB, 's'));
       EXPECT_EQ(gets_of_reading(*shard, 8 * kMiB), 8U);
     }
   }
