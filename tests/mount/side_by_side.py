@@ -9,8 +9,8 @@ OUT/FILE.xml. Its output is printed when it has ended, so that the files' output
 pytest succeeded, else 1.
 
 Most tests wait for the network and for timers, so three files at a time take about half as long as one after the other. Files
-in STRENUOUS compute: one of them at a time, so that the deadlines of the other tests hold. Files in ALONE run last, one
-after the other.
+in STRENUOUS compute: one of them at a time, so that the deadlines of the other tests hold. Their lane takes ordinary
+files once they have ended. Files in ALONE run last, one after the other.
 """
 
 import shutil
@@ -36,10 +36,11 @@ ALONE = {
 }
 
 # The longest first, so that no long file begins last.
-LONGEST_FIRST = ("write_test.py", "crash_test.py", "s3_clients_test.py", "endpoints_test.py", "passthrough_test.py", "outage_test.py",
-                 "behaviour_test.py", "rgw_test.py", "read_test.py", "fio_test.py")
+LONGEST_FIRST = ("write_test.py", "s3_clients_test.py", "warm_test.py", "servers_test.py", "crash_test.py", "behaviour_test.py",
+                 "credentials_test.py", "passthrough_test.py", "endpoints_test.py", "outage_test.py", "small_files_test.py",
+                 "fio_test.py", "disk_test.py", "programs_test.py", "rgw_test.py", "read_test.py")
 
-LANES = 2  # of ordinary files, beside the one of strenuous files
+LANES = 2  # of ordinary files, beside the one that begins with the strenuous files
 FILE_SECONDS = 1800  # for what has no bound of its own; the longest file takes a quarter of it
 
 _printing = threading.Lock()
@@ -54,14 +55,14 @@ def order(files):
 
 
 def lanes_of(files):
-    """The queues of file names to work off at once, and after them the files that run alone.
+    """The queues of each lane, in their order, and the files that run alone after that.
 
-    The lanes of ordinary files share one queue.
+    The lanes share the queue of ordinary files.
     """
     together = order(set(files) - ALONE)
     strenuous = [name for name in together if name in STRENUOUS]
     ordinary = [name for name in together if name not in STRENUOUS]
-    return [strenuous, *[ordinary] * LANES], order(set(files) & ALONE)
+    return [[strenuous, ordinary], *[[ordinary]] * LANES], order(set(files) & ALONE)
 
 
 def run_file(name, out, arguments):
@@ -90,13 +91,14 @@ def run_file(name, out, arguments):
     return process.returncode == 0
 
 
-def work_off(queue, out, arguments, results):
-    while True:
-        try:
-            name = queue.pop(0)  # atomic: lanes may share the queue
-        except IndexError:
-            return
-        results[name] = run_file(name, out, arguments)
+def work_off(queues, out, arguments, results):
+    for queue in queues:
+        while queue:
+            try:
+                name = queue.pop(0)  # atomic: lanes may share the queue
+            except IndexError:
+                break
+            results[name] = run_file(name, out, arguments)
 
 
 def told_to_end(*_):
@@ -110,13 +112,13 @@ def main():
     files = list(PATHS)
     together, alone = lanes_of(files)
     results = {}
-    threads = [threading.Thread(target=work_off, args=(queue, out, arguments, results)) for queue in together]
+    threads = [threading.Thread(target=work_off, args=(lane, out, arguments, results)) for lane in together]
     for thread in threads:
         thread.start()
     try:
         for thread in threads:
             thread.join()
-        work_off(alone, out, arguments, results)
+        work_off([alone], out, arguments, results)
     finally:
         with _starting:
             _ending.set()
