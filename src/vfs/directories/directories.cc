@@ -88,20 +88,28 @@ void Directories::on_lookup(const std::string& key, bool was_asked, Deadline dea
   if (auto step = preload_.on_asked(key)) get_page(std::move(*step), deadline - clock_.now());
 }
 
+// Calls itself for each page that has come before it is asked for: those that were paid for
+// together, so kSideBySide times at most. The names of a page are gone by then.
 void Directories::get_page(DirectoryPreload::Step step, std::chrono::steady_clock::duration time) {
   ListingPages& pages = *step.pages;
-  std::string token = step.token;
-  pages.get(
-      token, clock_.now() + time,
-      [self = shared_from_this(), step = std::move(step), time](Result<ListingPages::Page> page) {
-        if (!page) return self->preload_.on_failure(step);
-        auto listed = self->preload_.on_page(step, std::move(page->page), page->seen_at);
-        if (!listed.names.empty()) {
-          self->names_->insert(listed.names);
-          self->order_->on_listed(step.prefix, listed.position, listed.names);
-        }
-        if (listed.next) self->get_page(std::move(*listed.next), time);
-      });
+  const std::string token = step.token;
+  const std::size_t ahead_max = step.paid_after;
+  auto done = [self = shared_from_this(), step = std::move(step),
+               time](Result<ListingPages::Page> page) {
+    if (!page) return self->preload_.on_failure(step);
+    if (auto next = self->on_page(step, *std::move(page))) self->get_page(*std::move(next), time);
+  };
+  pages.get(token, ahead_max, clock_.now() + time, std::move(done));
+}
+
+std::optional<DirectoryPreload::Step> Directories::on_page(const DirectoryPreload::Step& step,
+                                                           ListingPages::Page page) {
+  auto listed = preload_.on_page(step, std::move(page.page), page.seen_at);
+  if (!listed.names.empty()) {
+    names_->insert(listed.names);
+    order_->on_listed(step.prefix, listed.position, listed.names);
+  }
+  return std::move(listed.next);
 }
 
 }  // namespace s3rdmafs::vfs

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,9 @@ class Directories : public std::enable_shared_from_this<Directories> {
   [[nodiscard]] DirectorySnapshot::Context snapshot_context() const;
   /// Gets this page of a preload, and those that it leads to; each has so much time.
   void get_page(DirectoryPreload::Step step, std::chrono::steady_clock::duration time);
+  /// A page of a preload has come. Returns the page to get now, if any.
+  std::optional<DirectoryPreload::Step> on_page(const DirectoryPreload::Step& step,
+                                                ListingPages::Page page);
   /// Lists the first page of a directory that is probably opened soon.
   void list_ahead(const std::string& prefix);
 

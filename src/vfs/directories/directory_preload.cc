@@ -8,7 +8,8 @@
 //
 // Lookups that come while a page is under way pay for the next ones as well: many readers ask for
 // hundreds of names in that time. From the third page on eight are under way side by side and paid
-// for together, so that the listing overtakes the readers.
+// for together, so that the listing overtakes the readers. None is fetched that is not paid for: it
+// would stay in memory and age until more lookups come.
 //
 // The end of a listing begins the next: names expire by their ttl, and are looked up again.
 //
@@ -40,7 +41,10 @@ std::optional<DirectoryPreload::Step> DirectoryPreload::begin_page(const ByPrefi
   ++directory.pages;
   directory.is_listing = true;
   if (!directory.source) directory.source = make_pages_(prefix);
-  return Step{.prefix = prefix, .token = directory.cursor.token(), .pages = directory.source};
+  return Step{.prefix = prefix,
+              .token = directory.cursor.token(),
+              .pages = directory.source,
+              .paid_after = directory.paid};
 }
 
 bool DirectoryPreload::pay(Directory& directory) {

@@ -26,11 +26,10 @@ namespace s3rdmafs::vfs {
 class DirectoryPreload {
  public:
   /// Names that the store was asked for, for each page. So listing costs at most a sixteenth of
-  /// what the lookups themselves cost, and the pages that are under way, however little it helps.
+  /// what the lookups themselves cost, however little it helps.
   static constexpr std::size_t kNamesAPage = 16;
   /// The pages of a directory that are fetched one after the other. Those after them are fetched
-  /// side by side, and paid for together (ListingPages::kSideBySide; so many more may be under
-  /// way).
+  /// side by side, and paid for together (ListingPages::kSideBySide).
   static constexpr std::uint64_t kPagesAlone = 2;
   /// Pages of all directories that need no proof of use; after these, one for each kNamesAPage
   /// lookups that needed no request. So a working set larger than the name cache causes no
@@ -44,6 +43,7 @@ class DirectoryPreload {
     std::string prefix;
     std::string token;
     std::shared_ptr<ListingPages> pages;  ///< from where
+    std::size_t paid_after = 0;           ///< pages after this one that are paid for as well
   };
   using MakePages = std::function<std::shared_ptr<ListingPages>(const std::string& prefix)>;
 

@@ -138,11 +138,12 @@ void DirectorySnapshot::fetch_page(Deadline deadline) {
     token = cursor_.token();
     if (!first_asked_) first_asked_ = now;
   }
-  pages_->get(token, deadline, [self = shared_from_this()](Result<ListingPages::Page> page) {
+  auto on_page = [self = shared_from_this()](Result<ListingPages::Page> page) {
     if (!page) return self->on_failure(page.error());
     if (const auto passed = self->pass(page->page); !passed) return self->stop(passed.error());
     self->on_page(page->seen_at, std::move(page->page));
-  });
+  };
+  pages_->get(token, ListingPages::kSideBySide, deadline, std::move(on_page));
 }
 
 Result<void> DirectorySnapshot::pass(const s3::ListPage& page) {

@@ -87,6 +87,7 @@ TEST_F(DirectoryPreloadTest, FromTheThirdOnEightPagesArePaidForTogether) {
   ASSERT_EQ(step.size(), 1U);
   std::size_t pages = 1;
   for (auto next = std::optional(step[0]); next; ++pages) {
+    EXPECT_EQ(next->paid_after, ListingPages::kSideBySide - pages) << "none is fetched in vain";
     const std::string token = std::to_string(100 + pages);
     next = preload_.on_page(*next, page({token}, token), {}).next;
     if (!next) break;

@@ -18,7 +18,8 @@
 // that breaks this, or refuses such a request, before anything was given out is listed serially
 // from where the serial pages ended, else the listing fails, once: the next one is serial.
 //
-// Cost. At most kSideBySide pages ahead of the reader, and one key in fifty twice.
+// Cost. As many pages ahead of the reader as it allows, at most kSideBySide, and one key in fifty
+// twice.
 #include "vfs/directories/pages/listing_pages.h"
 
 #include <algorithm>
@@ -69,9 +70,11 @@ std::unexpected<Error> unfit_server(const std::string& prefix) {
 
 }  // namespace
 
-void ListingPages::get(const std::string& token, Deadline deadline, Done<Page> done) {
+void ListingPages::get(const std::string& token, std::size_t ahead_max, Deadline deadline,
+                       Done<Page> done) {
   {
     const MutexLock lock(mutex_);
+    ahead_max_ = ahead_max;
     if (is_parallel_) reader_ = Reader{deadline, std::exchange(done, nullptr)};
   }
   if (done) return get_serially(token, deadline, std::move(done));
@@ -145,9 +148,13 @@ void ListingPages::split(std::list<Slot>::iterator slot, std::size_t slots_max) 
 void ListingPages::plan(Deadline deadline, Work& work) {
   auto active = static_cast<std::size_t>(std::ranges::count_if(
       slots_, [](const Slot& slot) { return slot.state != State::kPlanned; }));
-  for (auto slot = slots_.begin(); slot != slots_.end() && active < kSideBySide; ++slot) {
+  const std::size_t active_max = std::min(kSideBySide, ahead_max_ + (reader_ ? 1 : 0));
+  for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
+    // The rest of a slot may come before pages that are there.
+    const bool is_waited_for = reader_ && slot == slots_.begin();
+    if (active >= active_max && !is_waited_for) return;
     if (slot->state != State::kPlanned) continue;
-    split(slot, kSideBySide - active);
+    split(slot, std::max(active + 1, active_max) - active);
     slot->state = State::kFetching;
     slot->deadline = deadline;
     ++active;

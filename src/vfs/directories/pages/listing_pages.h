@@ -51,7 +51,9 @@ class ListingPages : public std::enable_shared_from_this<ListingPages> {
   /// The page that `token` (of the page before; empty for the first) leads to. One call at a time.
   /// After an error the same page may be asked for again. Errors: the store's; kProtocol (the
   /// server has shown that it cannot be listed side by side: what was given out may lack names).
-  void get(const std::string& token, Deadline deadline, Done<Page> done);
+  /// @param ahead_max  so many pages after this one may be fetched before they are asked for; those
+  ///                   that never are stay in memory, and age
+  void get(const std::string& token, std::size_t ahead_max, Deadline deadline, Done<Page> done);
   /// Whether get() of the next page would be answered at once, on the caller's thread.
   [[nodiscard]] bool is_ready();
 
@@ -113,7 +115,8 @@ class ListingPages : public std::enable_shared_from_this<ListingPages> {
   std::uint64_t distance_ GUARDED_BY(mutex_) = 0;  ///< of the ends of one page, on the scale
   std::list<Slot> slots_ GUARDED_BY(mutex_);       ///< in the order of keys
   std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t given_ GUARDED_BY(mutex_) = 0;  ///< parallel pages
+  std::uint64_t given_ GUARDED_BY(mutex_) = 0;    ///< parallel pages
+  std::size_t ahead_max_ GUARDED_BY(mutex_) = 0;  ///< of the newest call
   std::optional<Reader> reader_ GUARDED_BY(mutex_);
 };
 

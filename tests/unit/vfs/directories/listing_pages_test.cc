@@ -25,9 +25,10 @@ class ListingPagesTest : public testing::Test {
     servers_->page_keys_min = page_keys_min;
     return std::make_shared<ListingPages>(store_, clock_, servers_, prefix);
   }
-  static Answer<ListingPages::Page> get(ListingPages& pages, const std::string& token) {
+  static Answer<ListingPages::Page> get(ListingPages& pages, const std::string& token,
+                                        std::size_t ahead_max = ListingPages::kSideBySide) {
     Answer<ListingPages::Page> answer;
-    pages.get(token, {}, answer.done());
+    pages.get(token, ahead_max, {}, answer.done());
     return answer;
   }
   /// Keys and common prefixes as a listing gives them out.
@@ -72,6 +73,40 @@ TEST_F(ListingPagesTest, ALargeFlatDirectoryIsFetchedSideBySide) {
   EXPECT_FALSE(third.has_come()) << "in order, whatever comes first";
   store_.release_all();
   EXPECT_EQ(third.get()->page.objects.front().key, "d/image-0002000.jpg");
+}
+
+TEST_F(ListingPagesTest, NoPageIsFetchedBeyondThoseThatAreAllowedAhead) {
+  put(20'000, [](int i) { return fmt::format("{:05}", i); });
+  const auto pages = open("d/");
+  std::string token;
+  for (int page = 1; page <= 2; ++page) token = get(*pages, token).get()->page.next_token;
+  for (const std::size_t ahead_max : {3U, 2U, 1U, 0U}) {
+    token = get(*pages, token, ahead_max).get()->page.next_token;
+    EXPECT_EQ(lists(), 2U + 4U) << ahead_max;
+  }
+  token = get(*pages, token, 0).get()->page.next_token;
+  EXPECT_EQ(lists(), 7U) << "the one that is asked for";
+  get(*pages, token);
+  EXPECT_GT(lists(), 7U + 7U) << "the control";
+}
+
+TEST_F(ListingPagesTest, AllNamesComeHoweverFewPagesAreAllowedAhead) {
+  // Its end is denser than its beginning, so that slots become several pages.
+  put(9'000, [](int i) { return fmt::format("{:08}", i < 4'000 ? i * 100 : 400'000 + i); });
+  for (std::size_t seed = 0; seed < 20; ++seed) {
+    const auto pages = open("d/");
+    std::mt19937 random(seed);
+    std::size_t names = 0;
+    ListingCursor cursor;
+    while (!cursor.is_at_end()) {
+      const auto answer = get(*pages, cursor.token(), random() % 9);
+      ASSERT_TRUE(answer.has_come());
+      ASSERT_EQ(answer.error(), "");
+      names += answer.get()->page.objects.size();
+      ASSERT_TRUE(cursor.pass(answer.get()->page));
+    }
+    EXPECT_EQ(names, 9'000U) << seed;
+  }
 }
 
 TEST_F(ListingPagesTest, ManyNamesMadeByProgramsCostHardlyMoreRequestsThanPages) {
