@@ -88,6 +88,26 @@ def test_a_mount_in_use_is_not_unmounted_and_goes_on(site, server):
         assert file.read() == content.expected(0, 0, 50_000)
 
 
+@pytest.mark.needs_root
+def test_umount_names_the_copy_of_the_mount_for_whose_end_it_waits(site, server, s3rdmafs):
+    mounted = site.mount(server, BUCKET)
+    holder = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c", "echo inside; exec sleep 60"],
+                              stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == "inside\n"
+        with subprocess.Popen([s3rdmafs, "umount", mounted.point], stderr=subprocess.PIPE, text=True) as umount:
+            told = umount.stderr.readline()
+            assert re.search(rf"process {holder.pid} \(.*\) has the mount at {mounted.point} of its mount name space", told), told
+            assert is_alive(mounted.pid) and not mounted.is_mounted()
+            stop(holder)
+            assert umount.wait(60) == 0, "the copy ends with its name space, and the daemon with the copy"
+            assert not umount.stderr.read()
+        assert not is_alive(mounted.pid)
+    finally:
+        stop(holder)
+        holder.stdout.close()
+
+
 def test_a_prefix_is_mounted_as_the_root(site, server):
     mounted = site.mount(server, BUCKET, bucket={"prefix": "set/train/"})
     assert sorted(os.listdir(mounted.point)) == ["a", "b"]
