@@ -70,8 +70,12 @@ Result<bool> is_stored_already(upload::StagingFile& file, s3::ObjectStore& store
   }
   std::vector<std::byte> staged;
   std::vector<std::byte> stored;
+  const upload::ByteRanges dropped = file.dropped();
   upload::ByteRanges local = file.changed();
-  local.subtract(file.dropped());
+  local.subtract(dropped);
+  // The bytes that are lost may be all that tells it from its base, or from another client's.
+  const bool is_base = identity.base && identity.base->etag == object->etag;
+  if (!dropped.empty() && (is_base || local.empty())) return false;
   for (const upload::ByteRange range : local.list()) {
     for (std::uint64_t at = range.begin; at < range.end; at += staged.size()) {
       staged.resize(std::min<std::uint64_t>(kComparedBytes, range.end - at));

@@ -4,9 +4,12 @@
 // Why. A program that writes a large file from its start to its end needs neither room for all of
 // it nor, at its close, the time to send it all: parts that are full can travel meanwhile.
 //
-// A part is sent when another byte follows it, so a file that fits one part is one PUT. It is sent
-// once: who changes it later has its bytes, and the store sends it again under its number. The
-// first error is the last: the store has the bytes, and repeats everything.
+// A part is sent when another byte follows it, so a file that fits one part is one PUT. A part that
+// was changed later is sent again by the store, under its number.
+//
+// Errors. A part may be sent to make room, so its failure must not end a file of terabytes: what
+// may pass is tried again every second, for as long as Patience lasts. To writers and to the
+// mount's end a part that waits is work under way. A store does not wait for it: it sends the part.
 //
 // Lifetime. A request holds the upload and the source of its bytes; the upload holds no source, as
 // the file of the source holds the upload. The destructor abandons an upload that was not taken.
@@ -21,8 +24,11 @@
 
 namespace s3rdmafs::upload {
 
-EarlyUpload::EarlyUpload(const PartReader& reader, Start start)
-    : reader_(reader), start_(std::move(start)) {}
+EarlyUpload::EarlyUpload(const PartReader& reader, PostponedJobs& postponed, Start start)
+    : reader_(reader),
+      postponed_(postponed),
+      start_(std::move(start)),
+      patience_(reader.uploads.request_timeout) {}
 
 EarlyUpload::~EarlyUpload() {
   std::string id;
@@ -86,53 +92,71 @@ EarlyUpload::Action EarlyUpload::next_action(const SourcePtr& source) {
   if (end_done_) {
     if (under_way_ > 0) return {};
     return [done = std::exchange(end_done_, nullptr),
-            sent = Sent{.upload_id = std::exchange(upload_id_, {}),
+            sent = Sent{.key = start_.key,
+                        .upload_id = std::exchange(upload_id_, {}),
                         .sizes = start_.sizes,
                         .parts = std::exchange(parts_, {})}]() mutable { done(std::move(sent)); };
   }
-  if (!has_part_to_send()) return {};
+  if (!has_part_to_send() || is_to_create_again_) return {};
   if (upload_id_.empty()) {
     creating_ = true;
     return [self = shared_from_this(), source] { self->create(source); };
   }
-  if (under_way_ >= reader_.uploads.parallel_parts) return {};
+  if (under_way_ + to_send_again_ >= reader_.uploads.parallel_parts) return {};
   ++under_way_;
-  const ByteRange bytes = next_part();
-  next_begin_ = bytes.end;
-  return [self = shared_from_this(), source, bytes, number = next_number_++] {
-    self->send(source, bytes, number);
-  };
+  const PartPlace part{.bytes = next_part(), .number = next_number_++};
+  next_begin_ = part.bytes.end;
+  return [self = shared_from_this(), source, part] { self->send(source, part); };
 }
 
 void EarlyUpload::create(const SourcePtr& source) {
   source->work_begins();
-  reader_.uploads.abandoned.create(start_.key, start_.metadata,
-                                   reader_.uploads.clock.now() + reader_.uploads.request_timeout,
-                                   [self = shared_from_this(), source](Result<std::string> id) {
-                                     {
-                                       const MutexLock lock(self->mutex_);
-                                       self->creating_ = false;
-                                       if (id) {
-                                         self->upload_id_ = std::move(*id);
-                                       } else {
-                                         self->is_stopped_ = true;
-                                         self->error_ = std::move(id.error());
-                                       }
-                                     }
-                                     self->advance(source);
-                                     source->work_ends();
-                                   });
+  reader_.uploads.abandoned.create(
+      start_.key, start_.metadata, reader_.uploads.clock.now() + reader_.uploads.request_timeout,
+      [self = shared_from_this(), source](Result<std::string> id) {
+        bool is_postponed = false;
+        {
+          const MutexLock lock(self->mutex_);
+          self->creating_ = false;
+          if (id) {
+            self->upload_id_ = std::move(*id);
+            self->patience_.renew();
+          } else {
+            is_postponed = self->is_to_create_again_ = self->on_error(std::move(id.error()));
+          }
+        }
+        if (is_postponed) {
+          self->postponed_.add(
+              [self, source](bool is_over) { self->create_again(source, is_over); });
+        }
+        self->advance(source);
+        if (!is_postponed) source->work_ends();
+      });
 }
 
-void EarlyUpload::send(const SourcePtr& source, ByteRange bytes, unsigned number) {
-  if (!source->may_send(bytes, start_.run)) return stop();
+void EarlyUpload::create_again(const SourcePtr& source, bool is_over) {
+  {
+    const MutexLock lock(mutex_);
+    is_to_create_again_ = false;
+    is_stopped_ = is_stopped_ || is_over;
+  }
+  advance(source);
+  source->work_ends();
+}
+
+void EarlyUpload::send(const SourcePtr& source, PartPlace place) {
+  if (!source->may_send(place.bytes, start_.run)) return stop();
   source->work_begins();
-  auto ended = [self = shared_from_this(), source, bytes](Result<s3::UploadedPart> part) {
-    self->on_sent(bytes, std::move(part));
+  auto ended = [self = shared_from_this(), source, place](Result<s3::UploadedPart> part) {
+    const bool is_postponed = self->on_sent(place, std::move(part));
+    if (is_postponed) {
+      self->postponed_.add(
+          [self, source, place](bool is_over) { self->send_again(source, place, is_over); });
+    }
     self->advance(source);
-    source->work_ends();
+    if (!is_postponed) source->work_ends();
   };
-  read_part(reader_, source, bytes, number, /*at_once=*/false,
+  read_part(reader_, source, place.bytes, place.number, /*at_once=*/false,
             [self = shared_from_this(),
              ended = std::move(ended)](Result<std::shared_ptr<Part>> part) mutable {
               if (!part) return ended(std::unexpected(std::move(part.error())));
@@ -146,20 +170,42 @@ void EarlyUpload::send(const SourcePtr& source, ByteRange bytes, unsigned number
             });
 }
 
-void EarlyUpload::on_sent(ByteRange bytes, Result<s3::UploadedPart> part) {
-  if (!part) {
-    spdlog::debug("upload: a part of '{}' was not sent early: {}; its store sends it again",
-                  start_.key, part.error().detail);
+// The new attempt counts as work before the wait for it ends.
+void EarlyUpload::send_again(const SourcePtr& source, PartPlace part, bool is_over) {
+  bool goes_on = false;
+  {
+    const MutexLock lock(mutex_);
+    --to_send_again_;
+    is_stopped_ = is_stopped_ || is_over;
+    goes_on = !is_stopped_;
+    if (goes_on) ++under_way_;
   }
+  if (goes_on) send(source, part);
+  advance(source);
+  source->work_ends();
+}
+
+bool EarlyUpload::on_sent(PartPlace place, Result<s3::UploadedPart> part) {
   const MutexLock lock(mutex_);
   --under_way_;
   if (part) {
-    const unsigned number = part->number;
-    parts_[number] = {.bytes = bytes, .part = std::move(*part)};
-    return;
+    parts_[place.number] = {.bytes = place.bytes, .part = std::move(*part)};
+    patience_.renew();
+    if (!is_stopped_) error_.reset();
+    return false;
   }
-  is_stopped_ = true;
-  if (!error_) error_ = std::move(part.error());
+  if (!on_error(std::move(part.error()))) return false;
+  ++to_send_again_;
+  return true;
+}
+
+bool EarlyUpload::on_error(Error error) {
+  const bool is_worth_it = !is_stopped_ && patience_.lasts(error.code, reader_.uploads.clock.now());
+  spdlog::debug("upload: a part of '{}' was not sent early: {}; {}", start_.key, error.detail,
+                is_worth_it ? "it is sent again" : "its store sends it");
+  is_stopped_ = !is_worth_it;
+  if (!error_) error_ = std::move(error);
+  return is_worth_it;
 }
 
 void EarlyUpload::stop() {

@@ -11,6 +11,8 @@
 
 #include "s3/object_writer.h"
 #include "s3rdmafs/base/mutex.h"
+#include "upload/early/patience.h"
+#include "upload/early/postponed_jobs.h"
 #include "upload/part_sizes.h"
 #include "upload/staged/byte_ranges.h"
 #include "upload/staged/part_sender.h"
@@ -32,8 +34,8 @@ class EarlySource : public StagedSource {
 
 /// The parts of a staged object that are sent while a program still writes it, in order, from its
 /// first byte on. No client sees any of it: a store completes the upload (StagedObject::early), or
-/// the parts are abandoned. Sends a part once, and ends with its first error, since the store can
-/// send everything again; at most parallel_parts are under way. Made by StagedUploads.
+/// the parts are abandoned. A part that fails is sent again a little later, as long as Patience
+/// lasts; any other error ends it. At most parallel_parts are under way. Made by StagedUploads.
 /// Thread-safe; `done` rules as in base/callback.h.
 class EarlyUpload : public std::enable_shared_from_this<EarlyUpload> {
  public:
@@ -49,12 +51,14 @@ class EarlyUpload : public std::enable_shared_from_this<EarlyUpload> {
   };
   /// The upload as the server has it.
   struct Sent {
+    std::string key;
     std::string upload_id;  ///< empty: nothing
     PartSizes sizes;        ///< part N has the N-th of these
     std::map<unsigned, SentPart> parts;
   };
 
-  EarlyUpload(const PartReader& reader, Start start);
+  /// Borrows what the reader borrows, and the jobs.
+  EarlyUpload(const PartReader& reader, PostponedJobs& postponed, Start start);
   /// Abandons the upload, unless end() gave it away.
   ~EarlyUpload();
 
@@ -62,6 +66,10 @@ class EarlyUpload : public std::enable_shared_from_this<EarlyUpload> {
   [[nodiscard]] const s3::UserMetadata& metadata() const noexcept { return start_.metadata; }
 
   [[nodiscard]] std::uint64_t run() const noexcept { return start_.run; }
+  /// The largest object that it can become.
+  [[nodiscard]] std::uint64_t size_bytes_max() const noexcept {
+    return start_.sizes.object_bytes_max();
+  }
 
   /// The file has so many bytes, in order. Sends the parts that another byte follows.
   void grow(std::uint64_t size_bytes, const std::shared_ptr<EarlySource>& source);
@@ -69,7 +77,7 @@ class EarlyUpload : public std::enable_shared_from_this<EarlyUpload> {
   [[nodiscard]] bool can_grow(std::uint64_t size_bytes) const;
   /// The parts that the server has, in order.
   [[nodiscard]] std::vector<ByteRange> sent() const;
-  /// Why no more parts are sent, if there was an error.
+  /// Why no part is sent now, if there was an error.
   [[nodiscard]] std::optional<Error> error() const;
 
   using EndDone = std::move_only_function<void(Sent)>;
@@ -88,11 +96,21 @@ class EarlyUpload : public std::enable_shared_from_this<EarlyUpload> {
   void advance(const SourcePtr& source);
   [[nodiscard]] Action next_action(const SourcePtr& source) REQUIRES(mutex_);
   void create(const SourcePtr& source);
-  void send(const SourcePtr& source, ByteRange bytes, unsigned number);
-  void on_sent(ByteRange bytes, Result<s3::UploadedPart> part);
+  void create_again(const SourcePtr& source, bool is_over);
+  struct PartPlace {
+    ByteRange bytes;
+    unsigned number;
+  };
+  void send(const SourcePtr& source, PartPlace part);
+  void send_again(const SourcePtr& source, PartPlace part, bool is_over);
+  /// Whether the part waits to be sent again.
+  [[nodiscard]] bool on_sent(PartPlace place, Result<s3::UploadedPart> part);
+  /// Whether what failed is tried again; else nothing is.
+  [[nodiscard]] bool on_error(Error error) REQUIRES(mutex_);
   void stop();
 
   const PartReader reader_;
+  PostponedJobs& postponed_;
   const Start start_;
 
   mutable Mutex mutex_;  // leaf
@@ -103,6 +121,9 @@ class EarlyUpload : public std::enable_shared_from_this<EarlyUpload> {
   bool is_stopped_ GUARDED_BY(mutex_) = false;  ///< no part begins any more
   bool is_ended_ GUARDED_BY(mutex_) = false;
   unsigned under_way_ GUARDED_BY(mutex_) = 0;
+  unsigned to_send_again_ GUARDED_BY(mutex_) = 0;       ///< parts that wait for that
+  bool is_to_create_again_ GUARDED_BY(mutex_) = false;  ///< the beginning of the upload does
+  Patience patience_ GUARDED_BY(mutex_);
   std::optional<Error> error_ GUARDED_BY(mutex_);
   std::string upload_id_ GUARDED_BY(mutex_);
   std::map<unsigned, SentPart> parts_ GUARDED_BY(mutex_);

@@ -245,6 +245,7 @@ Result<void> Sidecar::add(ByteRange bytes) {
   if (auto ok = put(index, RecordKind::kChanged, bytes); !ok) return ok;
   records_ = index + 1;
   last_ = bytes;
+  last_drop_.reset();
   return {};
 }
 
@@ -261,13 +262,24 @@ Result<void> Sidecar::settle(const StagedState& state) {
   }
   records_ = 0;
   last_.reset();
+  last_drop_.reset();
+  has_synced_drop_ = false;
   return {};
 }
 
+// In place too: a drop is to make room, so it may not need any. The first is on the disk before
+// the bytes go, as a file system that loses its power may keep a hole and lose a record.
 Result<void> Sidecar::drop(ByteRange bytes) {
-  if (auto ok = put(records_, RecordKind::kDropped, bytes); !ok) return ok;
-  ++records_;
+  const bool continues = last_drop_ && bytes.begin == last_drop_->end;
+  const std::uint64_t index = continues ? records_ - 1 : records_;
+  if (continues) bytes.begin = last_drop_->begin;
+  if (auto ok = put(index, RecordKind::kDropped, bytes); !ok) return ok;
+  if (!has_synced_drop_ && ::fdatasync(file_.get()) != 0)
+    return fail_errno("sync a sidecar", errno);
+  has_synced_drop_ = true;
+  records_ = index + 1;
   last_.reset();
+  last_drop_ = bytes;
   return {};
 }
 
@@ -275,6 +287,7 @@ Result<void> Sidecar::resize(std::uint64_t size_bytes) {
   if (auto ok = put(records_, RecordKind::kResized, {size_bytes, size_bytes}); !ok) return ok;
   ++records_;
   last_.reset();
+  last_drop_.reset();
   return {};
 }
 

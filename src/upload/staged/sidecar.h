@@ -84,7 +84,8 @@ class Sidecar {
   [[nodiscard]] Result<void> add(ByteRange bytes);
   /// The file was cut, or its size is this now.
   [[nodiscard]] Result<void> resize(std::uint64_t size_bytes);
-  /// The local file is about to lose the bytes, which are changed (StagedState::dropped).
+  /// The local file is about to lose the bytes, which are changed (StagedState::dropped). Next to
+  /// the last ones it takes no room.
   [[nodiscard]] Result<void> drop(ByteRange bytes);
   /// This is the state now, in which nothing is changed, or of a whole file; each record names
   /// bytes that the base has too, or its size. In place, so a crash meanwhile may leave ranges that
@@ -104,7 +105,9 @@ class Sidecar {
   UniqueFd file_;
   std::uint64_t first_ = 0;  ///< offset of the first record
   std::uint64_t records_ = 0;
-  std::optional<ByteRange> last_;  ///< the last record, where it is a range
+  std::optional<ByteRange> last_;       ///< the last record, where it is a changed range
+  std::optional<ByteRange> last_drop_;  ///< the last record, where it is a dropped range
+  bool has_synced_drop_ = false;        ///< the disk has a record of a dropped range
 };
 
 }  // namespace s3rdmafs::upload

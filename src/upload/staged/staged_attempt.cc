@@ -8,7 +8,8 @@
 // buffer on, so an object holds no more buffers than that.
 //
 // After an error nothing new begins. When the last part has ended (one that arrives after an abort
-// would stay on the server) the upload is abandoned, and the caller gets the error.
+// would stay on the server) the upload is abandoned, and the caller gets the error; or the caller
+// gets the upload too, where it has the only copy of some bytes.
 //
 // Early parts. Where an EarlyUpload has sent parts of the object, the attempt begins with that
 // upload: its plan has the same borders, and parts that are at the server as they are now are left
@@ -152,13 +153,26 @@ StagedAttempt::Action StagedAttempt::next_part() {
 }
 
 StagedAttempt::Action StagedAttempt::end_in_failure() {
+  std::optional<EarlyUpload::Sent> begun;
+  if (object_->needs_early && context_.begun) begun = begun_with_parts();
   return [self = shared_from_this(), id = std::exchange(upload_id_, {}),
           done = std::exchange(done_, nullptr), error = *error_,
-          copy_was_refused = copy_was_refused_]() mutable {
-    if (!id.empty()) self->context_.uploads.abandoned.add(self->object_->key, std::move(id));
-    self->context_.uploads.metrics.in_progress.add(-1);
-    done({.etag = std::unexpected(std::move(error)), .copy_was_refused = copy_was_refused});
+          copy_was_refused = copy_was_refused_, begun = std::move(begun)]() mutable {
+    const auto& uploads = self->context_.uploads;
+    if (!begun && !id.empty()) uploads.abandoned.add(self->object_->key, std::move(id));
+    uploads.metrics.in_progress.add(-1);
+    done({.etag = std::unexpected(std::move(error)),
+          .copy_was_refused = copy_was_refused,
+          .begun = std::move(begun)});
   };
+}
+
+EarlyUpload::Sent StagedAttempt::begun_with_parts() {
+  EarlyUpload::Sent begun = *context_.begun;
+  for (const auto& [number, part] : sent_) {
+    begun.parts[number] = {.bytes = plan_[number - 1].bytes, .part = part};
+  }
+  return begun;
 }
 
 void StagedAttempt::fail_with(Error error) {
@@ -277,8 +291,7 @@ void StagedAttempt::send_complete() {
   std::string id;
   {
     const MutexLock lock(mutex_);
-    for (auto& [number, part] : sent_) parts.push_back(std::move(part));
-    sent_.clear();
+    for (const auto& [number, part] : sent_) parts.push_back(part);
     id = upload_id_;
   }
   context_.uploads.writer.complete_upload(

@@ -35,6 +35,9 @@ class StagedAttempt : public std::enable_shared_from_this<StagedAttempt> {
   struct Outcome {
     Result<std::string> etag;
     bool copy_was_refused = false;  ///< the server has no such copies
+    /// After an error, where the bytes have no other copy: the upload, for another attempt, which
+    /// else was abandoned. The caller owns it.
+    std::optional<EarlyUpload::Sent> begun = {};
   };
   using AttemptDone = std::move_only_function<void(Outcome)>;
 
@@ -63,6 +66,8 @@ class StagedAttempt : public std::enable_shared_from_this<StagedAttempt> {
   [[nodiscard]] Action next_action() REQUIRES(mutex_);
   [[nodiscard]] Action next_part() REQUIRES(mutex_);
   [[nodiscard]] Action end_in_failure() REQUIRES(mutex_);
+  /// The begun upload, with the parts that this attempt has added.
+  [[nodiscard]] EarlyUpload::Sent begun_with_parts() REQUIRES(mutex_);
   void fail_with(Error error) REQUIRES(mutex_);
   void succeed(std::string etag);
 

@@ -14,17 +14,19 @@
 
 #include "s3rdmafs/base/log.h"
 #include "upload/early/early_upload.h"
+#include "upload/early/patience.h"
 #include "upload/staged/staged_attempt.h"
 
 namespace s3rdmafs::upload {
 StagedUploads::StagedUploads(const Uploader::Context& context)
     : context_(context),
-      threads_{WorkerThread("upload-read-0", context.clock, [] {}),
+      threads_{WorkerThread("upload-read-0", context.clock, [this] { postponed_.run(); }),
                WorkerThread("upload-read-1", context.clock, [] {})} {}
 
 StagedUploads::~StagedUploads() = default;
 
 void StagedUploads::shut_down() {
+  postponed_.end();
   for (WorkerThread& thread : threads_) thread.finish();
 }
 
@@ -50,35 +52,86 @@ std::shared_ptr<EarlyUpload> StagedUploads::begin_early(EarlyObject object) {
   }
   WorkerThread& thread = threads_[next_thread_++ % threads_.size()];
   return std::make_shared<EarlyUpload>(PartReader{.uploads = context_, .thread = thread},
+                                       postponed_,
                                        EarlyUpload::Start{.key = std::move(object.key),
                                                           .metadata = std::move(object.metadata),
                                                           .sizes = sizes,
                                                           .run = object.run});
 }
 
+// A store that an early upload may have parts of.
+struct StagedUploads::EarlyStore {
+  std::shared_ptr<StagedObject> object;
+  std::shared_ptr<StagedSource> source;
+  Done<std::string> done;
+  Patience patience;
+  std::optional<EarlyUpload::Sent> sent = {};  ///< nothing: it was given to an attempt
+};
+
 void StagedUploads::store_early(std::shared_ptr<StagedObject> object,
                                 std::shared_ptr<StagedSource> source, Done<std::string> done) {
   const std::shared_ptr<EarlyUpload> early = std::exchange(object->early, nullptr);
   const bool is_of_it = early->key() == object->key && early->metadata() == object->metadata &&
                         object->size_bytes > context_.part_sizes.first_bytes;
-  early->end([this, object = std::move(object), source = std::move(source), is_of_it,
-              done = std::move(done)](EarlyUpload::Sent sent) mutable {
+  auto store = std::make_shared<EarlyStore>(std::move(object), std::move(source), std::move(done),
+                                            Patience(context_.request_timeout));
+  early->end([this, store, is_of_it](EarlyUpload::Sent sent) {
     const bool has_any = !sent.parts.empty();
-    if (object->needs_early || (is_of_it && has_any)) {
-      WorkerThread& thread = threads_[next_thread_++ % threads_.size()];
-      return StagedAttempt::start(
-          {.uploads = context_, .thread = thread, .begun = std::move(sent)}, object, source,
-          [this, object, source, done = std::move(done)](StagedAttempt::Outcome outcome) mutable {
-            if (outcome.etag) return done(std::move(outcome.etag));
-            // The server may end uploads that are old (AbortIncompleteMultipartUpload).
-            const bool is_gone = outcome.etag.error().code == ErrorCode::kNotFound;
-            if (is_gone && !object->needs_early) return attempt(object, source, std::move(done));
-            done(failed(*object, std::move(outcome.etag.error())));
-          });
-    }
-    if (!sent.upload_id.empty()) context_.abandoned.add(object->key, std::move(sent.upload_id));
-    attempt(std::move(object), std::move(source), std::move(done));
+    store->sent = std::move(sent);
+    if (store->object->needs_early || (is_of_it && has_any)) return complete_early(store);
+    abandon(*store);
+    attempt(store->object, store->source, std::move(store->done));
   });
+}
+
+void StagedUploads::complete_early(const std::shared_ptr<EarlyStore>& store) {
+  if (store->sent->key != store->object->key) {
+    return end_early_in_vain(*store, {ErrorCode::kUnsupported,
+                                      "its folder was renamed while parts of it were sent to '" +
+                                          store->sent->key + "'"});
+  }
+  WorkerThread& thread = threads_[next_thread_++ % threads_.size()];
+  StagedAttempt::start(
+      {.uploads = context_, .thread = thread, .begun = std::exchange(store->sent, std::nullopt)},
+      store->object, store->source, [this, store](StagedAttempt::Outcome outcome) {
+        if (outcome.etag) return store->done(std::move(outcome.etag));
+        store->sent = std::move(outcome.begun);
+        on_early_failed(store, std::move(outcome.etag.error()));
+      });
+}
+
+void StagedUploads::on_early_failed(const std::shared_ptr<EarlyStore>& store, Error error) {
+  if (store->object->needs_early) {
+    if (!store->patience.lasts(error.code, context_.clock.now())) {
+      return end_early_in_vain(*store, std::move(error));
+    }
+    spdlog::warn(
+        "upload: '{}' is not stored yet: {}; it is tried again, as the server has the only copy of "
+        "parts of it",
+        store->object->key, error.detail);
+    return postponed_.add([this, store, error = std::move(error)](bool is_over) mutable {
+      if (!is_over) return complete_early(store);
+      end_early_in_vain(*store, std::move(error));
+    });
+  }
+  // The server may have ended an upload that was old (AbortIncompleteMultipartUpload), or have
+  // mistaken a part that arrived late for the one that took its number. A plan of its own may need
+  // fewer parts.
+  const bool helps_another = error.code == ErrorCode::kNotFound ||
+                             error.code == ErrorCode::kInvalidArgument ||
+                             error.code == ErrorCode::kTooLarge;
+  if (helps_another) return attempt(store->object, store->source, std::move(store->done));
+  store->done(failed(*store->object, std::move(error)));
+}
+
+void StagedUploads::end_early_in_vain(EarlyStore& store, Error error) {
+  abandon(store);
+  store.done(failed(*store.object, std::move(error)));
+}
+
+void StagedUploads::abandon(EarlyStore& store) {
+  const auto sent = std::exchange(store.sent, std::nullopt);
+  if (sent && !sent->upload_id.empty()) context_.abandoned.add(sent->key, sent->upload_id);
 }
 
 bool StagedUploads::may_have_parts(const StagedObject& object) const {

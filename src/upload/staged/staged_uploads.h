@@ -14,6 +14,7 @@
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/worker_thread.h"
+#include "upload/early/postponed_jobs.h"
 #include "upload/staged/byte_ranges.h"
 #include "upload/staged/stored_parts.h"
 #include "upload/uploader.h"
@@ -85,7 +86,8 @@ class StagedUploads {
   /// Errors: kStale (another client changed the key, by `object.when`, or the base is gone),
   ///         kUnsupported (the metadata alone differs, and the server copies no objects),
   ///         kTooLarge, kNoMemory (no part buffer came free), those of the writer and the source.
-  ///         Where object.needs_early, an error loses the bytes that the upload has alone.
+  ///         Where object.needs_early, an error loses the bytes that the upload has alone; so one
+  ///         that may pass is tried again, as long as Patience lasts.
   void store(StagedObject object, std::shared_ptr<StagedSource> source, Done<std::string> done);
 
   /// An object that is not complete yet.
@@ -103,6 +105,11 @@ class StagedUploads {
   /// Ends the early upload first, which then is completed or abandoned.
   void store_early(std::shared_ptr<StagedObject> object, std::shared_ptr<StagedSource> source,
                    Done<std::string> done);
+  struct EarlyStore;
+  void complete_early(const std::shared_ptr<EarlyStore>& store);
+  void on_early_failed(const std::shared_ptr<EarlyStore>& store, Error error);
+  void end_early_in_vain(EarlyStore& store, Error error);
+  void abandon(EarlyStore& store);
   /// Whether to look first which parts have changed.
   [[nodiscard]] bool may_have_parts(const StagedObject& object) const;
   void attempt(std::shared_ptr<const StagedObject> object, std::shared_ptr<StagedSource> source,
@@ -117,6 +124,7 @@ class StagedUploads {
   std::atomic<bool> lacks_part_copies_{false};    ///< the server has no UploadPartCopy
   std::atomic<bool> lacks_object_copies_{false};  ///< the server has no CopyObject
   std::atomic<std::size_t> next_thread_{0};
+  PostponedJobs postponed_;  ///< run by the first thread
   // Two keep one store busy: one copies out of the page cache while the other computes a checksum.
   std::array<WorkerThread, 2> threads_;  // last: their jobs use the rest
 };

@@ -28,14 +28,10 @@
 
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
-#include "upload/part_sizes.h"
 #include "upload/staged/staging_area.h"
 
 namespace s3rdmafs::upload {
 namespace {
-
-// Of file systems on x86 and most others. Where blocks are larger, files take more than is charged.
-constexpr std::uint64_t kPageBytes = 4096;
 
 // A program that writes at random makes many records that later ones contain.
 constexpr std::uint64_t kRecordsWorthARewrite = 4096;
@@ -83,7 +79,14 @@ StagingFile::~StagingFile() {
 }
 
 Result<void> StagingFile::check_size(std::uint64_t size_bytes) const {
-  if (size_bytes <= kObjectBytesMax) return {};
+  if (size_bytes <= kObjectBytesMax) {
+    if (state_.dropped.empty() || size_bytes <= size_bytes_max_) return {};
+    return fail_with_advice(
+        ErrorCode::kTooLarge,
+        "'" + state_.identity.key + "' is larger than the room for staged files, and " +
+            format_size(size_bytes_max_) + " are the most that can be sent of it in parts",
+        "raise write.part_size, write.buffer_size or write.staging_size");
+  }
   return fail(ErrorCode::kTooLarge,
               "a file cannot be larger than " + format_size(kObjectBytesMax) + ", as objects are");
 }
@@ -97,21 +100,23 @@ Result<ByteRanges> StagingFile::reserve(ByteRange bytes) {
   return missing;
 }
 
-bool StagingFile::give_back(ByteRange bytes) {
+StagingFile::Punched StagingFile::give_back(ByteRange bytes) {
   const ByteRange pages = whole_pages(bytes);
-  if (pages.empty()) return true;
+  if (pages.empty()) return Punched::kAll;
   const ByteRanges given = allocated_.intersect(pages);
-  if (given.empty()) return true;
+  bool is_first = true;
   for (const ByteRange& range : given.list()) {
     if (::fallocate(data_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                     static_cast<off_t>(range.begin), static_cast<off_t>(range.size())) != 0) {
+      const bool is_whole = is_first && errno == EOPNOTSUPP;  // any other may come half way
       spdlog::debug("staging: {} keeps its room: {}", name_, std::strerror(errno));
-      return false;
+      return is_whole ? Punched::kNothing : Punched::kSome;
     }
+    is_first = false;
   }
   allocated_.subtract(pages);
   area_.discharge(given.bytes());
-  return true;
+  return Punched::kAll;
 }
 
 Result<void> StagingFile::mark_changed(ByteRange bytes) {
@@ -381,6 +386,7 @@ Result<void> StagingFile::stored(std::string etag) {
   const Snapshot snapshot = *std::exchange(storing_, std::nullopt);
   state_.identity.base = BaseVersion{.etag = std::move(etag), .size_bytes = snapshot.size_bytes};
   state_.changed = std::exchange(since_, {});
+  const bool had_dropped = !state_.dropped.empty();
   state_.dropped.clear();
   begin_run();
   if (snapshot.is_copy) state_.size_bytes = snapshot.size_bytes;
@@ -390,8 +396,9 @@ Result<void> StagingFile::stored(std::string etag) {
   state_.reason.clear();
   is_in_order_ = state_.size_bytes == 0;
   const bool has_no_records = state_.is_whole || !state_.is_changed();
-  // The records of a copy name no bytes of it, so they may not outlive the old head.
-  const bool is_torn_by_crash = snapshot.is_copy && sidecar_.records() > 0;
+  // The records of a copy name no bytes of it, so they may not outlive the old head; nor may those
+  // of dropped bytes, which would be taken for lost ones of the new version.
+  const bool is_torn_by_crash = (snapshot.is_copy && sidecar_.records() > 0) || had_dropped;
   if (has_no_records && !is_torn_by_crash && sidecar_.settle(state_)) return {};
   return rewrite_sidecar();
 }
@@ -400,6 +407,7 @@ void StagingFile::not_stored() {
   const MutexLock lock(mutex_);
   storing_.reset();
   since_.clear();
+  as_sent_.clear();  // the store has ended the upload that had the parts
 }
 
 void StagingFile::drop_unchanged() {

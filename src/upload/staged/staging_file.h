@@ -14,10 +14,15 @@
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/unique_fd.h"
+#include "upload/part_sizes.h"
 #include "upload/staged/byte_ranges.h"
 #include "upload/staged/sidecar.h"
 
 namespace s3rdmafs::upload {
+
+/// Of file systems on x86 and most others. Where blocks are larger, files take more than is
+/// charged.
+inline constexpr std::uint64_t kPageBytes = 4096;
 
 class StagingArea;
 
@@ -111,7 +116,7 @@ class StagingFile {
   /// sidecar still has the former base: a crash would name the file in `recover` although it was
   /// stored).
   [[nodiscard]] Result<void> stored(std::string etag);
-  /// The store failed: its changes are changes again.
+  /// The store failed: its changes are changes again, and no upload has parts of it.
   void not_stored();
 
   // Parts that are sent early (staging_file_early.cc)
@@ -126,10 +131,15 @@ class StagingFile {
   /// The bytes are about to be read and sent. False: it is another run, or a store is under way.
   [[nodiscard]] bool begin_part(ByteRange bytes, std::uint64_t run);
   /// The part was sent in this run: gives its room back, until the file is stored or empty again.
-  /// It cannot be read meanwhile, nor changed. False: nothing was given back, since it has changed,
-  /// or was dropped before, or a store is under way, or the file system cannot. No reader may use
-  /// runs() of before. Errors: as write().
-  [[nodiscard]] Result<bool> drop_sent(ByteRange part, std::uint64_t run);
+  /// It cannot be read meanwhile, nor changed. False: no room was given back, since it has changed,
+  /// or was dropped before, or a store is under way, or the file is too large to be sent so, or the
+  /// file system cannot. No reader may use runs() of before. Errors: as write().
+  /// @param size_bytes_max  that the file may have from now on, until it is stored or empty
+  [[nodiscard]] Result<bool> drop_sent(ByteRange part, std::uint64_t run,
+                                       std::uint64_t size_bytes_max = kObjectBytesMax);
+  /// The dropped bytes are lost, so the rest cannot be stored either: gives its room back too. No
+  /// reader may use runs() of before.
+  void give_up();
   /// The bytes that were dropped, which are lost if this mount does not store the file.
   [[nodiscard]] ByteRanges dropped() const;
 
@@ -161,12 +171,13 @@ class StagingFile {
   StagingFile(StagingArea& area, std::string name, UniqueFd data, Sidecar sidecar,
               StagedState state, std::uint64_t charged_bytes);
 
-  [[nodiscard]] Result<void> check_size(std::uint64_t size_bytes) const;
+  [[nodiscard]] Result<void> check_size(std::uint64_t size_bytes) const REQUIRES(mutex_);
   /// The pages of `bytes` that were charged to the area just now. Errors: kNoSpace.
   [[nodiscard]] Result<ByteRanges> reserve(ByteRange bytes) REQUIRES(mutex_);
+  /// What became zeros. kSome: an error came half way, and no room was given back.
+  enum class Punched { kAll, kSome, kNothing };
   /// Gives the whole pages within `bytes` back, and makes zeros of them.
-  /// False: the file system cannot, and nothing is given back.
-  bool give_back(ByteRange bytes) REQUIRES(mutex_);
+  Punched give_back(ByteRange bytes) REQUIRES(mutex_);
   /// Errors: kSequentialOnly: some of the bytes were dropped.
   [[nodiscard]] Result<void> check_dropped(ByteRange bytes) const REQUIRES(mutex_);
   /// The file is empty: a run may begin.
@@ -195,6 +206,7 @@ class StagingFile {
   std::optional<Snapshot> storing_ GUARDED_BY(mutex_);
   ByteRanges since_ GUARDED_BY(mutex_);    ///< changed since begin_store()
   ByteRanges as_sent_ GUARDED_BY(mutex_);  ///< not changed since begin_part()
+  std::uint64_t size_bytes_max_ GUARDED_BY(mutex_) = kObjectBytesMax;  ///< while bytes are dropped
   bool is_in_order_ GUARDED_BY(mutex_);
   std::uint64_t run_ GUARDED_BY(mutex_) = 1;
   bool is_removed_ GUARDED_BY(mutex_) = false;

@@ -12,6 +12,7 @@
 //
 // Locks. As in staging_file.cc.
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
 #include "upload/staged/staging_area.h"
 #include "upload/staged/staging_file.h"
 
@@ -36,20 +37,39 @@ bool StagingFile::begin_part(ByteRange bytes, std::uint64_t run) {
   return true;
 }
 
-Result<bool> StagingFile::drop_sent(ByteRange part, std::uint64_t run) {
+Result<bool> StagingFile::drop_sent(ByteRange part, std::uint64_t run,
+                                    std::uint64_t size_bytes_max) {
   const MutexLock lock(mutex_);
   const bool may_drop = run == run_ && !storing_ && !is_removed_ && as_sent_.contains(part) &&
-                        written_.contains(part) && state_.changed.contains(part);
+                        written_.contains(part) && state_.changed.contains(part) &&
+                        state_.size_bytes <= size_bytes_max;
   if (!may_drop) return false;
+  size_bytes_max_ = size_bytes_max;
   if (auto ok = sidecar_.drop(part); !ok) return std::unexpected(ok.error());
-  if (!give_back(part)) {
+  const Punched punched = give_back(part);
+  if (punched == Punched::kNothing) {
     as_sent_.subtract(part);  // it is not tried again
     if (auto ok = rewrite_sidecar(); !ok) return std::unexpected(ok.error());
     return false;
   }
+  // Where a hole may be in it, the part counts as dropped, though it keeps some of its room.
   state_.dropped.add(part);
   written_.subtract(part);
-  return true;
+  return punched == Punched::kAll;
+}
+
+void StagingFile::give_up() {
+  const MutexLock lock(mutex_);
+  if (state_.is_whole || is_removed_) return;
+  for (const ByteRange& range : ByteRanges(written_).list()) {
+    if (auto ok = sidecar_.drop(range); !ok) {
+      spdlog::warn("staging: {} keeps its room: {}", name_, ok.error().detail);
+      return;
+    }
+    give_back({.begin = range.begin, .end = round_up(range.end, kPageBytes)});
+    state_.dropped.add(range);
+    written_.subtract(range);
+  }
 }
 
 ByteRanges StagingFile::dropped() const {

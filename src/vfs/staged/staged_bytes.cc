@@ -238,7 +238,7 @@ void StagedFile::resize(std::uint64_t size_bytes, Done<void> done) {
       [self = shared_from_this(), size_bytes,
        keeps_times](upload::StagingFile& file) -> Result<void> {
         auto cut = file.truncate(size_bytes);
-        if (cut && size_bytes == 0) self->discard_early();  // the next parts are others
+        if (cut && size_bytes == 0) self->discard_early_before(file.in_order().run);
         // The same size is a new time all the same, as touch(1) by `: > file` needs it.
         if (!cut || !keeps_times || file.is_changed()) return cut;
         return file.set_metadata(file.identity().metadata);

@@ -24,11 +24,11 @@
 namespace s3rdmafs::vfs {
 
 bool StagedFile::has_early_part(const upload::StagedUploads& uploads, bool is_needed) const {
-  const std::uint64_t size_bytes = bytes_->in_order().size_bytes;
-  if (size_bytes <= uploads.first_part_bytes()) return false;
+  const upload::StagingFile::InOrder order = bytes_->in_order();
+  if (order.size_bytes <= uploads.first_part_bytes()) return false;
   const MutexLock lock(mutex_);
   if (phase_ != Phase::kOpen || error_) return false;
-  if (early_) return early_->can_grow(size_bytes);
+  if (early_ && early_->run() == order.run) return early_->can_grow(order.size_bytes);
   return is_needed || posix_ != PosixMetadata::kWrite;
 }
 
@@ -38,9 +38,11 @@ void StagedFile::send_early(upload::StagedUploads& uploads, bool is_needed,
   if (!has_early_part(uploads, is_needed)) return;
   const upload::StagingFile::InOrder order = bytes_->in_order();
   std::shared_ptr<upload::EarlyUpload> early;
+  std::shared_ptr<upload::EarlyUpload> former;  // of before a truncation
   {
     const MutexLock lock(mutex_);
     if (phase_ != Phase::kOpen) return;
+    if (early_ && early_->run() < order.run) former = std::exchange(early_, nullptr);
     if (!early_) {
       early_ = uploads.begin_early({.key = key_,
                                     .metadata = stored_metadata(),
@@ -49,7 +51,8 @@ void StagedFile::send_early(upload::StagedUploads& uploads, bool is_needed,
     }
     early = early_;
   }
-  early->grow(order.size_bytes, source);
+  if (former) former->discard();
+  if (early->run() == order.run) early->grow(order.size_bytes, source);
 }
 
 bool StagedFile::begin_part(upload::ByteRange bytes, std::uint64_t run) {
@@ -66,11 +69,11 @@ void StagedFile::drop_sent(RoomWanted wanted, Done<std::uint64_t> done) {
   if (early) parts = early->sent();
   if (!wanted.first_too && !parts.empty() && parts.front().begin == 0) parts.erase(parts.begin());
   if (parts.empty()) return done(0);
-  views_.alone([self = shared_from_this(), wanted, run = early->run(), parts = std::move(parts),
+  views_.alone([self = shared_from_this(), wanted, early, parts = std::move(parts),
                 done = std::move(done)]() mutable {
     std::uint64_t dropped_bytes = 0;
     for (const upload::ByteRange& part : parts) {
-      const auto dropped = self->bytes_->drop_sent(part, run);
+      const auto dropped = self->bytes_->drop_sent(part, early->run(), early->size_bytes_max());
       if (!dropped) {
         spdlog::warn("staging: a part of '{}' keeps its room: {}", self->key(),
                      dropped.error().detail);
@@ -127,14 +130,17 @@ bool StagedFile::lacks_attributes() const {
   return early_metadata_.has_value() && phase_ == Phase::kOpen;
 }
 
-void StagedFile::discard_early() {
+void StagedFile::discard_early() { discard_early_before(UINT64_MAX); }
+
+void StagedFile::discard_early_before(std::uint64_t run) {
   std::shared_ptr<upload::EarlyUpload> early;
   {
     const MutexLock lock(mutex_);
+    if (!early_ || early_->run() >= run) return;
     early = std::exchange(early_, nullptr);
     has_dropped_ = false;
   }
-  if (early) early->discard();
+  early->discard();
 }
 
 }  // namespace s3rdmafs::vfs

@@ -357,6 +357,12 @@ void StagedFile::fail_store(Error error) {
     return bytes_->set_base_metadata(std::move(metadata));
   }
   bytes_->set_reason(error.detail);
+  if (dropped_bytes() > 0) {
+    views_.alone([self = shared_from_this()] {
+      self->bytes_->give_up();
+      self->views_.end();
+    });
+  }
   const MutexLock lock(mutex_);
   if (phase_ == Phase::kOpen) phase_ = Phase::kFailed;
   if (!error_) error_ = std::move(error);
@@ -369,6 +375,7 @@ bool StagedFile::is_based_on(const s3::ObjectInfo& version) const {
 }
 
 void StagedFile::rename(s3::ObjectInfo copy, std::uint64_t generation) {
+  if (dropped_bytes() == 0) discard_early();  // its parts have the former key
   if (const auto renamed = bytes_->set_copy(copy.key, copy.etag); !renamed) {
     spdlog::warn("'{}' has the name '{}' now, and its staging file could not be told: {}", key(),
                  copy.key, renamed.error().detail);

@@ -197,6 +197,8 @@ class StagedFile final : public cache::ObjectReader,
   void take_early(const upload::StagingFile::Snapshot& snapshot, upload::StagedObject& object)
       REQUIRES(mutex_);
   void discard_early();
+  /// The early upload, if it was begun before this run.
+  void discard_early_before(std::uint64_t run);
   void note_dropped();
   [[nodiscard]] bool was_rebased_since(std::uint64_t epoch) const;
   using Change = std::move_only_function<Result<void>(upload::StagingFile&)>;

@@ -114,9 +114,10 @@ void StagedStore::on_failed(const std::shared_ptr<StagedFile>& file, Error error
                  error.detail);
   } else if (const std::uint64_t lost_bytes = file->dropped_bytes(); lost_bytes > 0) {
     spdlog::error(
-        "'{}' was not stored: {}; {} bytes of it are lost, as it was larger than the staging area; "
-        "the rest stays there: 's3rdmafs recover' lists it",
-        key, error.detail, lost_bytes);
+        "'{}' was not stored: {}; its bytes are lost, as it was larger than the staging area, "
+        "which "
+        "had {} of {} bytes no more",
+        key, error.detail, lost_bytes, file->live().size_bytes);
   } else {
     spdlog::warn(
         "'{}' was not stored: {}; its bytes stay in the staging area: 's3rdmafs recover' lists and "
@@ -184,6 +185,13 @@ void StagedStore::end(Deadline deadline) {
   for (const auto& file : files_->all()) {
     if (!file->is_dirty()) {
       file->close();
+      continue;
+    }
+    if (file->dropped_bytes() > 0) {
+      spdlog::error(
+          "'{}' was not stored when the mount ended; its bytes are lost, as it was larger than the "
+          "staging area",
+          file->key());
       continue;
     }
     spdlog::warn(

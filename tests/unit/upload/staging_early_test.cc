@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a staging file knows of parts that are sent before it is stored.
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -162,6 +164,61 @@ TEST_F(StagingEarly, IsFoundAfterACrashWithWhatItLacks) {
   EXPECT_EQ(state.dropped, (ByteRanges{kFirst}));
   EXPECT_EQ(state.size_bytes, 20'100U);
   EXPECT_EQ(area_->open(area_->leftovers()[0]).value()->dropped(), (ByteRanges{kFirst}));
+}
+
+TEST_F(StagingEarly, TakesNoMoreThanItsPartsCanHoldOnceSomeWereDropped) {
+  create();
+  write_and_send();
+  const std::uint64_t run = file_->in_order().run;
+  EXPECT_FALSE(file_->drop_sent(kFirst, run, 19'999).value_or(true)) << "it is too large already";
+  write(20'000, 5);
+  ASSERT_TRUE(file_->drop_sent(kFirst, run, 20'010).value_or(false));
+  EXPECT_EQ(write_error(20'007), "TooLarge");
+  EXPECT_FALSE(file_->truncate(20'011));
+  EXPECT_FALSE(file_->extend(20'011));
+  EXPECT_EQ(write_error(20'005), "");
+  EXPECT_TRUE(file_->truncate(0));
+  write(0, 30'000);
+}
+
+TEST_F(StagingEarly, DropsPartsNextToEachOtherByOneRecord) {
+  create();
+  write_and_send();
+  ASSERT_TRUE(drop(kFirst));
+  const auto sidecar_bytes = [&] {
+    std::uint64_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(temporary_.path() / "staging")) {
+      if (entry.path().extension() == ".meta") bytes = entry.file_size();
+    }
+    return bytes;
+  };
+  const std::uint64_t before = sidecar_bytes();
+  ASSERT_TRUE(drop(kSecond));
+  EXPECT_EQ(sidecar_bytes(), before);
+  write(20'000, 1);
+  EXPECT_GT(sidecar_bytes(), before) << "the control";
+  file_.reset();
+  area_.reset();
+  take();
+  ASSERT_EQ(area_->leftovers().size(), 1U);
+  EXPECT_EQ(area_->leftovers()[0].state.dropped, (ByteRanges{{.begin = 0, .end = kSecond.end}}));
+}
+
+TEST_F(StagingEarly, DropsNoPartAfterItsStoreHasFailed) {
+  create();
+  write_and_send();
+  std::ignore = file_->begin_store();
+  file_->not_stored();
+  EXPECT_FALSE(drop(kFirst));
+}
+
+TEST_F(StagingEarly, GivesAllItsRoomBackWhereItIsLost) {
+  create();
+  write_and_send();
+  ASSERT_TRUE(drop(kFirst));
+  file_->give_up();
+  EXPECT_EQ(area_->used_bytes(), kSidecarBytes);
+  EXPECT_EQ(file_->dropped(), (ByteRanges{{.begin = 0, .end = 20'000}}));
 }
 
 TEST_F(StagingEarly, IsFoundWholeAfterACrashOnceItWasTruncated) {

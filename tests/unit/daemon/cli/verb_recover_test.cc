@@ -2,6 +2,7 @@
 // `recover`, as a user runs it after a mount that could not store its files.
 #include <iterator>
 #include <map>
+#include <optional>
 #include <span>
 
 #include <gmock/gmock.h>
@@ -51,9 +52,10 @@ class RecoverTest : public VerbTest {
     }
   }
   /// A file that was larger than the staging area.
-  void leave_incomplete_file() {
+  void leave_incomplete_file(std::optional<upload::BaseVersion> base = std::nullopt) {
     const auto taken = area();
-    const auto file = taken->create({.key = "large", .base = std::nullopt, .metadata = {}}).value();
+    const auto file =
+        taken->create({.key = "large", .base = std::move(base), .metadata = {}}).value();
     const std::string text(20'000, 'x');
     ASSERT_TRUE(file->write(0, std::as_bytes(std::span(text))));
     const std::uint64_t run = file->in_order().run;
@@ -208,6 +210,27 @@ TEST_F(RecoverTest, TakesAFileForSentWhoseBytesTheServerHas) {
   EXPECT_EQ(sent.status, kExitSuccess) << sent.out << sent.err;
   EXPECT_THAT(sent.out, HasSubstr("sent: a"));
   EXPECT_EQ(files_left(), 0U);
+}
+
+// What is left of it is what its old version has too.
+TEST_F(RecoverTest, DoesNotTakeAnOldVersionForAFileThatWasLost) {
+  leave_incomplete_file(upload::BaseVersion{.etag = "\"9\"", .size_bytes = 20'000});
+  fakes::ScriptedHttpServer server;
+  server.answer_by([](const fakes::SeenRequest& request) {
+    auto answer = as_object(request, std::string(20'000, 'x'));
+    if (request.method != "GET") return answer;
+    answer.headers.back().second = "bytes 8192-19999/20000";
+    answer.body = std::string(20'000 - 8192, 'x');
+    return answer;
+  });
+  const Outcome kept = run_verb({"recover", file_for(server.url()), "--send"});
+  EXPECT_EQ(kept.status, kExitFailure) << kept.out;
+  EXPECT_THAT(kept.out, HasSubstr("kept: large"));
+  EXPECT_EQ(run_verb({"recover", file_for(""), "--discard"}).status, kExitSuccess);
+  // The control: of another version it cannot be told apart.
+  leave_incomplete_file(upload::BaseVersion{.etag = "\"8\"", .size_bytes = 20'000});
+  const Outcome sent = run_verb({"recover", file_for(server.url()), "--send"});
+  EXPECT_EQ(sent.status, kExitSuccess) << sent.out << sent.err;
 }
 
 TEST_F(RecoverTest, KeepsFilesWhereTheServerIsDead) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that are written in order: their parts are sent before the close, and dropped where there
 // is no room.
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -35,6 +37,22 @@ class StagedEarly : public StagedRig {
   }
   bool comes_to_parts(std::size_t count) {
     return fakes::eventually([&] { return store_.count(Operation::kUploadPart) >= count; });
+  }
+  /// What waits for the clock, while it goes on.
+  template <class Call>
+  auto while_time_passes(Call call) {
+    const std::jthread time([this](const std::stop_token& end) {
+      while (!end.stop_requested()) {
+        bucket_.clock.advance(std::chrono::seconds(1));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+    return call();
+  }
+  /// The next requests of these kinds fail, as those of an overloaded server do.
+  void overload(std::size_t part_failures, std::size_t complete_failures) {
+    store_.fail_next(Operation::kUploadPart, part_failures, ErrorCode::kThrottled);
+    store_.fail_next(Operation::kCompleteUpload, complete_failures, ErrorCode::kTimedOut);
   }
   bool comes_to_no_upload() {
     return fakes::eventually([&] { return store_.open_uploads() == 0; });
@@ -254,6 +272,43 @@ TEST_F(LargerThanTheRoom, FailsWithTheErrorForWhichPartsAreNotTaken) {
   store_.fail_if({});
   EXPECT_EQ(close(handle), "");  // what it took is stored
   EXPECT_TRUE(store_.object("file") == all.substr(0, at - kPart));
+}
+
+TEST_F(LargerThanTheRoom, WaitsForAServerThatIsOverloadedWhileItIsWritten) {
+  const std::string all = text(kLarge);
+  const auto handle = open("file");
+  overload(/*part_failures=*/20, /*complete_failures=*/0);
+  while_time_passes([&] {
+    write_in_order(handle, all);
+    return 0;
+  });
+  EXPECT_EQ(close(handle), "");
+  EXPECT_TRUE(store_.object("file") == all);
+}
+
+TEST_F(LargerThanTheRoom, WaitsForAServerThatFailsWhileItIsStored) {
+  const std::string all = text(kLarge);
+  const auto handle = open("file");
+  write_in_order(handle, all);
+  overload(/*part_failures=*/3, /*complete_failures=*/2);
+  EXPECT_EQ(while_time_passes([&] { return close(handle); }), "");
+  EXPECT_TRUE(store_.object("file") == all);
+  EXPECT_EQ(store_.open_uploads(), 0U);
+}
+
+TEST_F(LargerThanTheRoom, IsLostWhereTheServerFailsForTooLongAndTheRoomIsFreeAgain) {
+  const auto handle = open("file");
+  write_in_order(handle, text(kLarge));
+  overload(/*part_failures=*/0, /*complete_failures=*/1'000'000);
+  EXPECT_EQ(while_time_passes([&] { return close(handle); }), "TimedOut");
+  EXPECT_TRUE(comes_to_no_upload());
+  EXPECT_EQ(store_.object("file"), std::nullopt);
+  EXPECT_TRUE(fakes::eventually([&] { return staged_bytes() < kRoom / 4; }));
+  // The control: another file has all of the room.
+  store_.fail_if({});
+  store_.fail_next(Operation::kCompleteUpload, 0, ErrorCode::kTimedOut);
+  const auto other = open("other");
+  write(other, 0, text(kRoom / 2));
 }
 
 TEST_F(LargerThanTheRoom, FailsAtTheCloseWhereAnotherClientWasFirst) {
