@@ -174,7 +174,7 @@ class StagingFile {
   [[nodiscard]] Result<void> check_size(std::uint64_t size_bytes) const REQUIRES(mutex_);
   /// The pages of `bytes` that were charged to the area just now. Errors: kNoSpace.
   [[nodiscard]] Result<ByteRanges> reserve(ByteRange bytes) REQUIRES(mutex_);
-  /// What became zeros. kSome: an error came half way, and no room was given back.
+  /// How much became zeros. kSome: an error came half way, and no room was given back.
   enum class Punched { kAll, kSome, kNothing };
   /// Gives the whole pages within `bytes` back, and makes zeros of them.
   Punched give_back(ByteRange bytes) REQUIRES(mutex_);

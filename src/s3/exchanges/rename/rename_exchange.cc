@@ -2,7 +2,9 @@
 //
 // Lost answers. A repetition carries the same token, which a server that made the rename answers
 // with success. One that keeps no tokens finds the source gone, or with another client's version: a
-// HEAD of the new key then tells whether it has ours, by the ETag, which a rename keeps.
+// HEAD of the new key then tells whether it has ours, by the ETag, which a rename keeps. A HEAD of
+// the old key tells that from another client's object of the same bytes: our source would still be
+// there. Any refusal of a repetition is looked at so, since the first attempt may have succeeded.
 //
 // A success that is none. One address may lead to several servers, of which the probe has met one;
 // another takes the request for a PUT of nothing. Its answer has the ETag of the empty object,
@@ -107,10 +109,15 @@ Exchange::Next RenameExchange::on_error(const HttpResponse& response, const S3Er
   }
   if (guard_.is_refusal(status, error)) return send_again();
   const bool has_no_route = status == 404 && error.code.empty();
-  if (!may_have_taken_effect_ && (has_no_route || refuses_rename(status, error))) {
-    if (status != 400) endpoint_->renames.on_lacks();  // 400: it does not take these keys
-    return failed(unsupported());
+  const bool lacks_operation = has_no_route || refuses_rename(status, error);
+  if (lacks_operation && status != 400) {  // 400: it does not take these keys
+    endpoint_->renames.on_lacks();
   }
+  if (may_have_taken_effect_ && (lacks_operation || status == 403 || status == 404)) {
+    is_repetition_refused_ = true;
+    return ask(Step::kHasKey);
+  }
+  if (lacks_operation) return failed(unsupported());
   return refused(*endpoint_, "RENAME", source_.key, response, error);
 }
 
@@ -124,12 +131,11 @@ Exchange::Next RenameExchange::on_key(const HttpResponse& response) {
   if (may_have_taken_effect_ && !is_absent &&
       response.headers.content_length == source_.size_bytes &&
       is_same_etag(response.headers.etag, source_.etag)) {
-    etag_ = source_.etag;
-    return finished();
+    if (!is_source_there_) return ask(Step::kHasSource);
+    return failed(guard_.is_needed() ? guard_.conflict(what()) : answer_is_lost());
   }
-  if (!endpoint_->renames.works()) {  // it may yet happen, at the server that does not answer
-    return failed(ErrorCode::kServerError,
-                  fmt::format("{}: the answer was lost, and the new key does not have it", what()));
+  if (!endpoint_->renames.works() || is_repetition_refused_) {  // it may happen yet
+    return failed(answer_is_lost());
   }
   const bool is_required_absent = guard_.when().kind == Precondition::Kind::kAbsent;
   const bool holds =
@@ -143,13 +149,26 @@ Exchange::Next RenameExchange::on_source(const HttpResponse& response) {
   if (!response.is_success() && !is_absent) {
     return refused(*endpoint_, "HEAD", source_.key, response, {});
   }
-  if (is_absent || !is_same_etag(response.headers.etag, source_.etag)) return ask(Step::kHasKey);
+  const bool is_gone = is_absent || !is_same_etag(response.headers.etag, source_.etag);
+  if (stored_etag_.empty()) return on_source_of_same(is_gone);
+  if (is_gone) return ask(Step::kHasKey);
   endpoint_->renames.on_lacks();
   spdlog::error(
       "RENAME '{}' to '{}': endpoint {} has not renamed it, but stored an empty object; it is "
       "removed, and renames there copy and delete from now on",
       source_.key, key_, endpoint_->builder.endpoint_url());
   return ask(Step::kRemoveStored);
+}
+
+/// Both keys had the same bytes, or the rename was made.
+Exchange::Next RenameExchange::on_source_of_same(bool is_gone) {
+  if (is_gone) {
+    etag_ = source_.etag;
+    return finished();
+  }
+  is_source_there_ = true;
+  const bool may_rename = !guard_.is_needed() && endpoint_->renames.works();
+  return ask(may_rename && !is_repetition_refused_ ? Step::kRename : Step::kHasKey);
 }
 
 /// The version moved, and its ETag is another one now.
@@ -176,6 +195,11 @@ Exchange::Next RenameExchange::ask(Step step) {
 
 Error RenameExchange::unsupported() const {
   return {ErrorCode::kUnsupported, fmt::format("{}: the server has no RenameObject", what())};
+}
+
+Error RenameExchange::answer_is_lost() const {
+  return {ErrorCode::kServerError,
+          fmt::format("{}: the answer was lost, and the new key does not have it", what())};
 }
 
 Error RenameExchange::source_is_stale() const {

@@ -36,10 +36,12 @@ class RenameExchange final : public Exchange {
   [[nodiscard]] Next on_error(const HttpResponse& response, const S3Error& error);
   [[nodiscard]] Next on_key(const HttpResponse& response);
   [[nodiscard]] Next on_source(const HttpResponse& response);
+  [[nodiscard]] Next on_source_of_same(bool is_gone);
   [[nodiscard]] Next on_removed(const HttpOutcome& outcome);
   [[nodiscard]] Next ask(Step step);
   [[nodiscard]] Next take_version(const HttpResponse& head);
   [[nodiscard]] Error unsupported() const;
+  [[nodiscard]] Error answer_is_lost() const;
   [[nodiscard]] Error source_is_stale() const;
   [[nodiscard]] std::string what() const;
 
@@ -52,7 +54,9 @@ class RenameExchange final : public Exchange {
   Done<std::string> done_;
   Step step_ = Step::kRename;
   bool may_have_taken_effect_ = false;  ///< an attempt that was never answered, or not clearly
-  std::string stored_etag_;             ///< of an answer that does not look like a rename's
+  bool is_repetition_refused_ = false;
+  bool is_source_there_ = false;  ///< as a HEAD said after the new key was found with its bytes
+  std::string stored_etag_;       ///< of an answer that does not look like a rename's
   Result<std::string> etag_;
 };
 

@@ -9,11 +9,30 @@
 // Cost, once for each endpoint: one request, or two where the server ignores the query.
 #include "s3/exchanges/rename/rename_probe.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
 #include "s3/exchanges/rename/rename_request.h"
 #include "s3/wire/xml/xml_reader.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::s3 {
+namespace {
+
+/// Whether the answer says nothing of the operation: of the server's state, of the keys that we
+/// sign with, or of the random key, which is longer than the one that is asked for.
+bool is_passing(int status, const S3Error& error) {
+  constexpr auto kCodes = std::to_array<std::string_view>(
+      {"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "RequestTimeTooSkewed",
+       "RequestExpired", "InvalidAccessKeyId", "SignatureDoesNotMatch", "KeyTooLongError",
+       "RequestTimeout", "OperationAborted", "ConditionalRequestConflict"});
+  return status == 401 || status == 408 || status == 409 || status == 429 ||
+         (status >= 500 && status != 501) || std::ranges::find(kCodes, error.code) != kCodes.end();
+}
+
+}  // namespace
 
 RenameProbe::~RenameProbe() {
   if (step_ == Step::kProbe) endpoint_->renames.on_probe_lost();
@@ -37,9 +56,17 @@ Exchange::Next RenameProbe::on_outcome(const HttpOutcome& outcome) {
   const Step step = std::exchange(step_, Step::kNone);
   if (step == Step::kRemove) return object_.on_removed(*endpoint_, outcome);
   if (outcome) return on_probed(*outcome);
-  endpoint_->renames.on_probe_lost();
-  if (outcome.error().may_have_reached_server) object_.on_stored();
-  return Exchange::failed(outcome.error().error);
+  const HttpFailure& failure = outcome.error();
+  if (failure.may_have_reached_server) object_.on_stored();
+  if (failure.error.code != ErrorCode::kTimedOut) {
+    endpoint_->renames.on_probe_lost();
+    return Exchange::failed(failure.error);
+  }
+  // A server that is silent to what it does not know must not cost each rename a deadline.
+  endpoint_->renames.on_lacks();
+  spdlog::warn("endpoint {} does not answer RenameObject; a rename copies and deletes",
+               endpoint_->builder.endpoint_url());
+  return Exchange::failed(ErrorCode::kUnsupported, "RenameObject was not answered");
 }
 
 Exchange::Next RenameProbe::on_probed(const HttpResponse& response) {
@@ -50,7 +77,7 @@ Exchange::Next RenameProbe::on_probed(const HttpResponse& response) {
   if (status == 404 && error.code == "NoSuchKey") {
     renames.on_works();
     spdlog::info("endpoint {} has RenameObject; a rename is one request", url);
-  } else if (status == 429 || (status >= 500 && status != 501)) {  // a later rename probes
+  } else if (is_passing(status, error)) {  // a later rename probes
     renames.on_probe_lost();
     object_.on_stored();
   } else {

@@ -212,7 +212,7 @@ TEST_F(RecoverTest, TakesAFileForSentWhoseBytesTheServerHas) {
   EXPECT_EQ(files_left(), 0U);
 }
 
-// What is left of it is what its old version has too.
+// The old version has the rest of it too.
 TEST_F(RecoverTest, DoesNotTakeAnOldVersionForAFileThatWasLost) {
   leave_incomplete_file(upload::BaseVersion{.etag = "\"9\"", .size_bytes = 20'000});
   fakes::ScriptedHttpServer server;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // RenameObject, against a scripted server: what is learned of it, and what no answer may do.
+#include <chrono>
+#include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,9 +28,11 @@ class RenameTest : public ObjectWriterTest {
   static CopySource source(std::uint64_t size_bytes = 5) {
     return {.key = "a/ä b", .etag = "\"src\"", .size_bytes = size_bytes};
   }
-  std::string rename(Precondition when = {}, CopySource from = source()) {
+  std::string rename(Precondition when = {}, CopySource from = source(),
+                     std::optional<Deadline> deadline = std::nullopt) {
     Outcome<Result<std::string>> outcome;
-    store().rename(std::move(from), "b/new name", std::move(when), soon(), outcome.done());
+    store().rename(std::move(from), "b/new name", std::move(when), deadline.value_or(soon()),
+                   outcome.done());
     const Result<std::string> etag = outcome.get();
     return etag ? *etag : std::string(error_code_name(etag.error().code));
   }
@@ -111,6 +118,13 @@ TEST_F(RenameTest, ProbesAgainAfterAServerFaultAndLeavesNothing) {
   EXPECT_EQ(server_.seen().size(), 4U);
 }
 
+TEST_F(RenameTest, IsNotAskedForAgainWhereTheServerIsSilent) {
+  server_.then({.hold = true});
+  EXPECT_EQ(rename({}, source(), clock_.now() + std::chrono::milliseconds(300)), "Unsupported");
+  EXPECT_EQ(rename(), "Unsupported");
+  EXPECT_EQ(server_.seen().size(), 1U);
+}
+
 TEST_F(RenameTest, IsNotTriedForKeysOfDirectories) {
   EXPECT_EQ(rename({}, {.key = "a/", .etag = "\"src\"", .size_bytes = 0}), "Unsupported");
   EXPECT_TRUE(server_.seen().empty());
@@ -169,11 +183,75 @@ TEST_F(RenameTest, RecognisesItsOwnWorkAtAServerThatKeepsNoTokens) {
   server_.then({.cut = true});
   server_.then(error_answer(404, "NoSuchKey"));
   server_.then(holds("\"src\""));  // HEAD of the new key
+  server_.then({.status = 404});   // HEAD of the old one
   server_.then({.cut = true});
   server_.then(condition_fails());
   server_.then(holds("\"theirs\""));
   EXPECT_EQ(rename(), "\"src\"");
   EXPECT_EQ(rename(), "Stale") << "another client's of the same length";
+}
+
+// Two clients rename empty files to one name, as a lock; the other client was faster.
+TEST_F(RenameTest, DoesNotTakeAnotherClientsObjectOfTheSameBytesForItsOwn) {
+  answer_probe();
+  server_.then({.status = 404});  // HEAD: the name is free
+  server_.then({.cut = true});
+  server_.then(holds("\"src\"", ""));  // the other client's
+  server_.then(holds("\"src\"", ""));  // ours is where it was
+  server_.then(holds("\"src\"", ""));
+  EXPECT_EQ(rename(Precondition::absent(), source(0)), "Exists");
+}
+
+TEST_F(RenameTest, RepeatsALostOneWhereTheNewKeyHadTheSameBytesBefore) {
+  answer_probe();
+  server_.then({.cut = true});
+  server_.then(error_answer(404, "NoSuchKey"));
+  server_.then(holds("\"src\""));
+  server_.then(holds("\"src\""));  // the source is there after all
+  server_.then({});
+  EXPECT_EQ(rename(), "\"src\"");
+  EXPECT_EQ(after_probe().back(), kRename);
+}
+
+// Another server at the same address may refuse it.
+TEST_F(RenameTest, LooksForItsWorkWhereARepetitionIsRefused) {
+  const std::vector<ScriptedAnswer> refusals = {
+      {.status = 404}, error_answer(501, "NotImplemented"), error_answer(403, "AccessDenied")};
+  for (const ScriptedAnswer& refusal : refusals) {
+    answer_probe();
+    server_.then({.cut = true});
+    server_.then(refusal);
+    server_.then(holds("\"src\""));
+    server_.then({.status = 404});
+  }
+  for (const ScriptedAnswer& refusal : refusals) {
+    store_.reset();  // what it has learned
+    EXPECT_EQ(rename(), "\"src\"") << refusal.status;
+  }
+}
+
+TEST_F(RenameTest, IsNoRefusalWhereARepetitionIsRefusedAndTheNewKeyLacksIt) {
+  answer_probe();
+  server_.then({.cut = true});
+  server_.then(error_answer(501, "NotImplemented"));
+  server_.then({.status = 404});  // HEADs of the new key
+  EXPECT_EQ(rename(), "ServerError") << "it may happen yet";
+}
+
+TEST_F(RenameTest, ProbesAgainWhereTheAnswerWasAboutTheSignatureOrTheNameOfTheProbe) {
+  const std::vector<std::pair<unsigned, std::string>> answers = {
+      {400, "KeyTooLongError"}, {409, "OperationAborted"}, {400, "ExpiredToken"}};
+  for (const auto& [status, code] : answers) {
+    server_.then(error_answer(status, code));
+    server_.then({.status = 204});
+    answer_probe();
+    server_.then({});
+  }
+  for (const auto& [status, code] : answers) {
+    store_.reset();
+    EXPECT_EQ(rename(), "Unsupported") << code << ": for now";
+    EXPECT_EQ(rename(), "\"src\"") << code;
+  }
 }
 
 // One address may lead to two servers, and the probe has met the other.

@@ -38,7 +38,7 @@ class StagedEarly : public StagedRig {
   bool comes_to_parts(std::size_t count) {
     return fakes::eventually([&] { return store_.count(Operation::kUploadPart) >= count; });
   }
-  /// What waits for the clock, while it goes on.
+  /// Makes a call that waits for the clock, while time passes.
   template <class Call>
   auto while_time_passes(Call call) {
     const std::jthread time([this](const std::stop_token& end) {
