@@ -23,7 +23,7 @@ namespace s3rdmafs::daemon::doctor {
 namespace {
 
 // The address as text; empty for anything but an IP address, and for link-local addresses.
-std::string text_of(const sockaddr* address) {
+std::string address_text(const sockaddr* address) {
   if (address == nullptr) return {};
   socklen_t length = sizeof(sockaddr_in);
   if (address->sa_family == AF_INET6) {
@@ -85,7 +85,8 @@ std::vector<std::string> Machine::addresses() const {
   std::vector<std::string> found;
   for (const ifaddrs* at = list; at != nullptr; at = at->ifa_next) {
     if ((at->ifa_flags & IFF_UP) == 0) continue;
-    if (std::string text = text_of(at->ifa_addr); !text.empty()) found.push_back(std::move(text));
+    if (std::string text = address_text(at->ifa_addr); !text.empty())
+      found.push_back(std::move(text));
   }
   return found;
 }

@@ -15,7 +15,7 @@ Result<MountOptions> parse(const std::vector<std::string>& lists, const OptionRu
   return parse_mount_options(lists, rules);
 }
 
-std::string refusal(const std::string& list, const OptionRules& rules = {}) {
+std::string refusal_of(const std::string& list, const OptionRules& rules = {}) {
   const auto parsed = parse({list}, rules);
   return parsed ? "" : parsed.error().detail;
 }
@@ -61,38 +61,38 @@ TEST(MountOptions, KeepsCommasInDoubleQuotes) {
   EXPECT_THAT(
       overrides_of(*parse({"bucket.prefix=\"a,b\",uid=1"})),
       ElementsAre("bucket.prefix=a,b (option -o bucket.prefix)", "mount.uid=1 (option -o uid)"));
-  EXPECT_THAT(refusal("bucket.prefix=\"a,uid=1"), HasSubstr("not closed"));
+  EXPECT_THAT(refusal_of("bucket.prefix=\"a,uid=1"), HasSubstr("not closed"));
 }
 
 TEST(MountOptions, NamesTheOptionThatIsUnknown) {
-  EXPECT_EQ(refusal("ro,cache.sise=1GiB"),
+  EXPECT_EQ(refusal_of("ro,cache.sise=1GiB"),
             "option -o cache.sise: no such option; did you mean cache.size?");
-  EXPECT_EQ(refusal("noatme"), "option -o noatme: no such option; did you mean noatime?");
-  EXPECT_EQ(refusal("elephant"), "option -o elephant: no such option");
+  EXPECT_EQ(refusal_of("noatme"), "option -o noatme: no such option; did you mean noatime?");
+  EXPECT_EQ(refusal_of("elephant"), "option -o elephant: no such option");
 }
 
 TEST(MountOptions, OverlooksUnknownOptionsWhenSloppy) {
-  EXPECT_EQ(refusal("elephant,cache.sise=1", {.ignore_unknown = true}), "");
-  EXPECT_NE(refusal("uid", {.ignore_unknown = true}), "") << "known, but without a value";
+  EXPECT_EQ(refusal_of("elephant,cache.sise=1", {.ignore_unknown = true}), "");
+  EXPECT_NE(refusal_of("uid", {.ignore_unknown = true}), "") << "known, but without a value";
 }
 
 TEST(MountOptions, RefusesWritingUnlessMountItselfAskedForIt) {
-  EXPECT_THAT(refusal("rw"), HasSubstr("read-only for now"));
-  EXPECT_EQ(refusal("rw", {.ignore_rw = true}), "");
-  EXPECT_THAT(refusal("remount,ro"), HasSubstr("unmount it"));
+  EXPECT_THAT(refusal_of("rw"), HasSubstr("read-only for now"));
+  EXPECT_EQ(refusal_of("rw", {.ignore_rw = true}), "");
+  EXPECT_THAT(refusal_of("remount,ro"), HasSubstr("unmount it"));
 }
 
 TEST(MountOptions, WantsAValueForAllButBooleans) {
-  EXPECT_THAT(refusal("uid"), HasSubstr("write it like uid=VALUE"));
-  EXPECT_EQ(refusal("allow_other=false,credentials.anonymous"), "");
+  EXPECT_THAT(refusal_of("uid"), HasSubstr("write it like uid=VALUE"));
+  EXPECT_EQ(refusal_of("allow_other=false,credentials.anonymous"), "");
 }
 
 TEST(MountOptions, TakesNoSecretFromACommandLine) {
-  EXPECT_THAT(refusal("credentials.secret_access_key=hunter2"),
+  EXPECT_THAT(refusal_of("credentials.secret_access_key=hunter2"),
               AllOf(HasSubstr("use credentials.file"), testing::Not(HasSubstr("hunter2"))));
-  EXPECT_THAT(refusal("credentials.secret_access_key=\"hunter2"),
+  EXPECT_THAT(refusal_of("credentials.secret_access_key=\"hunter2"),
               AllOf(HasSubstr("not closed"), testing::Not(HasSubstr("hunter2"))));
-  EXPECT_EQ(refusal("credentials.access_key_id=A"), "") << "the control: not a secret";
+  EXPECT_EQ(refusal_of("credentials.access_key_id=A"), "") << "the control: not a secret";
 }
 
 }  // namespace

@@ -67,10 +67,10 @@ TEST_F(UploaderArrivalTest, StoresWhatSeveralThreadsWriteOneAfterTheOther) {
   std::atomic<std::uint64_t> next = 0;  // moves on when the write before is answered
   const auto write_in_turn = [&](std::size_t number) {
     constexpr std::size_t kThreads = 3;
-    constexpr std::size_t kBytes = 900;
-    for (std::size_t at = number * kBytes; at < all.size(); at += kThreads * kBytes) {
+    constexpr std::size_t kPiece = 900;
+    for (std::size_t at = number * kPiece; at < all.size(); at += kThreads * kPiece) {
       while (next.load() != at) std::this_thread::yield();
-      const auto some = std::string_view(all).substr(at, kBytes);
+      const auto some = std::string_view(all).substr(at, kPiece);
       file_->append(at, std::as_bytes(std::span(some)), clock_.now() + 60s,
                     [&next, end = at + some.size()](const Result<void>& taken) {
                       EXPECT_TRUE(taken);

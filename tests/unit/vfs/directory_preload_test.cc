@@ -10,14 +10,14 @@ namespace {
 
 constexpr std::size_t kNamesAPage = DirectoryPreload::kNamesAPage;
 
-s3::ObjectInfo file(const std::string& key) {
+s3::ObjectInfo listed_file(const std::string& key) {
   return {.key = key, .etag = "\"e\"", .size_bytes = 1, .modified = {}};
 }
 
 /// A page of "d/" with these files, and another after it where there is a token.
 s3::ListPage page(const std::vector<std::string>& names, const std::string& next_token = "") {
   s3::ListPage page;
-  for (const std::string& name : names) page.objects.push_back(file("d/" + name));
+  for (const std::string& name : names) page.objects.push_back(listed_file("d/" + name));
   page.next_token = next_token;
   return page;
 }
