@@ -5,7 +5,8 @@ import datetime
 import hashlib
 import hmac
 import http.client
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
+from xml.etree import ElementTree
 
 REGION = "us-east-1"
 
@@ -21,12 +22,12 @@ class Bucket:
         self.name, self.access_key, self.secret_key = name, access_key, secret_key
         self.host = urlsplit(endpoint).netloc
 
-    def _signed(self, method, path):
+    def _signed(self, method, path, query):
         time = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
         scope = f"{time[:8]}/{REGION}/s3/aws4_request"
         headers = {"host": self.host, "x-amz-content-sha256": "UNSIGNED-PAYLOAD", "x-amz-date": time}
         names = ";".join(headers)
-        request = "\n".join((method, path, "", *(f"{name}:{value}" for name, value in headers.items()), "", names,
+        request = "\n".join((method, path, query, *(f"{name}:{value}" for name, value in headers.items()), "", names,
                              headers["x-amz-content-sha256"]))
         text = "\n".join(("AWS4-HMAC-SHA256", time, scope, hashlib.sha256(request.encode()).hexdigest()))
         key = ("AWS4" + self.secret_key).encode()
@@ -36,12 +37,12 @@ class Bucket:
         return headers | {"authorization": f"AWS4-HMAC-SHA256 Credential={self.access_key}/{scope}, "
                                            f"SignedHeaders={names}, Signature={signature}"}
 
-    def _ask(self, method, key, body=None):
-        """The body of the answer; None: there is none such."""
+    def _ask(self, method, key, body=None, query=""):
+        """The body of the answer; None: there is none such. The query is in the order of its names, as it is signed."""
         path = f"/{self.name}{key}"
         connection = http.client.HTTPConnection(self.host, timeout=60)
         try:
-            connection.request(method, path, body, self._signed(method, path))
+            connection.request(method, path + (query and f"?{query}"), body, self._signed(method, path, query))
             response = connection.getresponse()
             data = response.read()
         finally:
@@ -66,6 +67,12 @@ class Bucket:
     def get(self, key):
         """The bytes; None: the key is absent."""
         return self._ask("GET", f"/{key}")
+
+    def uploads(self, prefix="", what="Key"):
+        """The keys, or with "UploadId" the ids, of uploads that were begun and not ended; a page of them."""
+        answer = ElementTree.fromstring(self._ask("GET", "", query=f"prefix={quote(prefix, safe='-_.~')}&uploads="))
+        namespace = answer.tag.removesuffix("ListMultipartUploadsResult")
+        return [upload.findtext(namespace + what) for upload in answer.iter(namespace + "Upload")]
 
     def has(self, key):
         return self._ask("HEAD", f"/{key}") is not None

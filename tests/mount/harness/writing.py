@@ -10,6 +10,7 @@ from harness import content
 from harness.mount import total
 from harness.processes import eventually
 from harness.s3_clients import Awscli
+from harness.s3_http import Bucket
 from harness.units import MIB
 
 PART = 8 * MIB
@@ -63,9 +64,8 @@ def client_of(target, bucket):
 
 def uploads_of(client, prefix="", what="Key"):
     """The keys, or ids, of uploads that were begun and not ended."""
-    out = client.run("s3api", "list-multipart-uploads", "--bucket", client.bucket, *(["--prefix", prefix] if prefix else []),
-                     "--query", f"Uploads[].{what}", "--output", "text").decode()
-    return [found for found in out.split() if found != "None"]
+    server = client.server
+    return Bucket(server.endpoint, client.bucket, server.access_key, server.secret_key).uploads(prefix, what)
 
 
 def assert_copied(folder, count, size_of):

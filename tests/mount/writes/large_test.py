@@ -108,10 +108,12 @@ def test_a_removed_file_leaves_no_upload(folder, server):
     at, stored = folder
     file = os.open(at / "file", os.O_WRONLY | os.O_CREAT)
     write_in_order(file, 2 * ROOM)
+    client, prefix = client_of(server, BUCKET), f"{at.name}/"
+    assert uploads_of(client, prefix) == [f"{prefix}file"], "the control"
     os.unlink(at / "file")
     os.close(file)
     assert not (stored / "file").exists()
-    eventually(lambda: not uploads_of(client_of(server, BUCKET), BUCKET), 20, "the upload is aborted")
+    eventually(lambda: not uploads_of(client, prefix), 20, "the upload is aborted")
 
 
 def test_of_a_file_that_a_killed_daemon_left_the_lost_bytes_are_told(site):
@@ -121,6 +123,7 @@ def test_of_a_file_that_a_killed_daemon_left_the_lost_bytes_are_told(site):
     file = os.open(mounted / "file", os.O_WRONLY | os.O_CREAT)
     write_in_order(file, 2 * ROOM)
     mounted.kill()
+    assert uploads_of(client_of(server, BUCKET)) == ["file"], "the control"
     with fails_with(errno.ENOTCONN):
         os.close(file)
     mounted.destroy()
@@ -130,7 +133,7 @@ def test_of_a_file_that_a_killed_daemon_left_the_lost_bytes_are_told(site):
     assert found["size_bytes"] == 2 * ROOM
     assert found["lost_bytes"] >= ROOM
     again = site.mount(server, BUCKET, **sections)
-    eventually(lambda: not uploads_of(client_of(server, BUCKET), BUCKET), 20, "the upload is aborted")
+    eventually(lambda: not uploads_of(client_of(server, BUCKET)), 20, "the upload is aborted")
     assert not (again / "file").exists()
 
 
