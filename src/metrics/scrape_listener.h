@@ -29,7 +29,8 @@ class ScrapeListener {
   };
 
   /// Takes over a UNIX socket's name that a dead daemon left. Borrows the registry. Errors:
-  /// kSystem, kInvalidArgument (no such group), each with the address.
+  /// kSystem, kInvalidArgument (no such group), kBusy (another process listens at the UNIX socket),
+  /// each with the address.
   [[nodiscard]] static Result<std::unique_ptr<ScrapeListener>> listen(const Registry& registry,
                                                                       const Options& options);
   ~ScrapeListener();

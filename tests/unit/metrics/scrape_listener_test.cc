@@ -125,6 +125,18 @@ TEST_F(ScrapeListenerTest, AFolderThatIsMissingIsMadeForAllToEnter) {
   EXPECT_EQ(found.st_mode & 0777, 0755U);
 }
 
+TEST_F(ScrapeListenerTest, LeavesASocketToAProcessThatListens) {
+  auto first = ScrapeListener::listen(registry_, {.address = address_});
+  ASSERT_TRUE(first) << first.error().detail;
+  const auto second = ScrapeListener::listen(registry_, {.address = address_});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kBusy);
+  EXPECT_THAT(second.error().detail, HasSubstr("another process answers at " + path_));
+  EXPECT_TRUE(connect_to_unix_socket(path_)) << "the first goes on";
+  first->reset();
+  EXPECT_TRUE(ScrapeListener::listen(registry_, {.address = address_})) << "the control";
+}
+
 TEST_F(ScrapeListenerTest, RefusesAGroupThatIsNotThere) {
   const auto listener =
       ScrapeListener::listen(registry_, {.address = address_, .group = "no-such-group"});
