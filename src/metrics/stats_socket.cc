@@ -82,4 +82,9 @@ Result<StatsAnswer> ask_stats(const std::string& path, std::chrono::seconds time
   }
 }
 
+Error not_mounted(const std::string& mount_point, const Error& error) {
+  return {error.code,
+          "this user has no s3rdmafs mounted on " + mount_point + " (" + error.detail + ")"};
+}
+
 }  // namespace s3rdmafs::metrics

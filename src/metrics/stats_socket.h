@@ -56,4 +56,7 @@ struct StatsAnswer {
 /// Asks a daemon for its numbers. Errors: kNotFound (no daemon there), kTimedOut, kSystem.
 [[nodiscard]] Result<StatsAnswer> ask_stats(const std::string& path, std::chrono::seconds timeout);
 
+/// The error for a mount point at which no daemon answers this user, by any of its sockets.
+[[nodiscard]] Error not_mounted(const std::string& mount_point, const Error& error);
+
 }  // namespace s3rdmafs::metrics

@@ -181,7 +181,7 @@ Result<Command> make_stats(const CLI::App&, const RawArguments& raw) {
   return StatsCommand{.mountpoint = raw.mountpoint, .json = raw.json};
 }
 
-// 0.1 s: the daemon's own work for a sample is a thousandth of that.
+// 0.1 s: a person cannot follow more looks.
 void declare_top(CLI::App& verb, RawArguments& raw) {
   add_mountpoint(verb, raw);
   CLI::Option* const once =

@@ -14,10 +14,7 @@ int run_stats(const StatsCommand& command) {
   const auto mount_point = resolve_mount_point(command.mountpoint);
   if (!mount_point) return report(mount_point.error());
   const auto answer = metrics::ask_stats(metrics::stats_socket_path(*mount_point), kTimeout);
-  if (!answer) {
-    return report({answer.error().code, "this user has no s3rdmafs mounted on " + *mount_point +
-                                            " (" + answer.error().detail + ")"});
-  }
+  if (!answer) return report(metrics::not_mounted(*mount_point, answer.error()));
   std::string text = answer->text;
   if (command.json) {
     const auto samples = metrics::parse_prometheus_text(text);

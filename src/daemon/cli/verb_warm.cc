@@ -13,6 +13,7 @@
 #include "daemon/resident/path_pattern.h"
 #include "daemon/resident/warm_display.h"
 #include "daemon/resident/warm_request.h"
+#include "metrics/stats_socket.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/unix_socket.h"
 
@@ -60,10 +61,7 @@ int run_warm(const WarmCommand& command) {
   const auto words = words_of(command, *mount_point);
   if (!words) return report(words.error());
   const auto socket = send_request(control_socket_path(*mount_point), *words);
-  if (!socket) {
-    return report({socket.error().code, "this user has no s3rdmafs mounted on " + *mount_point +
-                                            " (" + socket.error().detail + ")"});
-  }
+  if (!socket) return report(metrics::not_mounted(*mount_point, socket.error()));
   set_socket_timeouts(socket->get(), kAnswerTimeout);
   WarmDisplay display(stdout, ::isatty(STDOUT_FILENO) == 1, std::chrono::steady_clock::now());
   show_answer(socket->get(), display);

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "daemon/explain/causes.h"
+#include "fuse/kernel/kernel_settings.h"
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/transfer_sizes.h"
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::daemon {
@@ -14,9 +16,9 @@ namespace {
 constexpr double kSmallRead = 64.0 * kKiB;
 // Fewer in a second are not a load.
 constexpr double kManyReads = 100, kManyOpens = 500, kManyLookups = 200;
-// A stream on a fast server waits for one read in ten; more is a server that does not keep up.
+// A stream on a fast server waits for 10 of 256 reads (tools/bench/MEASUREMENTS.md); far more is a
+// server that does not keep up.
 constexpr double kWaitShare = 0.2;
-constexpr unsigned kRequestBytesBest = 4 * kMiB;
 constexpr unsigned kReadAheadBestKib = 2048;
 
 bool is_cold(const Look& look) { return look.from_servers() > 0.3 * look.rates.kernel.read; }
@@ -64,7 +66,7 @@ std::optional<Finding> waits_for_memory(const Look& look) {
   const double free = look.rates.now.sum("cache_slabs", "state", "free");
   const double evicted = look.rates.evictions;
   const bool is_full = free == 0 && waiting > 0 && evicted > 0;
-  const bool churns = evicted * 8 * kMiB > 0.5 * look.from_servers() && evicted > 1 &&
+  const bool churns = evicted * kSlabBytes > 0.5 * look.from_servers() && evicted > 1 &&
                       look.from_servers() > 1.5 * look.rates.kernel.read;
   if (!is_full && !churns) return std::nullopt;
   return Finding{.cause = "the cache is too small for what is read at one time",
@@ -121,7 +123,7 @@ std::optional<Finding> many_lookups(const Look& look) {
 
 std::optional<Finding> small_requests(const Look& look) {
   const double granted = look.now("fuse_request_bytes_max");
-  if (granted == 0 || granted >= kRequestBytesBest || look.rates.kernel.read < 100e6) {
+  if (granted == 0 || granted >= fuse::kRequestBytesMax || look.rates.kernel.read < 100e6) {
     return std::nullopt;
   }
   return Finding{.cause = "the kernel cuts reads into small requests",

@@ -40,7 +40,7 @@ struct ActivityReport {
   std::size_t files_left_out = 0;  ///< how many more are open
   std::vector<Process> processes = {};
 
-  /// More than a person reads; a text of this many files takes a millisecond.
+  /// More than a person reads.
   static constexpr std::size_t kFilesMax = 1000;
 };
 

@@ -12,8 +12,7 @@ constexpr std::chrono::seconds kAnswerTime{2};
 Result<std::string> ask(const std::string& mount_point, const std::string& socket) {
   auto answer = metrics::ask_stats(socket, kAnswerTime);
   if (answer) return std::move(answer->text);
-  return fail(answer.error().code, "this user has no s3rdmafs mounted on " + mount_point + " (" +
-                                       answer.error().detail + ")");
+  return std::unexpected(metrics::not_mounted(mount_point, answer.error()));
 }
 
 }  // namespace

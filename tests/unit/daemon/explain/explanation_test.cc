@@ -16,6 +16,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 /// A mount that reads 1 GB/s by RDMA in requests of 1 MiB, from several files.
 Numbers fast_mount() {
@@ -112,6 +113,14 @@ TEST(Explain, NamesACacheThatIsTooSmall) {
                            {"cache_reads_waiting", 4},
                            {"cache_evictions_total", 90}}),
               ElementsAre("waits_for_memory"));
+}
+
+TEST(Explain, NamesACacheWhoseBytesAreFetchedAgainAndAgain) {
+  const Numbers fetched = {{R"(get_bytes_total{path="rdma"})", 14'000'000'000}};
+  Numbers churns = fetched;
+  churns["cache_evictions_total"] = 1700;
+  EXPECT_THAT(causes_with(churns), Contains("waits_for_memory"));
+  EXPECT_THAT(causes_with(fetched), Not(Contains("waits_for_memory"))) << "the control";
 }
 
 TEST(Explain, NamesScatteredReads) {
