@@ -238,16 +238,21 @@ Result<void> Sidecar::put(std::uint64_t index, RecordKind kind, ByteRange bytes)
                   first_ + index * sizeof(record));
 }
 
-Result<void> Sidecar::add(ByteRange bytes) {
-  const bool continues = last_ && bytes.begin >= last_->begin && bytes.begin <= last_->end;
+// In place where it continues the last record of its kind, so that it takes no room.
+Result<void> Sidecar::put_range(RecordKind kind, ByteRange bytes) {
+  const bool continues = last_ && last_->kind == kind && bytes.begin >= last_->bytes.begin &&
+                         bytes.begin <= last_->bytes.end;
   const std::uint64_t index = continues ? records_ - 1 : records_;
-  if (continues) bytes = {.begin = last_->begin, .end = std::max(bytes.end, last_->end)};
-  if (auto ok = put(index, RecordKind::kChanged, bytes); !ok) return ok;
+  if (continues) {
+    bytes = {.begin = last_->bytes.begin, .end = std::max(bytes.end, last_->bytes.end)};
+  }
+  if (auto ok = put(index, kind, bytes); !ok) return ok;
   records_ = index + 1;
-  last_ = bytes;
-  last_drop_.reset();
+  last_ = Last{.kind = kind, .bytes = bytes};
   return {};
 }
+
+Result<void> Sidecar::add(ByteRange bytes) { return put_range(RecordKind::kChanged, bytes); }
 
 // One page, as a record: the death of the daemon cannot tear it. The records go afterwards. Those
 // of a file that was stored name bytes that the new base has too, and end in its size.
@@ -262,24 +267,18 @@ Result<void> Sidecar::settle(const StagedState& state) {
   }
   records_ = 0;
   last_.reset();
-  last_drop_.reset();
   has_synced_drop_ = false;
   return {};
 }
 
-// In place too: a drop is to make room, so it may not need any. The first is on the disk before
-// the bytes go, as a file system that loses its power may keep a hole and lose a record.
+// The first is on the disk before the bytes go: a file system that loses its power may keep a hole
+// and lose a record.
 Result<void> Sidecar::drop(ByteRange bytes) {
-  const bool continues = last_drop_ && bytes.begin == last_drop_->end;
-  const std::uint64_t index = continues ? records_ - 1 : records_;
-  if (continues) bytes.begin = last_drop_->begin;
-  if (auto ok = put(index, RecordKind::kDropped, bytes); !ok) return ok;
-  if (!has_synced_drop_ && ::fdatasync(file_.get()) != 0)
+  if (auto ok = put_range(RecordKind::kDropped, bytes); !ok) return ok;
+  if (!has_synced_drop_ && ::fdatasync(file_.get()) != 0) {
     return fail_errno("sync a sidecar", errno);
+  }
   has_synced_drop_ = true;
-  records_ = index + 1;
-  last_.reset();
-  last_drop_ = bytes;
   return {};
 }
 
@@ -287,7 +286,6 @@ Result<void> Sidecar::resize(std::uint64_t size_bytes) {
   if (auto ok = put(records_, RecordKind::kResized, {size_bytes, size_bytes}); !ok) return ok;
   ++records_;
   last_.reset();
-  last_drop_.reset();
   return {};
 }
 

@@ -101,13 +101,17 @@ class Sidecar {
   [[nodiscard]] static Result<Sidecar> make(int folder, const std::string& name, int flags,
                                             const StagedState& state);
   [[nodiscard]] Result<void> put(std::uint64_t index, RecordKind kind, ByteRange bytes);
+  [[nodiscard]] Result<void> put_range(RecordKind kind, ByteRange bytes);
 
   UniqueFd file_;
   std::uint64_t first_ = 0;  ///< offset of the first record
   std::uint64_t records_ = 0;
-  std::optional<ByteRange> last_;       ///< the last record, where it is a changed range
-  std::optional<ByteRange> last_drop_;  ///< the last record, where it is a dropped range
-  bool has_synced_drop_ = false;        ///< the disk has a record of a dropped range
+  struct Last {
+    RecordKind kind;
+    ByteRange bytes;
+  };
+  std::optional<Last> last_;      ///< the last record, where it is a range
+  bool has_synced_drop_ = false;  ///< the disk has a record of a dropped range
 };
 
 }  // namespace s3rdmafs::upload
