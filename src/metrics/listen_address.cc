@@ -101,6 +101,10 @@ Result<UniqueFd> listen_on_tcp(const std::string& address) {
 
 Result<UniqueFd> listen_on_shared_socket(const std::string& path, mode_t mode,
                                          const std::string& group) {
+  if (connect_to_unix_socket(path)) {
+    return fail_with_advice(ErrorCode::kBusy, "another process answers at " + path,
+                            "give each mount a path of its own");
+  }
   std::optional<gid_t> gid;
   if (!group.empty()) {
     const auto found = group_of(group);

@@ -14,7 +14,6 @@
 #include "metrics/listen_address.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/thread_name.h"
-#include "s3rdmafs/base/unix_socket.h"
 
 namespace s3rdmafs::metrics {
 namespace {
@@ -73,10 +72,6 @@ Result<std::unique_ptr<ScrapeListener>> ScrapeListener::listen(const Registry& r
   std::unique_ptr<ScrapeListener> made(new ScrapeListener);
   const bool is_unix = options.address.starts_with(kUnix);
   const std::string path = is_unix ? options.address.substr(kUnix.size()) : std::string();
-  if (is_unix && connect_to_unix_socket(path)) {
-    return fail_with_advice(ErrorCode::kBusy, "metrics.listen: another process answers at " + path,
-                            "give each mount a path of its own");
-  }
   auto socket = is_unix ? listen_on_shared_socket(path, options.mode, options.group)
                         : listen_on_tcp(options.address);
   if (!socket) {
