@@ -93,7 +93,7 @@ def run_file(name, out, arguments):
 
 def work_off(queues, out, arguments, results):
     for queue in queues:
-        while queue:
+        while True:
             try:
                 name = queue.pop(0)  # atomic: lanes may share the queue
             except IndexError:
