@@ -114,9 +114,8 @@ void StagedStore::on_failed(const std::shared_ptr<StagedFile>& file, Error error
                  error.detail);
   } else if (const std::uint64_t lost_bytes = file->dropped_bytes(); lost_bytes > 0) {
     spdlog::error(
-        "'{}' was not stored: {}; its bytes are lost, as it was larger than the staging area, "
-        "which "
-        "had {} of {} bytes no more",
+        "'{}' was not stored: {}; its bytes are lost, as it was larger than the staging area, and "
+        "{} of {} bytes were at the server alone",
         key, error.detail, lost_bytes, file->live().size_bytes);
   } else {
     spdlog::warn(
