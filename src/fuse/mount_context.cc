@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuse/mount_context.h"
 
+#include "s3rdmafs/base/units.h"
+
 namespace s3rdmafs::fuse {
 
 namespace {
+
+// The buffer that cp(1), stdio and Python's files take. With 1 MiB each file of cp costs it twice
+// the processor time, as it touches fresh memory for each (tools/bench/MEASUREMENTS.md), and a
+// program that seeks reads a whole buffer each time. cp itself takes at least 128 KiB.
+constexpr blksize_t kBufferBytes = 256 * kKiB;
 
 timespec timespec_of(std::chrono::system_clock::time_point time) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
@@ -28,7 +35,7 @@ struct stat MountContext::stat_of(const vfs::Attributes& attributes) const {
   result.st_gid = attributes.posix.gid.value_or(presentation.gid);
   result.st_size = static_cast<off_t>(attributes.size_bytes);
   result.st_blocks = static_cast<blkcnt_t>((attributes.size_bytes + 511) / 512);  // stat(2): 512 B
-  result.st_blksize = 1 << 20;  // cp and cat read in steps of it
+  result.st_blksize = kBufferBytes;
   result.st_mtim = timespec_of(attributes.modified);
   result.st_atim = timespec_of(attributes.posix.accessed.value_or(attributes.modified));
   result.st_ctim = timespec_of(attributes.posix.changed.value_or(attributes.modified));

@@ -230,6 +230,7 @@ def test_stat_tells_size_time_owner_and_kind(mounted, server):
         assert stat.S_ISREG(seen.st_mode)
         assert seen.st_uid == os.geteuid() and seen.st_gid == os.getegid()
         assert seen.st_blocks * 512 >= seen.st_size, "du must not think it sparse"
+        assert seen.st_blksize == 256 << 10, "buffers of stdio and cp are as large"
     assert stat.S_ISDIR(os.stat(mounted / "names").st_mode)
 
 
