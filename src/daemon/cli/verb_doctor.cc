@@ -7,8 +7,8 @@
 #include "daemon/doctor/context.h"
 #include "daemon/doctor/report/full_report.h"
 #include "daemon/doctor/report/report.h"
-#include "daemon/doctor/report/report_file.h"
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/new_file.h"
 
 namespace s3rdmafs::daemon {
 namespace {
@@ -23,9 +23,9 @@ int report_failure(const Error& error) {
 int run_doctor(const DoctorCommand& command) {
   // The report has every finding; the log would repeat them.
   if (auto set = set_up_log("error", LogSink::kStandardError); !set) return report(set.error());
-  std::optional<doctor::ReportFile> file;
+  std::optional<NewFile> file;
   if (!command.report.empty()) {
-    auto created = doctor::ReportFile::create(command.report);
+    auto created = NewFile::create("report", command.report);
     if (!created) return report_failure(created.error());  // fails before minutes of checks
     file.emplace(std::move(*created));
   }

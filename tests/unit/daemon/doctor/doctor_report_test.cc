@@ -7,7 +7,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +14,6 @@
 #include "daemon/doctor/report/full_report.h"
 #include "daemon/doctor/report/json.h"
 #include "daemon/doctor/report/machine_facts.h"
-#include "daemon/doctor/report/report_file.h"
 #include "fakes/temporary_folder.h"
 
 namespace s3rdmafs::daemon::doctor {
@@ -25,20 +23,9 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string text_of(const fs::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 void make_file(const fs::path& path, const std::string& text) {
   fs::create_directories(path.parent_path());
   std::ofstream(path) << text << '\n';
-}
-
-std::size_t files_in(const fs::path& folder) {
-  return static_cast<std::size_t>(
-      std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
 TEST(DoctorJson, EscapesInvalidCharactersOfJson) {
@@ -60,59 +47,6 @@ TEST(DoctorJson, TakesOnlyCharactersOfUtf8) {
   EXPECT_EQ(valid_utf8("\xED\xA0\x80"), replaced + replaced + replaced) << "half a pair";
   EXPECT_EQ(valid_utf8("\xE2\x82"), replaced + replaced) << "cut off";
   EXPECT_EQ(valid_utf8(""), "");
-}
-
-TEST(DoctorReportFile, IsForItsOwnerAlone) {
-  const fakes::TemporaryFolder folder;
-  const fs::path path = folder.path() / "report.json";
-  auto file = ReportFile::create(path);
-  ASSERT_TRUE(file);
-  EXPECT_FALSE(fs::exists(path)) << "a report is written whole or not at all";
-  ASSERT_TRUE(file->commit("whole"));
-  EXPECT_EQ(text_of(path), "whole");
-  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
-  EXPECT_EQ(files_in(folder.path()), 1U);
-}
-
-TEST(DoctorReportFile, TakesThePlaceOfAnOlderOneWhenItIsWhole) {
-  const fakes::TemporaryFolder folder;
-  const fs::path path = folder.path() / "report.json";
-  make_file(path, "older");
-  {
-    const auto abandoned = ReportFile::create(path);
-    ASSERT_TRUE(abandoned);
-  }
-  EXPECT_EQ(text_of(path), "older\n");
-  EXPECT_EQ(files_in(folder.path()), 1U);
-  ASSERT_TRUE(ReportFile::create(path)->commit("newer"));
-  EXPECT_EQ(text_of(path), "newer");
-}
-
-TEST(DoctorReportFile, FollowsNoLinkAndReplacesNothingButFiles) {
-  const fakes::TemporaryFolder folder;
-  const fs::path other = folder.path() / "other";
-  make_file(other, "untouched");
-  const fs::path link = folder.path() / "link";
-  fs::create_symlink(other, link);
-  const auto refused = ReportFile::create(link);
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().detail, HasSubstr(link.string()));
-  EXPECT_FALSE(ReportFile::create(folder.path()));
-  EXPECT_FALSE(ReportFile::create("/dev/null"));
-
-  // A link that comes while the checks run.
-  const fs::path path = folder.path() / "report.json";
-  auto file = ReportFile::create(path);
-  ASSERT_TRUE(file);
-  fs::create_symlink(other, path);
-  EXPECT_FALSE(file->commit("whole"));
-  EXPECT_EQ(text_of(other), "untouched\n");
-}
-
-TEST(DoctorReportFile, SaysWhereItCannotBeWritten) {
-  const auto refused = ReportFile::create("/no/such/folder/report.json");
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().detail, HasSubstr("/no/such/folder/report.json"));
 }
 
 TEST(DoctorReport, HasEveryCheckWithItsEvidence) {
