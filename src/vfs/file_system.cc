@@ -21,6 +21,7 @@
 #include "vfs/directories/directory_handle.h"
 #include "vfs/files/file_writing.h"
 #include "vfs/files/open_files.h"
+#include "vfs/files/open_trace.h"
 #include "vfs/files/sequential_writing.h"
 #include "vfs/metadata/object_descriptions.h"
 #include "vfs/names/names.h"
@@ -96,6 +97,7 @@ FileSystem::FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
                          .metadata_requests_max = options_.metadata_requests_max})),
       descriptions_(std::make_shared<ObjectDescriptions>(store, clock)),
       open_files_(std::make_unique<OpenFiles>(cache, *handles_, metrics)),
+      open_trace_(std::make_unique<OpenTrace>(clock)),
       whole_(whole),
       writing_(writing),
       file_writing_(make_file_writing(cache)),

@@ -37,6 +37,7 @@ class Names;
 class NamesBesides;
 class ObjectDescriptions;
 class OpenFiles;
+class OpenTrace;
 class RenameLog;
 class Renames;
 class StagedFiles;
@@ -158,6 +159,9 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   void release_directory(std::uint64_t handle);
 
   // Reading (file_system_read.cc)
+
+  /// The opens of programs, for a recorder. Valid as long as this.
+  [[nodiscard]] OpenTrace& open_trace() { return *open_trace_; }
 
   /// Opens one version of a file. The store is asked whether the name still stands for it where the
   /// last answer is older than `ttl`, or always (Options::confirms_opens). Errors: kStale (the
@@ -344,6 +348,7 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   const std::shared_ptr<ObjectDescriptions> descriptions_;
   const std::shared_ptr<HandleTable> handles_ = std::make_shared<HandleTable>();
   const std::unique_ptr<OpenFiles> open_files_;
+  const std::unique_ptr<OpenTrace> open_trace_;
   cache::ResidentObjects* const whole_;
   /// All or none, from here on.
   const std::optional<Writing> writing_;

@@ -11,6 +11,7 @@
 #include "vfs/file_system.h"
 #include "vfs/files/file_writing.h"
 #include "vfs/files/open_files.h"
+#include "vfs/files/open_trace.h"
 #include "vfs/names/names.h"
 #include "vfs/refusals.h"
 
@@ -33,6 +34,7 @@ void FileSystem::open_version(Ino ino, const Node& version,
           names_->look_again(object.key, "'" + object.key + "' was stored again by this mount"));
     }
   }
+  open_trace_->note(object);
   OpenFile opened{.handle = open_files_->open(ino, object, version.generation),
                   .size_bytes = object.size_bytes,
                   .path = object.key.substr(options_.prefix.size()),
