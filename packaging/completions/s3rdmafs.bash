@@ -18,7 +18,7 @@ _s3rdmafs() {
     mapfile -t COMPREPLY < <(compgen -f -- "$word")
     return
     ;;
-  --jobs | --options | --interval | --columns | --rows | --seconds) return ;;
+  --jobs | --options | --interval | --columns | --rows | --seconds | --rate | --requests) return ;;
   esac
   local options=
   case $verb in
@@ -27,7 +27,7 @@ _s3rdmafs() {
   stats) options="--json" ;;
   top) options="--once --interval --columns --rows" ;;
   explain) options="--seconds --json" ;;
-  warm) options="--release" ;;
+  warm) options="--cached --record --from-trace --from-manifest --rate --requests --release" ;;
   recover) options="--send --discard --json --options" ;;
   doctor) options="--json --measure --report" ;;
   manifest) options="--output --from-inventory --jobs --verify --show" ;;

@@ -78,6 +78,16 @@ PathGlob PathGlob::anchored(std::string_view pattern) {
   return {text, components_of(text)};
 }
 
+PathGlob PathGlob::literal(std::string_view path) {
+  const std::string_view text = without_slash_in_front(path);
+  std::string escaped;
+  for (const char c : text) {
+    if (config::has_wildcard(std::string_view(&c, 1))) escaped += '\\';
+    escaped += c;
+  }
+  return {text, components_of(escaped), /*is_literal=*/true};
+}
+
 bool PathGlob::matches(std::string_view path) const {
   return match_components(components_, components_of(path), Match::kWhole);
 }
@@ -87,7 +97,7 @@ bool PathGlob::covers(std::string_view path) const {
 }
 
 bool PathGlob::has_wildcard() const noexcept {
-  return std::ranges::any_of(components_, config::has_wildcard);
+  return !is_literal_ && std::ranges::any_of(components_, config::has_wildcard);
 }
 
 }  // namespace s3rdmafs::config

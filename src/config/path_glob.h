@@ -23,6 +23,8 @@ class PathGlob {
   /// A path or pattern from the mount point on, whether it has a "/" or not. Empty: the mount
   /// point.
   [[nodiscard]] static PathGlob anchored(std::string_view pattern);
+  /// A path from the mount point on, whatever its characters: not a pattern.
+  [[nodiscard]] static PathGlob literal(std::string_view path);
 
   /// Whether the pattern stands for `path`, which has no "/" in front.
   [[nodiscard]] bool matches(std::string_view path) const;
@@ -36,11 +38,12 @@ class PathGlob {
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
  private:
-  PathGlob(std::string_view pattern, std::vector<std::string> components)
-      : text_(pattern), components_(std::move(components)) {}
+  PathGlob(std::string_view pattern, std::vector<std::string> components, bool is_literal = false)
+      : text_(pattern), components_(std::move(components)), is_literal_(is_literal) {}
 
   std::string text_;
   std::vector<std::string> components_;
+  bool is_literal_;
 };
 
 /// The component that stands for any number of directories.

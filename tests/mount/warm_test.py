@@ -166,3 +166,95 @@ def test_resident_globs_are_tried_again_after_a_failure(site):
                          rdma={"mode": "require"})
     eventually(lambda: total(mounted.stats(), "resident_objects", 'state="resident"') == 1, 60, "it is resident")
     assert total(mounted.stats(), "resident_failures_total") > 0, "the control: it failed at first"
+
+
+@pytest.fixture
+def recording(tmp_path):
+    """Begins to record a mount; `end()` writes the trace and returns its lines."""
+    class Recording:
+        file, verb = tmp_path / "job.trace", None
+
+        def begin(self, mount):
+            self.verb = subprocess.Popen([mount.program, "warm", mount.point, "--record", self.file], text=True,
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            assert "recording" in self.verb.stdout.readline()
+
+        def end(self):
+            self.verb.send_signal(signal.SIGTERM)
+            self.printed = self.verb.communicate(timeout=COMMAND_SECONDS)
+            return self.file.read_text().splitlines()[1:]
+
+    made = Recording()
+    yield made
+    if made.verb and made.verb.poll() is None:
+        made.verb.kill()
+        made.verb.communicate()
+
+
+def test_a_recording_fetches_ahead_of_the_next_run_what_the_job_read(site, recording):
+    target = fill(site.target(), a=SMALL, b=SMALL, c=100, **{"with space": 7})
+    mounted = site.mount(target, BUCKET, cache=CACHE)
+    (mounted / "d" / "c").read_bytes()
+    recording.begin(mounted)
+    for name in ("with space", "b", "with space", "a"):
+        (mounted / "d" / name).read_bytes()
+    lines = recording.end()
+    assert recording.verb.returncode == 0, recording.printed
+    assert [line.split(" ")[1:2] + line.split(" ")[3:] for line in lines] == [
+        ["7", "d/with%20space"], [str(SMALL), "d/b"], [str(SMALL), "d/a"]]
+
+    again = site.mount(target, BUCKET, cache=CACHE)
+    result = warm(again, "--from-trace", recording.file, "--cached")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("3 objects read into the cache, 6.0 MiB; fetched 3"), result.stdout
+    fetched = total(again.stats(), GET_BYTES)
+    for number, name in enumerate(("a", "b")):
+        check(again / "d" / name, number, SMALL)
+    assert total(again.stats(), GET_BYTES) == fetched, "the job finds all that it read before"
+    check(again / "d" / "c", 2, 100)
+    assert total(again.stats(), GET_BYTES) == fetched + 100, "the control: this one was not recorded"
+
+
+def test_objects_of_a_trace_that_were_replaced_are_fetched_as_they_are(site, recording):
+    target = fill(site.target(), a=SMALL, b=SMALL)
+    mounted = site.mount(target, BUCKET, cache=CACHE)
+    recording.begin(mounted)
+    for name in ("a", "b"):
+        (mounted / "d" / name).read_bytes()
+    recording.end()
+    content.write(target.root / BUCKET / "d" / "a", 9, SMALL)
+    (target.root / BUCKET / "d" / "b").unlink()
+    again = site.mount(target, BUCKET, cache=CACHE)
+    result = warm(again, "--from-trace", recording.file)
+    assert result.returncode == 32
+    assert "d/b: no such file" in result.stderr
+    assert result.stdout.startswith("1 object resident"), result.stdout
+    check(again / "d" / "a", 9, SMALL)
+    assert total(again.stats(), "fuse_read_bytes_total") == 0
+
+
+def test_a_manifest_names_what_is_fetched_and_the_pace_leaves_room(site, tmp_path):
+    target = fill(site.target(), a=SMALL, b=SMALL)
+    mounted = site.mount(target, BUCKET, cache=CACHE)
+    manifest = tmp_path / "names"
+    subprocess.run([mounted.program, "manifest", mounted.file, "-o", manifest], check=True, timeout=COMMAND_SECONDS,
+                   stdout=subprocess.DEVNULL)
+    result = warm(mounted, "--from-manifest", manifest, "--cached", "--rate", "2MiB")
+    assert result.returncode == 0, result.stderr
+    assert "2 objects read into the cache, 6.0 MiB" in result.stdout
+    seconds = float(result.stdout.split(" in ")[1].split(" s")[0])
+    assert seconds > 1.4, "the second object waits until the first has had its time"
+
+
+def test_bad_traces_and_a_second_recording_say_what_to_do(site, tmp_path, recording):
+    mounted = site.mount(fill(site.target(), a=SMALL), BUCKET, cache=CACHE)
+    (tmp_path / "list").write_text("d/a\n")
+    refused = warm(mounted, "--from-trace", tmp_path / "list")
+    assert refused.returncode == 32 and "warm --record" in refused.stderr
+    recording.begin(mounted)
+    second = warm(mounted, "--record", tmp_path / "other")
+    assert second.returncode == 32 and "another recording" in second.stderr
+    assert not (tmp_path / "other").exists()
+    mounted.unmount()
+    assert recording.verb.wait(COMMAND_SECONDS) == 32, "the mount has ended"
+    assert recording.file.read_text().startswith("# s3rdmafs trace 1")

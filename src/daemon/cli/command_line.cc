@@ -10,6 +10,7 @@
 
 #include "config/nearest_name.h"
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::daemon {
 namespace {
@@ -34,6 +35,12 @@ struct RawArguments {
   bool measure = false;
   std::string report;
   std::vector<std::string> paths;
+  std::string record;
+  std::string trace;
+  std::string manifest;
+  bool cached = false;
+  std::string rate;
+  std::uint64_t requests = 0;
   bool release = false;
   std::string prefix;
   std::string output;
@@ -226,15 +233,69 @@ Result<Command> make_explain(const CLI::App&, const RawArguments& raw) {
 
 void declare_warm(CLI::App& verb, RawArguments& raw) {
   add_mountpoint(verb, raw);
-  verb.add_option("PATH", raw.paths,
-                  "Files, directories (with everything below them) and patterns in the mount")
-      ->required()
-      ->type_name("");
-  verb.add_flag("--release", raw.release, "Release objects that were made resident");
+  CLI::Option* const paths =
+      verb.add_option("PATH", raw.paths,
+                      "Files, directories (with everything below them) and patterns in the mount");
+  paths->type_name("");
+  CLI::Option* const record =
+      verb.add_option("--record", raw.record,
+                      "Write the files that programs open into FILE, until interrupted")
+          ->excludes(paths)
+          ->type_name("FILE");
+  CLI::Option* const trace = verb.add_option("--from-trace", raw.trace,
+                                             "Fetch what a file of --record names, in its order")
+                                 ->excludes(paths)
+                                 ->excludes(record)
+                                 ->type_name("FILE");
+  CLI::Option* const manifest =
+      verb.add_option("--from-manifest", raw.manifest, "Fetch what a manifest names")
+          ->excludes(paths)
+          ->excludes(record)
+          ->excludes(trace)
+          ->type_name("FILE");
+  CLI::Option* const cached =
+      verb.add_flag("--cached", raw.cached,
+                    "Read into the read cache and the disk tier; nothing is pinned")
+          ->excludes(record);
+  CLI::Option* const rate =
+      verb.add_option("--rate", raw.rate, "Fetch at most so much a second: 500MiB")
+          ->excludes(record)
+          ->type_name("SIZE");
+  CLI::Option* const requests =
+      verb.add_option("--requests", raw.requests, "Begin at most N fetches a second")
+          ->check(CLI::Range(1, 1'000'000))
+          ->excludes(record)
+          ->type_name("N");
+  CLI::Option* const release =
+      verb.add_flag("--release", raw.release, "Release objects that were made resident");
+  for (CLI::Option* const other : {record, trace, manifest, cached, rate, requests}) {
+    release->excludes(other);
+  }
 }
 
-Result<Command> make_warm(const CLI::App&, const RawArguments& raw) {
-  return WarmCommand{.mountpoint = raw.mountpoint, .paths = raw.paths, .release = raw.release};
+Result<Command> make_warm(const CLI::App& app, const RawArguments& raw) {
+  if (!raw.record.empty()) {
+    return RecordCommand{.mountpoint = raw.mountpoint, .file = raw.record};
+  }
+  if (raw.paths.empty() && raw.trace.empty() && raw.manifest.empty()) {
+    return usage_error(app, "PATH is required, or --from-trace, --from-manifest or --record");
+  }
+  WarmCommand command{.mountpoint = raw.mountpoint,
+                      .paths = raw.paths,
+                      .trace = raw.trace,
+                      .manifest = raw.manifest,
+                      .cached = raw.cached,
+                      .requests_per_second = raw.requests,
+                      .release = raw.release};
+  if (!raw.rate.empty()) {
+    const auto rate = parse_size(raw.rate);
+    if (!rate || *rate == 0) {
+      return usage_error(
+          app, fmt::format("--rate {}: expected a size above 0 such as 500MiB", raw.rate));
+    }
+    command.bytes_per_second = *rate;
+  }
+  return command;
 }
 
 void declare_recover(CLI::App& verb, RawArguments& raw) {
@@ -341,7 +402,7 @@ constexpr Verb kVerbs[] = {
     {"stats", "Print the counters of a mount", declare_stats, make_stats},
     {"top", "Show what a mount does, live", declare_top, make_top},
     {"explain", "Say why a mount is as fast as it is", declare_explain, make_explain},
-    {"warm", "Make objects resident ahead of time", declare_warm, make_warm},
+    {"warm", "Fetch objects ahead of time, or record what a job reads", declare_warm, make_warm},
     {"recover", "List, send or discard written files that a mount could not store", declare_recover,
      make_recover},
     {"doctor", "Check what a mount needs, and advise", declare_doctor, make_doctor},

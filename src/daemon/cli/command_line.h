@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -55,11 +56,22 @@ struct ExplainCommand {
   bool json = false;
 };
 
-/// `s3rdmafs warm MOUNTPOINT PATH...`
+/// `s3rdmafs warm MOUNTPOINT PATH...`; `--from-trace` or `--from-manifest` in place of the paths
 struct WarmCommand {
   std::string mountpoint;
-  std::vector<std::string> paths;  ///< at least one; may be patterns
-  bool release = false;            ///< release the objects instead of fetching them
+  std::vector<std::string> paths;         ///< may be patterns; none: a file names the objects
+  std::string trace;                      ///< a file of `--record`; empty: none
+  std::string manifest;                   ///< empty: none
+  bool cached = false;                    ///< into the read cache; else whole, to stay
+  std::uint64_t bytes_per_second = 0;     ///< 0: as many as come
+  std::uint64_t requests_per_second = 0;  ///< 0: as many as come
+  bool release = false;                   ///< release the objects instead of fetching them
+};
+
+/// `s3rdmafs warm MOUNTPOINT --record FILE`
+struct RecordCommand {
+  std::string mountpoint;
+  std::string file;
 };
 
 /// `s3rdmafs doctor [FILE.toml] [--json] [--measure] [--report FILE]`
@@ -106,9 +118,9 @@ struct RecoverCommand {
   std::vector<config::Override> overrides;
 };
 
-using Command =
-    std::variant<MountCommand, UmountCommand, StatsCommand, TopCommand, ExplainCommand, WarmCommand,
-                 RecoverCommand, DoctorCommand, ManifestCommand, ConfigCommand, ShowText>;
+using Command = std::variant<MountCommand, UmountCommand, StatsCommand, TopCommand, ExplainCommand,
+                             WarmCommand, RecordCommand, RecoverCommand, DoctorCommand,
+                             ManifestCommand, ConfigCommand, ShowText>;
 
 /// Reads the command line; `arguments` are argv, the program's name first. A name that ends in
 /// "mount.s3rdma" selects the form that mount(8) calls helpers in (section EXTERNAL HELPERS).

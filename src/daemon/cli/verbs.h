@@ -22,6 +22,7 @@ inline constexpr int kExitDoctorReport = 73;
 [[nodiscard]] int run_top(const TopCommand& command);
 [[nodiscard]] int run_explain(const ExplainCommand& command);
 [[nodiscard]] int run_warm(const WarmCommand& command);
+[[nodiscard]] int run_record(const RecordCommand& command);
 [[nodiscard]] int run_recover(const RecoverCommand& command);
 [[nodiscard]] int run_doctor(const DoctorCommand& command);
 [[nodiscard]] int run_manifest(const ManifestCommand& command);

@@ -274,13 +274,17 @@ Result<void> MountedBucket::Layers::open_sockets() {
   std::vector<std::string> globs;
   globs.reserve(plan.config.resident.size());
   for (const auto& wanted : plan.config.resident) globs.push_back(wanted.glob);
-  auto taking = ResidentService::listen(
-      {.socket_path = control_socket_path(plan.mount_point), .globs = std::move(globs)},
-      {.store = bucket(),
-       .clock = clock,
-       .prefix = plan.config.bucket.prefix,
-       .request_timeout = plan.config.retry.deadline},
-      caches.objects.get(), metrics);
+  auto taking =
+      ResidentService::listen({.socket_path = control_socket_path(plan.mount_point),
+                               .record_socket_path = record_socket_path(plan.mount_point),
+                               .globs = std::move(globs)},
+                              {.store = bucket(),
+                               .clock = clock,
+                               .prefix = plan.config.bucket.prefix,
+                               .request_timeout = plan.config.retry.deadline},
+                              {.targets = {.blocks = *caches.blocks, .whole = caches.objects.get()},
+                               .trace = file_system->open_trace()},
+                              metrics);
   if (!taking) return std::unexpected(taking.error());
   resident = std::move(*taking);
   return {};

@@ -60,6 +60,10 @@ std::string control_socket_path(std::string_view mount_point) {
   return metrics::stats_socket_path(mount_point) + ".control";
 }
 
+std::string record_socket_path(std::string_view mount_point) {
+  return metrics::stats_socket_path(mount_point) + ".record";
+}
+
 bool ControlRequest::say(std::string line) {
   std::ranges::replace(line, '\n', '?');
   line += '\n';
@@ -74,22 +78,23 @@ bool ControlRequest::is_wanted() const {
   return ::poll(&watched, 1, 0) == 0;
 }
 
-Result<std::unique_ptr<ControlSocket>> ControlSocket::listen(std::string path, Answer answer) {
+Result<std::unique_ptr<ControlSocket>> ControlSocket::listen(std::string path, Answer answer,
+                                                             const char* thread) {
   auto listener = listen_on_unix_socket(path);
   if (!listener) return std::unexpected(listener.error());
   return std::unique_ptr<ControlSocket>(
-      new ControlSocket(std::move(path), std::move(answer), std::move(*listener)));
+      new ControlSocket(std::move(path), std::move(answer), thread, std::move(*listener)));
 }
 
-ControlSocket::ControlSocket(std::string path, Answer answer, UniqueFd listener)
+ControlSocket::ControlSocket(std::string path, Answer answer, const char* thread, UniqueFd listener)
     : path_(std::move(path)), answer_(std::move(answer)), listener_(std::move(listener)) {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  thread_ = std::jthread([this, thread](const std::stop_token& stop) { run(stop, thread); });
 }
 
 ControlSocket::~ControlSocket() { ::unlink(path_.c_str()); }
 
-void ControlSocket::run(const std::stop_token& stop) {
-  set_thread_name("control");
+void ControlSocket::run(const std::stop_token& stop, const char* name) {
+  set_thread_name(name);
   serve_clients(listener_.get(), stop, kClientTimeout, [&](int client) {
     const auto text = read_to_end(client, stop);
     if (!text) return;

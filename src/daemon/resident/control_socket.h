@@ -16,6 +16,8 @@ namespace s3rdmafs::daemon {
 
 /// The path of the control socket of a mount point, next to its stats socket.
 [[nodiscard]] std::string control_socket_path(std::string_view mount_point);
+/// The socket for recordings, which go on while a request on the other takes its time.
+[[nodiscard]] std::string record_socket_path(std::string_view mount_point);
 
 /// One request to a daemon, and the connection to answer on. Thread-bound.
 class ControlRequest {
@@ -48,8 +50,9 @@ class ControlSocket {
   using Answer = std::function<void(ControlRequest&)>;
 
   /// Errors: kSystem. The socket file of a daemon that died is taken over.
-  [[nodiscard]] static Result<std::unique_ptr<ControlSocket>> listen(std::string path,
-                                                                     Answer answer);
+  /// @param thread  the name of the socket's thread; a literal
+  [[nodiscard]] static Result<std::unique_ptr<ControlSocket>> listen(
+      std::string path, Answer answer, const char* thread = "control");
   /// Waits for the request under way, and removes the socket file.
   ~ControlSocket();
   ControlSocket(const ControlSocket&) = delete;
@@ -59,8 +62,8 @@ class ControlSocket {
   void stop() { thread_.request_stop(); }
 
  private:
-  ControlSocket(std::string path, Answer answer, UniqueFd listener);
-  void run(const std::stop_token& stop);
+  ControlSocket(std::string path, Answer answer, const char* thread, UniqueFd listener);
+  void run(const std::stop_token& stop, const char* name);
 
   const std::string path_;
   const Answer answer_;

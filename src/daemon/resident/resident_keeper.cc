@@ -92,8 +92,9 @@ bool ResidentKeeper::keep_all(const std::stop_token& stop) {
     });
     keys_ = std::move(keys);
   }
-  const KeepOutcome outcome = keep_objects(cache_, objects, bucket_.request_timeout,
-                                           [&](const KeepProgress&) { return goes_on(); });
+  KeepOutcome outcome = keep_objects(cache_, objects, bucket_.request_timeout, Pace({}),
+                                     [&](const KeepProgress&) { return goes_on(); });
+  outcome.fail_replaced();
   if (outcome.was_cancelled) return true;
   report(objects.size(), outcome);
   return is_complete && outcome.failed == 0;

@@ -3,29 +3,48 @@
 
 #include <utility>
 
-#include "daemon/resident/warm_request.h"
+#include "daemon/resident/record_request.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::daemon {
+namespace {
+
+void refuse(ControlRequest& request) {
+  const std::string command = request.words().empty() ? "" : request.words().front();
+  request.say("error unknown request '" + command + "': the daemon is of another version");
+}
+
+}  // namespace
 
 Result<std::unique_ptr<ResidentService>> ResidentService::listen(Options options,
                                                                  const Bucket& bucket,
-                                                                 cache::ObjectCache* cache,
+                                                                 const Parts& parts,
                                                                  metrics::Registry& metrics) {
   std::unique_ptr<ResidentService> service(new ResidentService());
-  auto control = ControlSocket::listen(
-      std::move(options.socket_path),
-      [bucket, cache](ControlRequest& request) { answer_request(bucket, cache, request); });
+  auto control = ControlSocket::listen(std::move(options.socket_path),
+                                       [bucket, targets = parts.targets](ControlRequest& request) {
+                                         if (!is_warm_request(request)) return refuse(request);
+                                         answer_warm_request(bucket, targets, request);
+                                       });
   if (!control) return std::unexpected(control.error());
   service->control_ = std::move(*control);
+  auto recording = ControlSocket::listen(
+      std::move(options.record_socket_path),
+      [&trace = parts.trace](ControlRequest& request) {
+        if (!is_record_request(request)) return refuse(request);
+        answer_record_request(trace, request);
+      },
+      "record");
+  if (!recording) return std::unexpected(recording.error());
+  service->recording_ = std::move(*recording);
   if (options.globs.empty()) return service;
-  if (cache == nullptr) {
+  if (parts.targets.whole == nullptr) {
     spdlog::warn(
         "resident: this mount has no passthrough; the objects of [[resident]] are not kept");
     return service;
   }
-  service->keeper_ =
-      std::make_unique<ResidentKeeper>(bucket, *cache, metrics, std::move(options.globs));
+  service->keeper_ = std::make_unique<ResidentKeeper>(bucket, *parts.targets.whole, metrics,
+                                                      std::move(options.globs));
   return service;
 }
 
@@ -35,6 +54,7 @@ void ResidentService::start_keeping() {
 
 void ResidentService::stop() {
   control_->stop();
+  recording_->stop();
   if (keeper_) keeper_->stop();
 }
 

@@ -5,17 +5,18 @@
 #include <string>
 #include <vector>
 
-#include "cache/whole/object_cache.h"
 #include "daemon/resident/control_socket.h"
 #include "daemon/resident/find_objects.h"
 #include "daemon/resident/resident_keeper.h"
+#include "daemon/resident/warm_request.h"
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/metrics/registry.h"
+#include "vfs/files/open_trace.h"
 
 namespace s3rdmafs::daemon {
 
-/// Objects made resident ahead of time, for one mount: answers `s3rdmafs warm` on the control
-/// socket, and keeps the objects of [[resident]] resident. Each has a thread of its own.
+/// Objects fetched ahead of time, for one mount: answers `s3rdmafs warm` on the control socket, and
+/// keeps the objects of [[resident]] resident. Each has a thread of its own.
 ///
 /// Life: listen(), start_keeping() when the mount is ready, stop(), then shut the store and the
 /// cache's fills down so that waits end, then destroy this before the cache.
@@ -23,16 +24,21 @@ class ResidentService {
  public:
   struct Options {
     std::string socket_path;         ///< control_socket_path() of the mount point
+    std::string record_socket_path;  ///< record_socket_path() of it
     std::vector<std::string> globs;  ///< of [[resident]]; see config/path_glob.h
   };
 
-  /// Borrows the cache, the registry and what the bucket borrows.
-  /// @param cache  null: this mount has no passthrough; requests are then answered with an error,
-  ///               and nothing is kept
+  /// The parts of the mount that requests work on. Borrows all.
+  struct Parts {
+    WarmTargets targets;  ///< without whole objects nothing is kept
+    vfs::OpenTrace& trace;
+  };
+
+  /// Borrows the parts, the registry and what the bucket borrows.
   /// Errors: kSystem, as ControlSocket::listen.
   [[nodiscard]] static Result<std::unique_ptr<ResidentService>> listen(Options options,
                                                                        const Bucket& bucket,
-                                                                       cache::ObjectCache* cache,
+                                                                       const Parts& parts,
                                                                        metrics::Registry& metrics);
 
   /// Begins to make the objects of [[resident]] resident. At most once.
@@ -45,6 +51,7 @@ class ResidentService {
 
   std::unique_ptr<ResidentKeeper> keeper_;  // null where nothing is to be kept
   std::unique_ptr<ControlSocket> control_;
+  std::unique_ptr<ControlSocket> recording_;
 };
 
 }  // namespace s3rdmafs::daemon

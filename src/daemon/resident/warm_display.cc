@@ -57,52 +57,63 @@ std::string count(std::uint64_t objects) {
 }  // namespace
 
 WarmDisplay::WarmDisplay(std::FILE* out, bool is_terminal,
-                         std::chrono::steady_clock::time_point begin)
+                         std::chrono::steady_clock::time_point begin, std::string_view where)
     : out_(out),
       is_terminal_(is_terminal),
+      where_(where),
       begin_(begin),
       next_line_(begin + kLineInterval),
       last_at_(begin) {}
+
+void WarmDisplay::next_answer() {
+  ended_objects_ = objects_;
+  ended_bytes_ = bytes_;
+  has_ended_ = false;
+}
 
 void WarmDisplay::take(std::string_view line, std::chrono::steady_clock::time_point now) {
   const std::string_view word = take_word(line);
   if (word == "found") {
     is_warm_ = true;
-    objects_ = take_number(line);
-    bytes_ = take_number(line);
+    objects_ += take_number(line);
+    bytes_ += take_number(line);
   } else if (word == "progress") {
     const std::uint64_t objects = take_number(line);
-    show_progress(objects, take_number(line), now);
+    show_progress(ended_objects_ + objects, ended_bytes_ + take_number(line), now);
   } else if (word == "problem") {
     complain(line);
   } else if (word == "error") {
     complain(line);
-    has_ended_ = true;
+    was_refused_ = has_ended_ = true;
   } else if (word == "fetched") {
-    fetched_ = take_number(line);
-    fetched_bytes_ = take_number(line);
+    fetched_ += take_number(line);
+    fetched_bytes_ += take_number(line);
   } else if (word == "were_there") {
-    were_there_ = take_number(line);
-    were_there_bytes_ = take_number(line);
+    were_there_ += take_number(line);
+    were_there_bytes_ += take_number(line);
   } else if (word == "no_room") {
-    const std::uint64_t objects = take_number(line);
-    const std::uint64_t bytes = take_number(line);
-    if (objects == 0) return;
-    complain(
-        fmt::format("no room for {} of {}: whole objects may take {} in all; raise "
-                    "cache.resident_size, and cache.size with it",
-                    count(objects), rounded(bytes), format_size(take_number(line))));
+    no_room_ += take_number(line);
+    no_room_bytes_ += take_number(line);
+    room_bytes_ = take_number(line);
   } else if (word == "failed") {
-    if (const std::uint64_t failed = take_number(line); failed > 0) {
-      complain(fmt::format("{} failed", failed));
-    }
+    failed_ += take_number(line);
   } else if (word == "released") {
     const std::uint64_t objects = take_number(line);
     fmt::print(out_, "released {}, {}\n", count(objects), rounded(take_number(line)));
   } else if (word == "end") {
     has_ended_ = true;
-    if (is_warm_) show_result(now);
   }
+}
+
+void WarmDisplay::finish(std::chrono::steady_clock::time_point now) {
+  if (no_room_ > 0) {
+    complain(
+        fmt::format("no room for {} of {}: whole objects may take {} in all; raise "
+                    "cache.resident_size, and cache.size with it",
+                    count(no_room_), rounded(no_room_bytes_), format_size(room_bytes_)));
+  }
+  if (failed_ > 0) complain(fmt::format("{} failed", failed_));
+  if (is_warm_ && has_ended_) show_result(now);
 }
 
 void WarmDisplay::show_progress(std::uint64_t objects, std::uint64_t bytes,
@@ -128,7 +139,7 @@ void WarmDisplay::show_result(std::chrono::steady_clock::time_point now) {
                           seconds, rate(fetched_bytes_, seconds));
   }
   const std::string there = were_there_ > 0 ? fmt::format("; {} already were", were_there_) : "";
-  fmt::print(out_, "{} resident, {}{}{}\n", count(fetched_ + were_there_),
+  fmt::print(out_, "{} {}, {}{}{}\n", count(fetched_ + were_there_), where_,
              rounded(fetched_bytes_ + were_there_bytes_), there, fetched);
 }
 

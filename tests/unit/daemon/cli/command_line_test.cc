@@ -98,6 +98,25 @@ TEST(CommandLine, WarmTakesPathsAndWhetherToReleaseThem) {
   EXPECT_FALSE(warm.release);
   EXPECT_TRUE(parse_as<WarmCommand>({"s3rdmafs", "warm", "/mnt", "a", "--release"}).release);
   EXPECT_FALSE(parse({"s3rdmafs", "warm", "/mnt"})) << "no path";
+
+  const auto traced = parse_as<WarmCommand>({"s3rdmafs", "warm", "/mnt", "--from-trace", "t",
+                                             "--cached", "--rate", "2MiB", "--requests", "5"});
+  EXPECT_EQ(traced.trace, "t");
+  EXPECT_TRUE(traced.cached && traced.paths.empty());
+  EXPECT_EQ(traced.bytes_per_second, 2U << 20U);
+  EXPECT_EQ(traced.requests_per_second, 5U);
+  EXPECT_EQ(parse_as<RecordCommand>({"s3rdmafs", "warm", "/mnt", "--record", "t"}).file, "t");
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"a", "--from-trace", "t"},
+                                                {"--from-trace", "t", "--from-manifest", "m"},
+                                                {"--record", "t", "--cached"},
+                                                {"a", "--release", "--cached"},
+                                                {"a", "--rate", "0"},
+                                                {"a", "--rate", "fast"},
+                                                {"a", "--requests", "0"}}) {
+    std::vector<std::string> words{"s3rdmafs", "warm", "/mnt"};
+    words.insert(words.end(), wrong.begin(), wrong.end());
+    EXPECT_FALSE(parse(words)) << wrong.back();
+  }
 }
 
 TEST(CommandLine, ShowsHelpOfTheProgramAndOfEachVerb) {

@@ -125,7 +125,7 @@ TEST_F(VerbsTest, WarmSendsPathsInTheMountAndShowsTheResult) {
   EXPECT_EQ(warmed.status, kExitSuccess) << warmed.err;
   EXPECT_THAT(warmed.out, HasSubstr("1 object resident"));
   control.reset();
-  EXPECT_EQ(words_, (std::vector<std::string>{"warm", "d/a", "*.bin"}));
+  EXPECT_EQ(words_, (std::vector<std::string>{"warm", "", "d/a", "*.bin"}));
 }
 
 TEST_F(VerbsTest, WarmReleasesObjects) {

@@ -9,9 +9,11 @@
 
 #include "fakes/cache_world.h"
 #include "fakes/eventually.h"
+#include "fakes/fake_read_cache.h"
 #include "fakes/log_capture.h"
 #include "fakes/temporary_folder.h"
 #include "fakes/tmpfs_file.h"
+#include "read_answer.h"
 
 namespace s3rdmafs::daemon {
 namespace {
@@ -28,12 +30,13 @@ class ResidentServiceTest : public testing::Test, protected fakes::CacheWorld {
   }
 
   void listen(std::vector<std::string> globs, cache::ObjectCache* cache) {
-    auto listening = ResidentService::listen({.socket_path = path_, .globs = std::move(globs)},
-                                             {.store = store_,
-                                              .clock = clock_,
-                                              .prefix = "",
-                                              .request_timeout = std::chrono::seconds(30)},
-                                             cache, metrics_);
+    auto listening = ResidentService::listen(
+        {.socket_path = path_, .record_socket_path = record_path_, .globs = std::move(globs)},
+        {.store = store_,
+         .clock = clock_,
+         .prefix = "",
+         .request_timeout = std::chrono::seconds(30)},
+        {.targets = {.blocks = blocks_, .whole = cache}, .trace = trace_}, metrics_);
     ASSERT_TRUE(listening) << listening.error().detail;
     service_ = std::move(*listening);
   }
@@ -56,6 +59,9 @@ class ResidentServiceTest : public testing::Test, protected fakes::CacheWorld {
   const fakes::LogCapture log_;
   const fakes::TemporaryFolder folder_;
   const std::string path_ = folder_.path() / "control.sock";
+  const std::string record_path_ = folder_.path() / "record.sock";
+  fakes::FakeReadCache blocks_{store_};
+  vfs::OpenTrace trace_{clock_};
   cache::ObjectCache cache_{[] { return fakes::make_tmpfs_file(); },
                             store_,
                             fabric_,
@@ -123,11 +129,59 @@ TEST_F(ResidentServiceTest, NothingIsKeptBeforeTheMountIsReady) {
 }
 
 TEST_F(ResidentServiceTest, ASocketThatCannotBeMadeIsAnError) {
-  const auto refused = ResidentService::listen(
-      {.socket_path = "/dev/null/control.sock", .globs = {}},
-      {.store = store_, .clock = clock_, .prefix = "", .request_timeout = std::chrono::seconds(30)},
-      nullptr, metrics_);
-  EXPECT_FALSE(refused);
+  const std::string good = folder_.path() / "good.sock";
+  for (const auto& [control, record] : {std::pair{std::string("/dev/null/control.sock"), good},
+                                        std::pair{good, std::string("/dev/null/record.sock")}}) {
+    EXPECT_FALSE(
+        ResidentService::listen({.socket_path = control, .record_socket_path = record, .globs = {}},
+                                {.store = store_,
+                                 .clock = clock_,
+                                 .prefix = "",
+                                 .request_timeout = std::chrono::seconds(30)},
+                                {.targets = {.blocks = blocks_}, .trace = trace_}, metrics_));
+  }
+}
+
+class RecordRequestTest : public ResidentServiceTest {
+ protected:
+  std::string ask(const std::vector<std::string>& words) {
+    auto socket = send_request(record_path_, words);
+    EXPECT_TRUE(socket) << socket.error().detail;
+    return read_answer(*socket);
+  }
+  void open(const std::string& key) {
+    trace_.note({.key = key, .etag = "\"1\"", .size_bytes = 7, .modified = {}});
+  }
+};
+
+TEST_F(RecordRequestTest, ARecorderIsToldWhatProgramsOpen) {
+  listen({}, nullptr);
+  open("before");
+  EXPECT_EQ(ask({"record", "begin"}), "recording 1\nend\n");
+  clock_.advance(std::chrono::milliseconds(5));
+  open("a b");
+  EXPECT_EQ(ask({"record", "take", "1"}), "opened 5 7 \"1\" a%20b\nlost 0\nend\n");
+  open("c");
+  EXPECT_EQ(ask({"record", "end", "1"}), "opened 5 7 \"1\" c\nlost 0\nend\n");
+  open("after");
+  EXPECT_EQ(ask({"record", "take", "1"}), "error the recording has ended\n");
+}
+
+TEST_F(RecordRequestTest, ASecondRecorderIsRefused) {
+  listen({}, nullptr);
+  ask({"record", "begin"});
+  EXPECT_EQ(ask({"record", "begin"}), "error another recording of this mount is under way\n");
+}
+
+TEST_F(RecordRequestTest, RequestsThatAreNoneAreRefused) {
+  listen({}, nullptr);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"nonsense"}, {"record"}, {"record", "stop", "1"}, {}}) {
+    EXPECT_THAT(ask(words), testing::StartsWith("error "));
+  }
+  auto socket = send_request(path_, {"nonsense"});
+  ASSERT_TRUE(socket);
+  EXPECT_THAT(read_answer(*socket), testing::StartsWith("error unknown request 'nonsense'"));
 }
 
 }  // namespace

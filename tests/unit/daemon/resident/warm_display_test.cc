@@ -63,9 +63,24 @@ TEST_F(WarmDisplayTest, TheLastLineSumsUp) {
   EXPECT_FALSE(display_->has_ended());
   take("end", 2);
   EXPECT_TRUE(display_->is_whole());
+  display_->finish(begin_ + seconds(2));
   EXPECT_EQ(
       shown(),
       "3 objects resident, 2.8 GiB; 1 already were; fetched 2, 1.9 GiB in 2.0 s, 1.00 GB/s\n");
+}
+
+TEST_F(WarmDisplayTest, SeveralAnswersAreSummedUpTogether) {
+  display_ = std::make_unique<WarmDisplay>(out_, false, begin_, "read into the cache");
+  for (const char* line : {"found 2 2000000000", "fetched 2 2000000000", "end"}) take(line, 0);
+  display_->next_answer();
+  EXPECT_FALSE(display_->has_ended()) << "the second may yet be cut short";
+  take("found 1 1000000000", 1);
+  take("progress 0 500000000", 6);
+  for (const char* line : {"fetched 1 1000000000", "end"}) take(line, 10);
+  display_->finish(begin_ + seconds(10));
+  EXPECT_EQ(shown(),
+            "2/3 objects, 2.3 GiB of 2.8 GiB, 0.42 GB/s\n"
+            "3 objects read into the cache, 2.8 GiB; fetched 3, 2.8 GiB in 10.0 s, 0.30 GB/s\n");
 }
 
 TEST_F(WarmDisplayTest, AnyProblemMakesItNotWhole) {

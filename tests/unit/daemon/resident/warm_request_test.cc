@@ -9,6 +9,7 @@
 
 #include "fakes/cache_world.h"
 #include "fakes/eventually.h"
+#include "fakes/fake_read_cache.h"
 #include "fakes/temporary_folder.h"
 #include "fakes/tmpfs_file.h"
 #include "read_answer.h"
@@ -41,8 +42,8 @@ class WarmRequestTest : public testing::Test, protected fakes::CacheWorld {
                         .prefix = "",
                         .request_timeout = std::chrono::seconds(30),
                         .objects_max = objects_max_};
-    auto listening = ControlSocket::listen(path_, [bucket, cache](ControlRequest& request) {
-      answer_request(bucket, cache, request);
+    auto listening = ControlSocket::listen(path_, [this, bucket, cache](ControlRequest& request) {
+      answer_warm_request(bucket, {.blocks = blocks_, .whole = cache}, request);
     });
     ASSERT_TRUE(listening) << listening.error().detail;
     control_ = std::move(*listening);
@@ -73,6 +74,7 @@ class WarmRequestTest : public testing::Test, protected fakes::CacheWorld {
   const fakes::TemporaryFolder folder_;
   const std::string path_ = folder_.path() / "control.sock";
   std::size_t objects_max_ = kObjectsMax;
+  fakes::FakeReadCache blocks_{store_};
   std::unique_ptr<cache::ObjectCache> cache_;
   std::unique_ptr<ControlSocket> control_;
 };
@@ -82,12 +84,12 @@ TEST_F(WarmRequestTest, ObjectsBecomeResidentAndAreCounted) {
   put("d/a");
   put("d/b", 5 * kMiB);
   put("empty", 0);
-  const std::string first = ask({"warm", "d", "empty"});
+  const std::string first = ask({"warm", "", "d", "empty"});
   EXPECT_THAT(first, HasSubstr("accepted\nfound 3 8388608\n"));
   EXPECT_THAT(first, HasSubstr("\nfetched 2 8388608\nwere_there 1 0\nno_room 0 0 "));
   EXPECT_THAT(first, HasSubstr("\nfailed 0\nend\n"));
   EXPECT_EQ(kept(), 2);
-  EXPECT_THAT(ask({"warm", "d/a", "d/*"}), HasSubstr("\nfetched 0 0\nwere_there 2 8388608\n"))
+  EXPECT_THAT(ask({"warm", "", "d/a", "d/*"}), HasSubstr("\nfetched 0 0\nwere_there 2 8388608\n"))
       << "each once, however often it is named";
 }
 
@@ -95,7 +97,7 @@ TEST_F(WarmRequestTest, ObjectsWithoutRoomAreReportedAndTheRestIsDone) {
   start(2);
   put("a", 7 * kMiB + 1);
   put("b");
-  const std::string answer = ask({"warm", "a", "b"});
+  const std::string answer = ask({"warm", "", "a", "b"});
   EXPECT_THAT(answer, HasSubstr("\nfetched 1 7340033\n"));
   EXPECT_THAT(answer, HasSubstr("\nno_room 1 3145728 8388608\n"));
   EXPECT_THAT(answer, HasSubstr("problem b: it takes 4MiB"));
@@ -105,7 +107,7 @@ TEST_F(WarmRequestTest, ObjectsWithoutRoomAreReportedAndTheRestIsDone) {
 TEST_F(WarmRequestTest, AMissingPathIsReportedAndTheRestIsDone) {
   start(2);
   put("a");
-  const std::string answer = ask({"warm", "nothing", "a"});
+  const std::string answer = ask({"warm", "", "nothing", "a"});
   EXPECT_THAT(answer, HasSubstr("problem nothing: "));
   EXPECT_THAT(answer, HasSubstr("\nfetched 1 "));
   EXPECT_THAT(answer, HasSubstr("\nfailed 1\nend\n"));
@@ -115,7 +117,7 @@ TEST_F(WarmRequestTest, PathsWithTooManyObjectsTogetherAreReported) {
   objects_max_ = 2;
   start(3);
   for (const char* key : {"a/1", "a/2", "b/1"}) put(key);
-  const std::string answer = ask({"warm", "a", "a/*", "b"});
+  const std::string answer = ask({"warm", "", "a", "a/*", "b"});
   EXPECT_THAT(answer,
               HasSubstr("problem b: more than 2 objects together with the paths before it"));
   EXPECT_THAT(answer, HasSubstr("found 2 "));
@@ -126,7 +128,7 @@ TEST_F(WarmRequestTest, AFailureOfTheServerIsReported) {
   start(2);
   put("a");
   store_.fail_next(FakeObjectStore::Operation::kGet, 1, ErrorCode::kServerError);
-  EXPECT_THAT(ask({"warm", "a"}), HasSubstr("\nfailed 1\nend\n"));
+  EXPECT_THAT(ask({"warm", "", "a"}), HasSubstr("\nfailed 1\nend\n"));
 }
 
 TEST_F(WarmRequestTest, AReleaseCoversTheObjectsOfItsPaths) {
@@ -134,7 +136,7 @@ TEST_F(WarmRequestTest, AReleaseCoversTheObjectsOfItsPaths) {
   put("d/a");
   put("d/b");
   put("e");
-  ask({"warm", ""});
+  ask({"warm", "", ""});
   ASSERT_EQ(kept(), 3);
   EXPECT_THAT(ask({"release", "d/*"}), HasSubstr("released 2 6291456\nend\n"));
   EXPECT_EQ(kept(), 1);
@@ -148,7 +150,7 @@ TEST_F(WarmRequestTest, AClientThatDisconnectsEndsItsRequest) {
   start(kObjects / 2);  // a file of 2 MiB each
   for (std::size_t i = 0; i < kObjects; ++i) put("d/" + std::to_string(i), 1);
   store_.hold();  // from the beginning, or all were done before we look
-  UniqueFd client = send({"warm", "d"});
+  UniqueFd client = send({"warm", "", "d"});
   ASSERT_TRUE(eventually([&] { return store_.release(0) && kept() > 0; }));
   client.reset();
   // Released one at a time, so that the daemon has time to notice; at the latest all are done.
@@ -162,7 +164,7 @@ TEST_F(WarmRequestTest, AnAnswerIsCutShortWhenTheMountEnds) {
   start(8);
   put("a");
   store_.hold();
-  UniqueFd client = send({"warm", "a"});
+  UniqueFd client = send({"warm", "", "a"});
   ASSERT_TRUE(eventually([&] { return !store_.held().empty(); }));
   control_->stop();
   store_.shut_down();
@@ -172,13 +174,104 @@ TEST_F(WarmRequestTest, AnAnswerIsCutShortWhenTheMountEnds) {
 
 TEST_F(WarmRequestTest, AMountWithoutWholeObjectsSaysWhatTheyNeed) {
   listen(nullptr);
-  EXPECT_THAT(ask({"warm", "a"}), HasSubstr("error this mount keeps no whole objects"));
+  EXPECT_THAT(ask({"warm", "", "a"}), HasSubstr("error this mount keeps no whole objects"));
 }
 
-TEST_F(WarmRequestTest, AnUnknownRequestIsRefused) {
+TEST_F(WarmRequestTest, AnOptionOfAnotherVersionIsRefused) {
+  start(1);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"warm", "into=space", "", "a"},
+        {"warm", "bytes_per_second=many", "", "a"},
+        {"warm", "a"}}) {
+    EXPECT_THAT(ask(words), HasSubstr("error the daemon is of another version"));
+  }
+}
+
+TEST_F(WarmRequestTest, ObjectsAreReadThroughTheCacheWhereNoneShallStay) {
+  start(1);
+  put("d/a", 9 * kMiB);
+  put("d/b", 5);
+  put("d/empty", 0);
+  const std::string answer = ask({"warm", "into=cache", "", "d"});
+  EXPECT_THAT(answer, HasSubstr("found 3 9437189\n"));
+  EXPECT_THAT(answer, HasSubstr("\nfetched 2 9437189\nwere_there 1 0\nno_room 0 0 "));
+  EXPECT_THAT(answer, HasSubstr("\nfailed 0\nend\n"));
+  EXPECT_EQ(kept(), 0);
+  EXPECT_EQ(blocks_.opens(), 2) << "too large for a file of its own, and too small";
+  EXPECT_EQ(store_.count(FakeObjectStore::Operation::kGet), 4U) << "three of 9 MiB, one of 5 bytes";
+  EXPECT_EQ(blocks_.readers(), 0);
+}
+
+TEST_F(WarmRequestTest, ObjectsThatAnOpenWouldHaveWholeAreFetchedSo) {
+  start(2);
+  put("a");
+  put("b", 5);
+  EXPECT_THAT(ask({"warm", "into=cache", "", "a", "b"}), HasSubstr("\nfetched 2 3145733\n"));
+  EXPECT_EQ(blocks_.opens(), 1) << "of the small one";
+  EXPECT_EQ(kept(), 0) << "opens of others may evict it";
+  EXPECT_THAT(ask({"warm", "", "a"}), HasSubstr("\nwere_there 1 3145728\n"));
+}
+
+TEST_F(WarmRequestTest, ThatNeedsNoWholeObjects) {
   listen(nullptr);
-  EXPECT_THAT(ask({"nonsense"}), HasSubstr("error "));
-  EXPECT_THAT(ask({}), HasSubstr("error "));
+  put("a");
+  EXPECT_THAT(ask({"warm", "into=cache", "", "a"}), HasSubstr("\nfetched 1 "));
+}
+
+TEST_F(WarmRequestTest, AReadThatFailsIsReportedAndTheRestIsDone) {
+  start(1);
+  for (const char* key : {"a", "b"}) put(key, 5);
+  store_.fail_next(FakeObjectStore::Operation::kGet, 1, ErrorCode::kServerError);
+  const std::string answer = ask({"warm", "into=cache", "", "a", "b"});
+  EXPECT_THAT(answer, HasSubstr("problem a: "));
+  EXPECT_THAT(answer, HasSubstr("\nfetched 1 5\n"));
+  EXPECT_THAT(answer, HasSubstr("\nfailed 1\nend\n"));
+}
+
+TEST_F(WarmRequestTest, AClientThatLeavesEndsReadsToo) {
+  start(1);
+  for (int i = 0; i < 100; ++i) put("d/" + std::to_string(i), 1);
+  store_.hold();
+  UniqueFd client = send({"warm", "into=cache", "", "d"});
+  ASSERT_TRUE(eventually([&] { return store_.release(0); }));
+  client.reset();
+  EXPECT_TRUE(eventually([&] { return !store_.release(0); }));
+  store_.release_all();
+  EXPECT_THAT(ask({"release", ""}), HasSubstr("end\n")) << "the next request is answered";
+  EXPECT_LT(store_.count(FakeObjectStore::Operation::kGet), 100U);
+}
+
+TEST_F(WarmRequestTest, VersionsAreFetchedWithoutALookAtTheirNames) {
+  start(3);
+  const std::string etag = store_.put("a*", "xxx");
+  for (const char* into : {"into=cache", "requests_per_second=1000000"}) {
+    const auto before = store_.count(FakeObjectStore::Operation::kHead);
+    EXPECT_THAT(ask({"warm", into, "names=versions", "", "a*", etag, "3"}),
+                HasSubstr("\nfetched 1 3\n"));
+    EXPECT_EQ(store_.count(FakeObjectStore::Operation::kHead), before);
+  }
+}
+
+TEST_F(WarmRequestTest, AVersionThatWasReplacedIsLookedUp) {
+  start(3);
+  put("a*", 4);
+  put("ab", 5);
+  for (const char* into : {"into=cache", "requests_per_second=1000000"}) {
+    const std::string answer =
+        ask({"warm", into, "names=versions", "", "a*", "\"older\"", "3", "gone", "\"x\"", "1"});
+    EXPECT_THAT(answer, HasSubstr("\nfetched 1 4\n")) << into << ", and no name that matches";
+    EXPECT_THAT(answer, HasSubstr("problem gone: no such file")) << into;
+    EXPECT_THAT(answer, HasSubstr("\nfailed 1\nend\n")) << into;
+  }
+}
+
+TEST_F(WarmRequestTest, VersionsThatAreNoneAreReported) {
+  start(1);
+  const std::string answer =
+      ask({"warm", "into=cache", "names=versions", "", "a", "\"1\"", "many", "b", "", "1"});
+  EXPECT_THAT(answer, HasSubstr("problem a: its ETag or its size is not readable"));
+  EXPECT_THAT(answer, HasSubstr("problem b: "));
+  EXPECT_THAT(answer, HasSubstr("\nfailed 2\nend\n"));
 }
 
 TEST(ControlSocket, ARequestWithoutADaemonIsNotFound) {
