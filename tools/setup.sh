@@ -24,6 +24,7 @@ build=(
   libmicrohttpd-dev                                # scrapes of the mount's counters; the embedded target's HTTP server
   libibverbs-dev                                   # RDMA
   liburing-dev libnuma-dev                         # FUSE over io_uring, in libfuse
+  libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc   # the driver for Kubernetes
   libgtest-dev libgmock-dev librapidcheck-dev      # unit and property tests are part of the build
   libbenchmark-dev                                 # tools/bench
   fuse3 attr iproute2 procps util-linux curl python3
@@ -32,13 +33,14 @@ build=(
 
 # The tests: S3 clients and an S3 server that others wrote, and the runner of the mount tests.
 tests=(
-  python3-pytest python3-jsonschema               # the runner; `stats --json` against its schema
+  python3-pytest python3-jsonschema python3-yaml   # the runner; `stats --json` and a Helm chart against their schemas
   awscli s3cmd rclone s3fs rsync
   ceph-mon ceph-osd radosgw ceph-common
   git sqlite3 python3-numpy python3-h5py ed vim    # programs that write into a mount
   fio systemd logrotate
   qemu-system-x86 busybox-static cpio kmod         # virtual machines with soft-RoCE (tools/vm/run.sh)
   slurmctld slurmd slurm-client munge             # jobs with mounts of their own (packaging/slurm)
+  python3-grpcio python3-protobuf                  # calls as kubelet makes them (packaging/kubernetes)
   rdma-core ibverbs-providers python3-pyverbs
   debootstrap                                      # clean roots of other releases (tools/test.sh --release)
 )

@@ -29,3 +29,6 @@ ALL_SERVERS = os.environ.pop("S3RDMAFS_SERVERS", "") == "all"
 
 # Whether each mount that stages has a tmpfs of its own for it, which the kernel writes by itself.
 STAGE_ON_TMPFS = os.environ.pop("S3RDMAFS_STAGE_ON_TMPFS", "") == "1"
+
+# How many pods come and go at random in the test of the CSI driver.
+CSI_PODS = int(os.environ.pop("S3RDMAFS_CSI_PODS", "50"))
