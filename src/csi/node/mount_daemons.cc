@@ -108,7 +108,10 @@ Result<void> MountDaemons::start(const MountedDaemon& daemon, Deadline deadline)
   if (status && *status == 0) return {};
   // A daemon that still comes up would be a mount that no call has asked for.
   for (const FoundProcess& found : processes_that_mount(daemon.file)) send_signal(found, SIGKILL);
-  static_cast<void>(detach(daemon, clock_.now() + kAnswerTime));
+  if (auto gone = detach(daemon, clock_.now() + kAnswerTime); !gone) {
+    spdlog::warn("mount {}: it cannot be unmounted after a failed start: {}", daemon.mount,
+                 gone.error().detail);
+  }
   if (!status) return std::unexpected(status.error());
   const std::string words = last_words(said);
   return fail(ErrorCode::kSystem,

@@ -79,7 +79,8 @@ bool has_records(const std::string& journal) {
   for (const std::string& name : names_in(journal)) {
     std::error_code error;
     if (name == "lock") continue;
-    if (std::filesystem::file_size(journal + "/" + name, error) != 0 || error) return true;
+    if (std::filesystem::file_size(fmt::format("{}/{}", journal, name), error) != 0 || error)
+      return true;
   }
   return false;
 }
@@ -205,7 +206,7 @@ std::vector<Reference> NodeState::references(const std::string& mount) const {
   const std::string folder = places(mount).folder + "/users";
   for (const std::string& name : names_in(folder)) {
     // A record that cannot be read is a user all the same: it must not lose its mount.
-    all.push_back(read_reference(folder + "/" + name).value_or(Reference{}));
+    all.push_back(read_reference(fmt::format("{}/{}", folder, name)).value_or(Reference{}));
   }
   return all;
 }

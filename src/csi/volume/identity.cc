@@ -10,6 +10,7 @@
 
 #include "csi/volume/checks.h"
 #include "s3rdmafs/base/printable.h"
+#include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::csi {
 namespace {
@@ -18,7 +19,7 @@ constexpr const char* kTokens = "csi.storage.k8s.io/serviceAccount.tokens";
 constexpr const char* kNamespace = "csi.storage.k8s.io/pod.namespace";
 constexpr const char* kServiceAccount = "csi.storage.k8s.io/serviceAccount.name";
 // A Secret has at most 1 MiB; a chain of certificates has some ten thousand bytes.
-constexpr std::size_t kSecretBytesMax = 256 * 1024;
+constexpr std::size_t kSecretBytesMax = 256 * kKiB;
 
 constexpr std::pair<std::string_view, const char*> kKeysOfSecrets[] = {
     {"access_key_id", "credentials.access_key_id"},

@@ -150,7 +150,7 @@ Result<void> check_authentication(const VolumeSettings& settings) {
 std::string VolumeSettings::digest_text() const {
   std::string text =
       fmt::format("{}\n{}\n{}\n", static_cast<int>(authentication), role_arn, audience);
-  for (const auto& [name, value] : keys) text += name + "=" + value + "\n";
+  for (const auto& [name, value] : keys) text += fmt::format("{}={}\n", name, value);
   return text;
 }
 
