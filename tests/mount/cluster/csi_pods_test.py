@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pods that come and go at random while the CSI driver is killed: nothing is left, no reader is disturbed."""
+"""Pods that come and go at random while the CSI driver is killed: nothing is left, no reader is disturbed. And a driver with
+a mount name space of its own, as a container has one: its mounts reach the node, and the pods."""
 
 import os
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 import pytest
 from harness import content
-from harness.csi import PROGRAMS, SIZE, assert_nothing_left, volume_of, why_not
+from harness.csi import PROGRAMS, SIZE, Node, assert_nothing_left, digest, volume_of, why_not
+from harness.processes import unmount_lazily
 from harness.settings import CSI_PODS
 
 pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_root, pytest.mark.needs(*PROGRAMS),
@@ -94,3 +97,39 @@ def test_pods_that_come_and_go_with_the_driver_killed_meanwhile_leave_nothing(no
     for volume in volumes:
         volume.unstage()
     assert_nothing_left(node)
+
+
+@pytest.fixture
+def contained(tmp_path, csi_modules, s3rdmafs):
+    """A node whose driver is in a mount name space of its own, with folders that are shared both ways: mountPropagation Bidirectional."""
+    shared = tmp_path / "shared"
+    (shared / "node").mkdir(parents=True)
+    for command in (("--bind", shared, shared), ("--make-private", shared), ("--make-shared", shared)):
+        subprocess.run(["mount", *command], check=True)
+    try:
+        made = Node(shared / "node", *csi_modules, s3rdmafs, before=("unshare", "--mount", "--propagation", "unchanged"))
+        yield made
+        made.destroy()
+    finally:
+        unmount_lazily(shared)
+
+
+def read_by_pod(path, propagation):
+    """The output of a program whose mount name space is that of a container that starts now."""
+    return subprocess.run(["unshare", "--mount", "--propagation", propagation, "sha256sum", path / "data"], check=True, timeout=60,
+                          stdout=subprocess.PIPE, text=True).stdout.split()[0]
+
+
+def test_mounts_of_a_driver_in_a_container_reach_the_node_and_its_pods(contained, csi_server):
+    volume, wanted = volume_of(contained, csi_server), digest(csi_server.root / "first/data")
+    assert os.readlink(f"/proc/{contained.process.pid}/ns/mnt") != os.readlink("/proc/self/ns/mnt"), "the control"
+    volume.stage()
+    path = volume.publish("a")
+    assert digest(path / "data") == wanted and read_by_pod(path, "slave") == read_by_pod(path, "private") == wanted
+    contained.restart()  # a new container, with a new name space
+    assert digest(path / "data") == wanted and read_by_pod(volume.publish("b"), "private") == wanted
+    assert len(contained.daemons()) == 1
+    for pod in ("a", "b"):
+        volume.unpublish(pod)
+    volume.unstage()
+    assert_nothing_left(contained)

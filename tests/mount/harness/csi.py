@@ -46,8 +46,9 @@ def stubs(folder):
 class Node:
     """Folders of one node, and the driver that serves it. `volume()` describes a volume of `server`."""
 
-    def __init__(self, folder, messages, services, s3rdmafs, *options):
-        self.folder, self.messages, self.services = folder, messages, services
+    def __init__(self, folder, messages, services, s3rdmafs, *options, before=()):
+        """`before` is put before the driver's command line."""
+        self.folder, self.messages, self.services, self.before = folder, messages, services, before
         self.pods, self.state, self.keep = folder / "kubelet", folder / "run", folder / "keep"
         self.socket, self.log = folder / "csi.sock", folder / "driver.log"
         self.pods.mkdir()
@@ -63,7 +64,7 @@ class Node:
     def start(self):
         import grpc
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            self.process = subprocess.Popen([*self.before, *self.command()], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             env={**os.environ, **self.environment})
         self.channel = grpc.insecure_channel(f"unix:{self.socket}", options=[("grpc.initial_reconnect_backoff_ms", 50),
                                                                              ("grpc.max_reconnect_backoff_ms", 200)])
