@@ -37,7 +37,7 @@ ALONE = {
 
 # The longest first, so that no long file begins last.
 LONGEST_FIRST = ("write_test.py", "s3_clients_test.py", "warm_test.py", "servers_test.py", "crash_test.py", "behaviour_test.py",
-                 "credentials_test.py", "passthrough_test.py", "endpoints_test.py", "outage_test.py", "small_files_test.py",
+                 "credentials_test.py", "passthrough_test.py", "csi_test.py", "endpoints_test.py", "outage_test.py", "small_files_test.py",
                  "fio_test.py", "disk_test.py", "programs_test.py", "rgw_test.py", "read_test.py")
 
 LANES = 2  # of ordinary files, beside the one that begins with the strenuous files
