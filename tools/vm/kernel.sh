@@ -10,7 +10,7 @@ readonly cache=${XDG_CACHE_HOME:-$HOME/.cache}/s3rdmafs-vm
 # In this order into the guest. crc32_generic: rdma_rxe asks the crypto layer for it by name alone, so that
 # no dependency shows it. virtio_rng: or the first random number waits for entropy.
 readonly guest_modules=(
-  virtio_pci virtio_console virtio_rng virtio_net 9pnet_virtio 9p overlay fuse dummy
+  virtio_pci virtio_console virtio_rng virtio_net 9pnet_virtio 9p overlay fuse autofs4 binfmt_misc dummy
   crc32_generic ib_uverbs rdma_cm rdma_ucm rdma_rxe sch_netem
 )
 

@@ -3,12 +3,14 @@
 # Runs a command on a kernel with soft-RoCE (rdma_rxe), whatever the kernel of this machine: in one virtual
 # machine, or in two with a wire between them. Installs nothing and changes nothing outside OUT.
 #
-#   tools/vm/run.sh [--hosts 1|2] [--mem MIB] [--timeout SECONDS] [--out FOLDER] -- COMMAND [ARG ...]
+#   tools/vm/run.sh [--hosts 1|2] [--mem MIB] [--timeout SECONDS] [--out FOLDER] [--root FOLDER] -- COMMAND [ARG ...]
 #
 #   --hosts 2     a second guest runs the same command; HOST says which one it is, 1 or 2
 #   --mem MIB     memory of each guest; 3072 unless given. It also holds the files that guests write elsewhere than in OUT.
 #   --timeout S   the whole run; 300 unless given
 #   --out FOLDER  what the guests see as $OUT, shared for real: what they write there stays
+#   --root FOLDER what the guests see in place of this machine's files; the current folder is added at its path, read-only.
+#                 Its systemd is the first process, and the command a unit that runs after multi-user.target.
 #
 # Guests see this machine's whole file system, copy on write: the command is run in the same folder with the
 # same programs, but what it writes is gone afterwards, OUT excepted. They have no way to other machines.
@@ -22,10 +24,10 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-hosts=1 mem_mib=3072 timeout_s=300 out=
+hosts=1 mem_mib=3072 timeout_s=300 root=/ out=
 
 usage() {
-  sed -n '3,21s/^# \{0,1\}//p' "$0" >&2
+  sed -n '3,23s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 
@@ -36,6 +38,7 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
   --mem) mem_mib=$2 ;;
   --timeout) timeout_s=$2 ;;
   --out) out=$2 ;;
+  --root) root=$(realpath -- "$2") ;;
   *) usage ;;
   esac
   shift 2
@@ -86,7 +89,8 @@ initramfs "$work/initramfs" "$here/init"
   printf ' %q' "$@"
   printf '\n'
 } > "$work/command"
-cp "$here/guest.sh" "$work/"
+printf '%s' "$PWD" > "$work/tree"
+cp -r "$here/guest.sh" "$here/systemd" "$work/"
 # shellcheck disable=SC2154  # kernel.sh sets it
 accelerator=$(choose_accelerator "$work")
 
@@ -99,21 +103,29 @@ boot() {
     wire=(-netdev "dgram,id=wire,local.type=unix,local.path=$work/wire$host,remote.type=unix,remote.path=$work/wire$peer"
       -device "virtio-net-pci,netdev=wire,mac=52:54:00:09:00:0$host")
   fi
+  local system=() arguments="console=ttyS0 panic=-1 quiet no_timer_check net.ifnames=0 vmhost=$host"
+  if [ "$root" != / ]; then
+    # No login on a terminal, since its unit waits for a device. Units' status goes to the console.
+    arguments+=" vmsystemd systemd.getty_auto=no systemd.show_status=yes"
+    # shellcheck disable=SC2054  # commas within one argument
+    system=(-fsdev "local,id=tree,path=$PWD,security_model=none,readonly=on,multidevs=remap"
+      -device virtio-9p-pci,fsdev=tree,mount_tag=tree)
+  fi
   # No monitor, no graphics. multidevs=remap: file ids stay unique across this machine's mounts. no_timer_check: an
   # emulated guest on a busy machine gets its timer's first interrupts late, and its kernel would panic.
   exec qemu-system-x86_64 -accel "$accelerator" -cpu max -smp 2 -m "$mem_mib" \
     -nodefaults -no-user-config -display none -no-reboot \
-    -kernel "$kernel" -initrd "$work/initramfs" -append "console=ttyS0 panic=-1 quiet no_timer_check net.ifnames=0 vmhost=$host" \
+    -kernel "$kernel" -initrd "$work/initramfs" -append "$arguments" \
     -serial "file:$out/console.$host" \
     -device virtio-serial -chardev stdio,id=output,signal=off -device virtconsole,chardev=output \
     -device virtio-rng-pci \
-    -fsdev local,id=root,path=/,security_model=none,readonly=on,multidevs=remap \
+    -fsdev "local,id=root,path=$root,security_model=none,readonly=on,multidevs=remap" \
     -device virtio-9p-pci,fsdev=root,mount_tag=root \
     -fsdev "local,id=run,path=$work,security_model=none,readonly=on" \
     -device virtio-9p-pci,fsdev=run,mount_tag=run \
     -fsdev "local,id=out,path=$out,security_model=none" \
     -device virtio-9p-pci,fsdev=out,mount_tag=out \
-    "${wire[@]}" < /dev/null
+    "${system[@]}" "${wire[@]}" < /dev/null
 }
 
 rm -f "$out"/status.? "$out"/console.?
