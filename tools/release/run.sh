@@ -5,10 +5,12 @@
 #
 #   tools/release/run.sh RELEASE OUT            e.g. trixie; as root, with debootstrap
 #   tools/release/run.sh RELEASE OUT PACKAGE    the same with a .deb of tools/package.sh, without compiler and source
+#   tools/release/run.sh RELEASE OUT PACKAGE ROOT
+#                 makes the root ROOT with that .deb installed, and keeps it, to be booted by tools/vm/run.sh --root
 #
 # OUT gets unit.xml, the unit tests' report (JUnit). Exit status: 0 the build, the tests and the demo passed;
 # 77 this machine cannot run it, and what is missing was said.
-# The root is a temporary folder (about 3 GiB, TMPDIR). It is mounted and entered in name spaces of its own, which
+# Else the root is a temporary folder (about 3 GiB, TMPDIR). It is mounted and entered in name spaces of its own, which
 # the kernel ends with this script, however that ends: no mount and no process is left.
 set -euo pipefail
 
@@ -24,8 +26,8 @@ cannot() {
 }
 
 if [ "${1:-}" != --inside-name-spaces ]; then
-  if [ $# -lt 2 ] || [ $# -gt 3 ] || ! [[ $1 =~ ^[a-z]+$ ]]; then
-    sed -n '3,12s/^# \{0,1\}//p' "$0" >&2
+  if [ $# -lt 2 ] || [ $# -gt 4 ] || ! [[ $1 =~ ^[a-z]+$ ]]; then
+    sed -n '3,14s/^# \{0,1\}//p' "$0" >&2
     exit 2
   fi
   [ "$(id -u)" = 0 ] || cannot "this needs root, to make a root folder and to enter it"
@@ -34,23 +36,30 @@ if [ "${1:-}" != --inside-name-spaces ]; then
   [ -n "$mirror" ] || cannot "no mirror is known to apt; run 'apt-get update' first"
   mkdir -p "$2"
   package=
-  if [ $# -eq 3 ]; then package=$(realpath -e -- "$3") || cannot "there is no package $3"; fi
-  root=$(mktemp -d)
+  if [ $# -ge 3 ]; then package=$(realpath -e -- "$3") || cannot "there is no package $3"; fi
+  if [ $# -eq 4 ]; then
+    mkdir "$4"
+    root=$(realpath -- "$4") kept=$root script=inside_guest.sh
+  else
+    root=$(mktemp -d) script=inside${package:+_package}.sh kept=
+  fi
   chmod 755 "$root"
   inside=
   # shellcheck disable=SC2317  # called by the trap
   finish() {
     if [ -n "$inside" ]; then kill -KILL "$inside" 2> /dev/null || true; fi
     wait 2> /dev/null
+    rm -rf "$root.log"
+    if [ -n "$kept" ] && [ "${status:-1}" = 0 ]; then return; fi
     # Once more: the last of the killed processes may still have been writing.
-    rm -rf --one-file-system "$root" "$root.log" 2> /dev/null || rm -rf --one-file-system "$root"
+    rm -rf --one-file-system "$root" 2> /dev/null || rm -rf --one-file-system "$root"
   }
   trap finish EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
   # In the background, since a signal is heeded only while nothing runs in the foreground.
   setpriv --pdeathsig KILL unshare --mount --propagation private --pid --fork --kill-child \
-    "$0" --inside-name-spaces "$1" "$root" "$mirror" "$package" < /dev/null &
+    "$0" --inside-name-spaces "$1" "$root" "$mirror" "$script" "$package" < /dev/null &
   inside=$!
   status=0
   wait "$inside" || status=$?
@@ -59,7 +68,7 @@ if [ "${1:-}" != --inside-name-spaces ]; then
   exit "$status"
 fi
 
-release=$2 root=$3 mirror=$4 package=$5
+release=$2 root=$3 mirror=$4 script=$5 package=$6
 
 # This name space has copies of the machine's mounts. A copy of a FUSE mount would keep its daemon alive after umount.
 awk '$3 ~ /^fuse/ {print $2}' /proc/self/mounts | while read -r copy; do umount --lazy "$(printf %b "$copy")" || true; done
@@ -84,9 +93,7 @@ if [ -e /dev/fuse ]; then
 fi
 
 mkdir "$root/s3rdmafs"
-inside=inside.sh
 if [ -n "$package" ]; then
-  inside=inside_package.sh
   mkdir "$root/package"
   cp "$package" "$root/package"
 fi
@@ -96,6 +103,6 @@ if [ -d "$top/subprojects/packagecache" ]; then
   cp -r "$top/subprojects/packagecache" "$root/s3rdmafs/subprojects/"
 fi
 
-say "running $inside in it"
+say "running $script in it"
 chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb \
-  "/s3rdmafs/tools/release/$inside"
+  "/s3rdmafs/tools/release/$script"
