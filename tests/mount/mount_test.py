@@ -381,17 +381,6 @@ def test_a_daemon_in_the_foreground_ends_with_its_mount(site, server, point, s3r
         stop(daemon)
 
 
-def test_a_daemon_that_is_killed_leaves_a_mount_point_that_umount_clears(site, server):
-    mounted = site.mount(server, BUCKET)
-    os.kill(mounted.pid, 9)
-    eventually(lambda: not is_alive(mounted.pid), 10, "it is dead")
-    with pytest.raises(OSError):
-        os.listdir(mounted.point)
-    mounted.unmount("umount")
-    again = site.mount(server, BUCKET)
-    assert sorted(os.listdir(again.point)) == ["set", "top"]
-
-
 @pytest.mark.needs("systemd-analyze")
 def test_systemd_accepts_the_units(tmp_path, installed, s3rdmafs):
     units = [path for path in [*installed.rglob("*"), *(ROOT / "packaging/systemd").glob("*")]

@@ -2,13 +2,9 @@
 // Unmounts and waits until the daemon has ended: its memory, sockets and connections are then free
 // for the next mount.
 #include <poll.h>
-#include <sys/mount.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <tuple>
 #include <vector>
 
@@ -17,6 +13,7 @@
 #include "daemon/cli/verbs.h"
 #include "daemon/mount/mount_point.h"
 #include "daemon/mount/process/other_mounts.h"
+#include "daemon/mount/process/unmount.h"
 #include "daemon/resident/control_socket.h"
 #include "metrics/stats_socket.h"
 #include "s3rdmafs/base/unique_fd.h"
@@ -37,37 +34,6 @@ UniqueFd daemon_of(const std::string& mount_point) {
   const auto answer = metrics::ask_stats(metrics::stats_socket_path(mount_point), kAskTimeout);
   if (!answer || answer->daemon_pid <= 0) return {};
   return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, answer->daemon_pid, 0)));
-}
-
-// Users other than root may unmount their mounts only through fusermount3.
-Result<void> unmount_by_helper(const std::string& mount_point, bool lazy) {
-  const pid_t child = ::fork();
-  if (child < 0) return fail_errno("fork", errno);
-  if (child == 0) {
-    const char* option = lazy ? "-uz" : "-u";
-    ::execlp("fusermount3", "fusermount3", option, mount_point.c_str(), nullptr);
-    ::_exit(127);
-  }
-  int status = 0;
-  if (::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-    return {};
-  }
-  return fail(ErrorCode::kSystem, "fusermount3 did not unmount " + mount_point);
-}
-
-Result<void> unmount(const std::string& mount_point, bool lazy) {
-  if (::geteuid() != 0) return unmount_by_helper(mount_point, lazy);
-  if (::umount2(mount_point.c_str(), UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0)) == 0) return {};
-  const std::string problem = "unmounting " + mount_point;
-  switch (errno) {
-    case EBUSY:
-      return fail(ErrorCode::kSystem, problem + ": it is in use; end its users (fuser -vm " +
-                                          mount_point + " lists them), or use --lazy");
-    case EINVAL:
-      return fail(ErrorCode::kInvalidArgument, problem + ": nothing is mounted there");
-    default:
-      return fail_errno(problem, errno);
-  }
 }
 
 bool ends_within(const UniqueFd& daemon, int time_ms) {

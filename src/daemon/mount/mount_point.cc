@@ -4,12 +4,16 @@
 #include <mntent.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string_view>
+
+#include "daemon/mount/process/unmount.h"
+#include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::daemon {
 namespace {
@@ -26,6 +30,14 @@ std::string file_system_on(const std::string& path) {
     if (path == entry.mnt_dir) found = std::string(entry.mnt_type) + " from " + entry.mnt_fsname;
   }
   return found;
+}
+
+// statfs(2) and not stat(2), whose answer the kernel may remember from before the death.
+// ECONNABORTED: the kernel was just closing the connection.
+bool is_dead_mount_of_ours(const std::string& path) {
+  struct statfs status{};
+  return file_system_on(path).starts_with("fuse.s3rdma ") && ::statfs(path.c_str(), &status) != 0 &&
+         (errno == ENOTCONN || errno == ECONNABORTED);
 }
 
 std::unexpected<Error> fail_dead_mount(const std::string& path) {
@@ -54,7 +66,7 @@ Result<std::string> resolve_mount_point(const std::string& path) {
 
 Result<std::string> check_mount_point(const std::string& path) {
   auto resolved = resolve_mount_point(path);
-  if (!resolved) return resolved;
+  if (!resolved || is_dead_mount_of_ours(*resolved)) return resolved;
   struct stat status{};
   const bool found = ::stat(resolved->c_str(), &status) == 0;
   if (!found && errno == ENOTCONN) return fail_dead_mount(path);
@@ -68,6 +80,15 @@ Result<std::string> check_mount_point(const std::string& path) {
     return fail(ErrorCode::kNotDirectory, "mount point " + path + " is not a directory");
   }
   return resolved;
+}
+
+Result<void> free_mount_point(const std::string& path) {
+  while (is_dead_mount_of_ours(path)) {
+    if (auto freed = unmount(path, true); !freed) return freed;
+    spdlog::warn("mount point {}: the daemon of its last mount died; that mount was taken away",
+                 path);
+  }
+  return {};
 }
 
 }  // namespace s3rdmafs::daemon

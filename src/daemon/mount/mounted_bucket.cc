@@ -16,6 +16,7 @@
 #include "daemon/mount/choose_fabric.h"
 #include "daemon/mount/choose_transport.h"
 #include "daemon/mount/fuse_options.h"
+#include "daemon/mount/mount_point.h"
 #include "daemon/mount/staging_tmpfs.h"
 #include "daemon/mount/store_options.h"
 #include "daemon/mount/write_folders.h"
@@ -242,6 +243,7 @@ Result<void> MountedBucket::Layers::mount_session() {
                                        .metrics = metrics,
                                        .presentation = presentation_of(config),
                                        .read = read_rules(config.read)});
+  if (auto freed = free_mount_point(plan.mount_point); !freed) return freed;
   auto mounted = fuse::Session::mount(*context, session_options(plan, over_ring));
   if (!mounted) return std::unexpected(mounted.error());
   session = std::move(*mounted);
