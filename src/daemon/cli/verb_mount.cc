@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <tuple>
 
 #include "config/credentials/credentials.h"
 #include "config/load.h"
@@ -99,7 +100,10 @@ int run_mount(const MountCommand& command) {
   }
   const auto environment = config::Environment::of_this_process();
   auto loaded = config::load_mount_config(command.file, environment, command.overrides);
-  if (!loaded) return report_mistakes(loaded.error());
+  if (!loaded) {
+    std::ignore = report_mistakes(loaded.error());
+    return kExitUsage;  // systemd's unit does not try again: the file does not mend itself
+  }
   const auto plan = plan_mount(command, *loaded, environment);
   if (!plan) return report(plan.error());
   if (command.fake) return kExitSuccess;

@@ -9,7 +9,7 @@ namespace s3rdmafs::daemon {
 
 /// Exit statuses, as mount(8) has them.
 inline constexpr int kExitSuccess = 0;
-inline constexpr int kExitUsage = 1;
+inline constexpr int kExitUsage = 1;  ///< the command line, or of `mount` the mount file
 inline constexpr int kExitFailure = 32;
 /// A usage error of `doctor`, whose status 1 means "degraded" (EX_USAGE of sysexits.h).
 inline constexpr int kExitDoctorUsage = 64;
