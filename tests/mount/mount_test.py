@@ -389,7 +389,8 @@ def test_systemd_accepts_the_units(tmp_path, installed, s3rdmafs):
     copies = []
     for unit in units:
         # The program as built stands in for the installed one, which systemd wants to find.
-        copy = tmp_path / unit.name.replace("@.", "@example.")
+        copy = tmp_path / unit.parent.name / unit.name.replace("@.", "@example.")
+        copy.parent.mkdir(exist_ok=True)
         copy.write_text(re.sub(r"(?<=[= ])/\S*/s3rdmafs(?= )", str(s3rdmafs), unit.read_text()))
         copies.append(copy)
     result = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", *copies],
