@@ -16,6 +16,8 @@
 #     asan      unit and property under AddressSanitizer and UndefinedBehaviorSanitizer; also the
 #               build by the second compiler, warnings and -Wthread-safety as errors
 #     tsan      unit and property under ThreadSanitizer
+#     systemd   mounts as systemd makes them, in a virtual machine with the .deb, which it builds if dist/ has an older
+#               one (needs qemu, root; 40 minutes or more on two cores)
 #     packages  tools/package.sh, the linters of Debian and of RPM, and the .deb in clean roots of Debian 11, 12 and 13; as root
 #     coverage  the lines that unit and property run, for each folder of src; fails below its floors
 #
@@ -43,7 +45,7 @@ finish() {
   [ $failed -eq 0 ] || exit 1
 }
 
-usage() { sed -n '3,25s/^# \{0,1\}//p' "$0" >&2; }
+usage() { sed -n '3,27s/^# \{0,1\}//p' "$0" >&2; }
 
 release=
 if [ "${1:-}" = --release ]; then
@@ -57,7 +59,7 @@ fi
 
 for suite in "$@"; do
   case $suite in
-  tidy | unit | property | fault | mount | rdma | format | lint | asan | tsan | packages | coverage) ;;
+  tidy | unit | property | fault | mount | rdma | format | lint | asan | tsan | systemd | packages | coverage) ;;
   *)
     usage
     exit 2
@@ -331,6 +333,19 @@ run_coverage() {
   gtest_suite build-coverage unit --timeout-multiplier 3
   gtest_suite build-coverage property --timeout-multiplier 3
   check "coverage: a folder is below its floor" /usr/bin/python3 tools/coverage.py build-coverage
+}
+
+# Boot, killed daemons and users' mounts cannot be had in a name space, so this is a machine of its own.
+run_systemd() {
+  local status=0
+  has_pytest systemd || return 0
+  tools/setup.sh --packages
+  tests/systemd/run.sh "$results/systemd" || status=$?
+  if [ $status -eq 77 ]; then
+    skip "systemd: this machine cannot run it (see above)"
+    return
+  fi
+  count $status "$results/systemd"/systemd.xml
 }
 
 # The build and the demo in another release's root are one check beside the test cases that were counted in it.
