@@ -57,11 +57,13 @@ Result<void> run_to_its_end(const Service& service, const std::function<void()>&
   }
 }
 
+// The session is left last: an automount lets only the process group of systemd's mount(8) reach
+// the mount point before the mount is there, and every other process waits for this one.
 [[noreturn]] void run_daemon(const Service& service, UniqueFd to_parent) {
-  ::setsid();
   if (::chdir("/") != 0) ::_exit(1);  // keeps no other file system busy
   leave_last_words(to_parent.get());
   const auto ready = [&to_parent] {
+    ::setsid();
     leave_terminal();
     leave_last_words(-1);
     write_all(to_parent.get(), std::string_view(&kReady, 1));

@@ -2,6 +2,7 @@
 #include "daemon/mount/process/background.h"
 
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <new>
@@ -34,6 +35,26 @@ TEST(Background, AServiceThatIsReadyOrFailsSaysSo) {
               return fail(ErrorCode::kSystem, "no such bucket");
             }),
             "no such bucket");
+}
+
+// Or else an automount's mount waits for itself, see background.cc.
+TEST(Background, AServiceLeavesItsProcessGroupOnlyWhenItIsReady) {
+  const pid_t group = ::getpgrp();
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  EXPECT_EQ(outcome_of([&](const auto& ready) -> Result<void> {
+              if (::getpgrp() != group) return fail(ErrorCode::kSystem, "too early");
+              ready();
+              const char has_left = ::getpgrp() != group ? 'y' : 'n';
+              if (::write(ends[1], &has_left, 1) != 1) ::abort();
+              return {};
+            }),
+            "ready");
+  ::close(ends[1]);
+  char has_left = 0;
+  EXPECT_EQ(::read(ends[0], &has_left, 1), 1);
+  EXPECT_EQ(has_left, 'y');
+  ::close(ends[0]);
 }
 
 TEST(Background, AnExceptionBeforeItIsReadyIsReported) {
