@@ -13,7 +13,15 @@ MANAGER = f"user@{USER_ID}.service"
 DROP_IN = Path("/etc/systemd/system/user@.service.d/s3rdmafs.conf")
 
 
-def test_under_systemds_limit_on_locked_memory_the_journal_names_the_limit_and_the_mend():
+def limit_locked_memory(limit):
+    DROP_IN.parent.mkdir(exist_ok=True)
+    DROP_IN.write_text(f"[Service]\nLimitMEMLOCK={limit}\n")
+    system.systemctl("daemon-reload")
+    system.systemctl("restart", MANAGER)
+
+
+def test_under_a_small_limit_on_locked_memory_the_journal_names_the_limit_and_the_mend():
+    limit_locked_memory("8M")
     assert user.systemctl("start", UNIT, check=False).returncode != 0
     user.assert_journal(UNIT, "the limit on locked memory is 8MiB; raise it")
     user.systemctl("stop", UNIT)
@@ -21,10 +29,7 @@ def test_under_systemds_limit_on_locked_memory_the_journal_names_the_limit_and_t
 
 
 def test_with_the_drop_in_the_user_mounts_by_rdma():
-    DROP_IN.parent.mkdir()
-    DROP_IN.write_text("[Service]\nLimitMEMLOCK=infinity\n")
-    system.systemctl("daemon-reload")
-    system.systemctl("restart", MANAGER)
+    limit_locked_memory("infinity")
     user.systemctl("start", UNIT)
     user.assert_serves_by_rdma(POINT)
     assert f'Status: "bucket data on {POINT}"' in user.systemctl("status", UNIT).stdout
