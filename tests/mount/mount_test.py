@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from harness import content
 from harness.mount import run_mount
-from harness.namespace import Namespace
+from harness.namespace import Namespace, leaving_other_mounts
 from harness.processes import ReservedPort, eventually, find_by_command_line, is_alive, mounts_below, stop
 from harness.settings import BUILD, ROOT
 
@@ -91,8 +91,8 @@ def test_a_mount_in_use_is_not_unmounted_and_goes_on(site, server):
 @pytest.mark.needs_root
 def test_umount_names_the_copy_of_the_mount_for_whose_end_it_waits(site, server, s3rdmafs):
     mounted = site.mount(server, BUCKET)
-    holder = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c", "echo inside; exec sleep 60"],
-                              stdout=subprocess.PIPE, text=True)
+    stays = leaving_other_mounts("sh", "-c", "echo inside; exec sleep 60", kept=mounted.point)
+    holder = subprocess.Popen(["unshare", "--mount", "--propagation", "private", *stays], stdout=subprocess.PIPE, text=True)
     try:
         assert holder.stdout.readline() == "inside\n"
         with subprocess.Popen([s3rdmafs, "umount", mounted.point], stderr=subprocess.PIPE, text=True) as umount:

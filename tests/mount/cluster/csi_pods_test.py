@@ -11,6 +11,7 @@ from random import Random
 import pytest
 from harness import content
 from harness.csi import PROGRAMS, SIZE, Node, assert_nothing_left, digest, volume_of, why_not
+from harness.namespace import leaving_other_mounts
 from harness.processes import unmount_lazily
 from harness.settings import CSI_PODS
 
@@ -107,7 +108,8 @@ def contained(tmp_path, csi_modules, s3rdmafs):
     for command in (("--bind", shared, shared), ("--make-private", shared), ("--make-shared", shared)):
         subprocess.run(["mount", *command], check=True)
     try:
-        made = Node(shared / "node", *csi_modules, s3rdmafs, before=("unshare", "--mount", "--propagation", "unchanged"))
+        made = Node(shared / "node", *csi_modules, s3rdmafs, before=("unshare", "--mount", "--propagation", "unchanged",
+                                                                           *leaving_other_mounts(kept=shared)))
         yield made
         made.destroy()
     finally:

@@ -14,6 +14,7 @@ from harness import content
 from harness.csi import (MANY_WRITERS, PROGRAMS, READER, SINGLE_POD, SIZE, Node, assert_nothing_left, digest, fake_systemd_run,
                          pod_context, refused, secrets_of, volume_of, why_not)
 from harness.key_service import ROLE, WEB_TOKEN, KeyService
+from harness.namespace import leaving_other_mounts
 from harness.processes import ReservedPort, eventually, mounts_below
 
 pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_root, pytest.mark.needs(*PROGRAMS),
@@ -307,7 +308,8 @@ def test_a_container_with_a_copy_of_the_nodes_mounts_delays_no_unpublish_for_goo
     volume = volume_of(node, csi_server)
     volume.stage()
     volume.publish("a")
-    other = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sleep", "100"])
+    other = subprocess.Popen(["unshare", "--mount", "--propagation", "private",
+                              *leaving_other_mounts("sleep", "100", kept=node.folder)])
     try:
         eventually(lambda: str(node.folder) in Path(f"/proc/{other.pid}/mounts").read_text()
                    and os.readlink(f"/proc/{other.pid}/ns/mnt") != os.readlink("/proc/self/ns/mnt"), 10, "it has the copy")

@@ -10,15 +10,25 @@ from .processes import stop
 SECONDS = 60
 
 
+def leaving_other_mounts(*command, kept="/no-folder"):
+    """A command that runs another in the mount name space that it is in, which was just made, once that is rid of its copies of
+    other tests' buckets: they would keep the daemons of those alive.
+
+    Copies that are shared with the machine go when it unmounts them; to unmount one here would unmount it there.
+    @param kept  copies below this folder stay
+    """
+    leave = """awk -v kept="$1" '/ - fuse/ && !/ shared:/ && index($5, kept) != 1 {print $5}' /proc/self/mountinfo |
+               xargs --no-run-if-empty umount --lazy; shift; exec "$@\""""
+    return ["sh", "-c", leave, "sh", str(kept), *map(str, command)]
+
+
 class Namespace:
     """Runs programs inside a private mount name space (needs root)."""
 
     def __init__(self):
-        # A new name space has a copy of each mount. The copies of other tests' buckets would keep their daemons alive.
-        leave_others = "awk '$3 ~ /^fuse/ {print $2}' /proc/self/mounts | xargs --no-run-if-empty umount --lazy"
         # The holder says when it is inside, then waits for the end of its input.
         self._holder = subprocess.Popen(
-            ["unshare", "--mount", "--propagation", "private", "sh", "-c", f"{leave_others}; echo inside; read end"],
+            ["unshare", "--mount", "--propagation", "private", *leaving_other_mounts("sh", "-c", "echo inside; read end")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._holder.stdout.readline() == b"inside\n", "unshare --mount works"
 
