@@ -6,22 +6,13 @@
 #include <span>
 
 #include "s3rdmafs/base/checksum.h"
+#include "s3rdmafs/base/field.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::journal {
 namespace {
 
 constexpr std::size_t kChecksumDigits = 8;
-
-void add_escaped(std::string& line, std::string_view field) {
-  for (const char c : field) {
-    if (c > ' ' && c <= '~' && c != '%') {
-      line += c;
-    } else {
-      line += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-}
 
 template <class Number>
 std::optional<Number> hex_number(std::string_view digits) {
@@ -30,22 +21,6 @@ std::optional<Number> hex_number(std::string_view digits) {
       std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
   if (failed != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
   return number;
-}
-
-std::optional<std::string> unescaped(std::string_view text) {
-  std::string field;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      field += text[i];
-      continue;
-    }
-    if (text.size() - i < 3) return std::nullopt;
-    const auto byte = hex_number<unsigned char>(text.substr(i + 1, 2));
-    if (!byte) return std::nullopt;
-    field += static_cast<char>(*byte);
-    i += 2;
-  }
-  return field;
 }
 
 std::uint32_t checksum_of(std::string_view text) {
@@ -60,10 +35,10 @@ std::string line_of(const Record& record) {
   std::string line(kChecksumDigits, '0');
   line.reserve(length);  // more where something is escaped
   line += '\t';
-  add_escaped(line, record.kind);
+  line += escaped_field(record.kind);
   for (const std::string& field : record.fields) {
     line += '\t';
-    add_escaped(line, field);
+    line += escaped_field(field);
   }
   const std::uint32_t checksum = checksum_of(std::string_view(line).substr(kChecksumDigits));
   fmt::format_to(line.begin(), "{:08x}", checksum);
@@ -82,7 +57,7 @@ std::optional<Record> parse_line(std::string_view line) {
   while (!rest.empty()) {
     rest.remove_prefix(1);  // the tab
     const std::size_t end = rest.find('\t');
-    auto field = unescaped(rest.substr(0, end));
+    auto field = unescaped_field(rest.substr(0, end));
     if (!field) return std::nullopt;
     if (is_kind) {
       record.kind = std::move(*field);

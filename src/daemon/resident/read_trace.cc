@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "s3rdmafs/base/field.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::daemon {
@@ -14,39 +15,6 @@ namespace {
 
 constexpr std::string_view kFirstLine =
     "# s3rdmafs trace 1: milliseconds bytes etag key, by first open";
-
-bool is_plain(unsigned char byte) { return byte > ' ' && byte != '%' && byte != 0x7f; }
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (is_plain(byte)) {
-      result += c;
-    } else {
-      result += fmt::format("%{:02X}", byte);
-    }
-  }
-  return result;
-}
-
-std::optional<std::string> unescaped(std::string_view text) {
-  std::string result;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      result += text[at];
-      continue;
-    }
-    unsigned char byte = 0;
-    const std::string_view digits = text.substr(at + 1, 2);
-    const auto [end, failed] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
-    if (failed != std::errc() || end != digits.data() + 2) return std::nullopt;
-    result += static_cast<char>(byte);
-    at += 2;
-  }
-  return result;
-}
 
 std::string_view cut_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find(' '));
@@ -65,7 +33,7 @@ bool cut_number(std::string_view& text, Number& number) {
 
 std::string to_line(const TracedOpen& open) {
   return fmt::format("{} {} {} {}", open.at.count(), open.version.size_bytes,
-                     escaped(open.version.etag), escaped(open.version.key));
+                     escaped_field(open.version.etag), escaped_field(open.version.key));
 }
 
 Result<TracedOpen> parse_line(std::string_view line) {
@@ -73,8 +41,8 @@ Result<TracedOpen> parse_line(std::string_view line) {
   std::int64_t milliseconds = 0;
   const bool has_numbers =
       cut_number(line, milliseconds) && cut_number(line, open.version.size_bytes);
-  auto etag = unescaped(cut_word(line));
-  auto key = unescaped(line);
+  auto etag = unescaped_field(cut_word(line));
+  auto key = unescaped_field(line);
   if (!has_numbers || !etag || etag->empty() || !key || key->empty()) {
     return fail(ErrorCode::kProtocol, "it is not 'milliseconds bytes etag key'");
   }

@@ -18,8 +18,7 @@ struct TracedOpen {
   s3::ObjectInfo version;          ///< key, ETag and size
 };
 
-/// "MILLISECONDS BYTES ETAG KEY", without a line break. Each byte of ETag and key that is a space,
-/// a control character or "%" is written as "%" and two hexadecimal digits.
+/// "MILLISECONDS BYTES ETAG KEY", without a line break; ETag and key as escaped_field() has them.
 [[nodiscard]] std::string to_line(const TracedOpen& open);
 /// Errors: kProtocol, where the text is not one of to_line().
 [[nodiscard]] Result<TracedOpen> parse_line(std::string_view line);

@@ -4,7 +4,7 @@
 //
 //   record begin          recording NUMBER, end
 //   record take NUMBER    opened MILLISECONDS BYTES ETAG KEY for each open since the last question,
-//                         ETag and key as escaped() has them; lost COUNT; end
+//                         ETag and key as escaped_field() has them; lost COUNT; end
 //   record end NUMBER     as take, and the recording ends
 //
 // Each is answered with error TEXT where another recording is under way, or this one has ended.
