@@ -71,6 +71,9 @@ class KeyService:
                 elif self.path == "/container":
                     good = self.headers.get("Authorization") == AUTHORIZATION
                     self.answer(200, json.dumps(service.keys())) if good else self.answer(403)
+                elif self.path == "/program" and self.headers.get("Authorization") == AUTHORIZATION:
+                    keys = service.keys()  # as the AWS tools want a program to print them
+                    self.answer(200, json.dumps({"Version": 1, "SessionToken": keys.pop("Token"), **keys}))
                 elif self.path == role and has_session:
                     self.answer(200, "trainer")
                 elif self.path == role + "trainer" and has_session:
