@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from harness import content
+from harness.namespace import leaving_other_mounts
 from harness.processes import ReservedPort
 
 BUCKET = "data"
@@ -127,7 +128,7 @@ def test_a_usage_error_is_not_a_verdict(doctor):
 
 @pytest.mark.needs_root
 def test_names_a_fuse_device_that_is_not_there(site, server, doctor):
-    shell = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /dev && exec "$@"', "sh"]
+    shell = ["unshare", "-m", *leaving_other_mounts("sh", "-c", 'mount -t tmpfs none /dev && exec "$@"', "sh")]
     assert_names(doctor(site.mount_file(server, BUCKET), before=shell, stdin=subprocess.DEVNULL), 2, "/dev/fuse")
 
 

@@ -31,6 +31,7 @@ STRENUOUS = {"write_test.py", "fio_test.py", "training_test.py"}
 ALONE = {
     "stress_test.py",        # sixteen processes that compute all the time; every one must get somewhere in its time
     "overwrite_test.py",     # counts what eight readers see within seconds
+    "csi_pods_test.py",      # starts and kills programs all the time; one that another test's work delays is one too many
     "bench_test.py",         # measures, and expects that the kernel's settings stay as they are
     "request_size_test.py",  # changes a setting of the kernel that every new mount takes
 }

@@ -75,10 +75,11 @@ class Mount:
     def __init__(self, program, file, point, *options):
         self.program, self.file, self.point = program, file, point
         point.mkdir(parents=True, exist_ok=True)
+        ending = set(find_by_command_line(file, point))  # of a mount that was there before
         result = run_mount(program, file, point, *options)
         if result.returncode != 0:
             raise MountFailed(result)
-        daemons = find_by_command_line(file, point)
+        daemons = [pid for pid in find_by_command_line(file, point) if pid not in ending]
         if len(daemons) != 1:
             raise AssertionError(f"{len(daemons)} daemons for one mount: {daemons}")
         self.pid = daemons[0]
