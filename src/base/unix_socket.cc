@@ -109,6 +109,19 @@ void set_socket_timeouts(int socket, std::chrono::seconds timeout) {
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &value, sizeof(value));
 }
 
+Result<std::string> receive_all(int socket) {
+  std::string text;
+  char buffer[65'536];
+  while (true) {
+    const ssize_t n = ::recv(socket, buffer, sizeof(buffer), 0);
+    if (n == 0) return text;
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return fail(ErrorCode::kTimedOut, "the peer does not answer");
+    if (n < 0) return fail_errno("recv", errno);
+    text.append(buffer, static_cast<std::size_t>(n));
+  }
+}
+
 bool send_all(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);

@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <tuple>
 
@@ -72,14 +71,13 @@ Result<StatsAnswer> ask_stats(const std::string& path, std::chrono::seconds time
   if (::getsockopt(socket->get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0) {
     answer.daemon_pid = peer.pid;
   }
-  char buffer[4096];
-  while (true) {
-    const ssize_t n = ::recv(socket->get(), buffer, sizeof(buffer), 0);
-    if (n == 0) return answer;
-    if (n < 0 && errno == EAGAIN) return fail(ErrorCode::kTimedOut, "the daemon does not answer");
-    if (n < 0) return fail_errno("reading the daemon's answer", errno);
-    answer.text.append(buffer, static_cast<std::size_t>(n));
+  auto text = receive_all(socket->get());
+  if (!text && text.error().code == ErrorCode::kTimedOut) {
+    return fail(ErrorCode::kTimedOut, "the daemon does not answer");
   }
+  if (!text) return std::unexpected(text.error());
+  answer.text = *std::move(text);
+  return answer;
 }
 
 Error not_mounted(const std::string& mount_point, const Error& error) {

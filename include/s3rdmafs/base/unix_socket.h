@@ -30,6 +30,10 @@ void serve_clients(int listener, const std::stop_token& stop, std::chrono::secon
 /// Limits each send and each receive to `timeout`.
 void set_socket_timeouts(int socket, std::chrono::seconds timeout);
 
+/// All that the peer sends until it closes the connection. Errors: kTimedOut (silence for longer
+/// than set_socket_timeouts() allows), kSystem.
+[[nodiscard]] Result<std::string> receive_all(int socket);
+
 /// Sends all bytes; false if the peer has left or does not read.
 [[nodiscard]] bool send_all(int socket, std::string_view bytes);
 

@@ -12,10 +12,10 @@
 
 #include "csi/node/child_process.h"
 #include "csi/node/daemon_processes.h"
-#include "csi/node/mount_table.h"
 #include "csi/node/pod_folder.h"
 #include "csi/node/private_files.h"
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/mount_table.h"
 #include "s3rdmafs/base/printable.h"
 
 namespace s3rdmafs::csi {

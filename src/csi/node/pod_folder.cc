@@ -19,7 +19,6 @@
 
 #include <fmt/format.h>
 
-#include "csi/node/mount_table.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/printable.h"
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "csi/node/mount_table.h"
 #include "s3rdmafs/base/clock.h"
 #include "s3rdmafs/base/error.h"
+#include "s3rdmafs/base/mount_table.h"
 #include "s3rdmafs/base/unique_fd.h"
 
 namespace s3rdmafs::csi {

@@ -3,9 +3,7 @@
 // told to end, and then writes the trace, whole. Where the mount ends first, what came by then is
 // written too.
 #include <pthread.h>
-#include <sys/socket.h>
 
-#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <ctime>
@@ -40,17 +38,6 @@ std::uint64_t number_of(std::string_view text) {
   return number;
 }
 
-std::string read_to_end(int socket) {
-  std::string text;
-  char buffer[65536];
-  for (;;) {
-    const ssize_t n = ::recv(socket, buffer, sizeof(buffer), 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return text;
-    text.append(buffer, static_cast<std::size_t>(n));
-  }
-}
-
 class Recorder {
  public:
   explicit Recorder(std::string mount_point) : mount_point_(std::move(mount_point)) {}
@@ -77,9 +64,10 @@ class Recorder {
     const auto socket = send_request(record_socket_path(mount_point_), words);
     if (!socket) return std::unexpected(metrics::not_mounted(mount_point_, socket.error()));
     set_socket_timeouts(socket->get(), kRecordAnswerTimeout);
-    const std::string text = read_to_end(socket->get());
+    const auto text = receive_all(socket->get());
+    if (!text) return std::unexpected(text.error());
     RecordAnswer answer;
-    for (std::string_view rest = text; !rest.empty();) {
+    for (std::string_view rest = *text; !rest.empty();) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
       if (line == "end") return answer;

@@ -16,6 +16,7 @@
 #include "daemon/mount/process/unmount.h"
 #include "daemon/resident/control_socket.h"
 #include "metrics/stats_socket.h"
+#include "s3rdmafs/base/mount_table.h"
 #include "s3rdmafs/base/unique_fd.h"
 
 namespace s3rdmafs::daemon {
@@ -70,7 +71,8 @@ int run_umount(const UmountCommand& command) {
   const auto resolved = resolve_mount_point(command.mountpoint);
   const std::string mount_point = resolved ? *resolved : command.mountpoint;
   const UniqueFd daemon = daemon_of(mount_point);
-  const std::string device = device_on(mount_point);
+  const auto mounted = mount_on(mount_point).value_or(std::nullopt);
+  const std::string device = mounted ? mounted->device : std::string();
   if (auto done = unmount(mount_point, command.lazy); !done) return report(done.error());
   // A daemon that was killed could not remove its sockets.
   if (!daemon) {

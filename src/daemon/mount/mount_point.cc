@@ -1,42 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/mount/mount_point.h"
 
-#include <mntent.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string_view>
 
 #include "daemon/mount/process/unmount.h"
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/mount_table.h"
 
 namespace s3rdmafs::daemon {
 namespace {
 
-// "TYPE from SOURCE" of the topmost file system mounted on exactly this path; empty for none.
-std::string file_system_on(const std::string& path) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> table(::setmntent("/proc/self/mounts", "re"),
-                                                    ::endmntent);
-  std::string found;
-  if (!table) return found;
-  mntent entry{};
-  char buffer[16'384];  // a line of the table: paths and overlay options can be long
-  while (::getmntent_r(table.get(), &entry, buffer, sizeof(buffer)) != nullptr) {
-    if (path == entry.mnt_dir) found = std::string(entry.mnt_type) + " from " + entry.mnt_fsname;
-  }
-  return found;
+// Without /proc nothing is known of other mounts; the mount itself then says that it is missing.
+std::optional<MountEntry> known_mount_on(const std::string& path) {
+  return mount_on(path).value_or(std::nullopt);
 }
 
 // statfs(2) and not stat(2), whose answer the kernel may remember from before the death.
 // ECONNABORTED: the kernel was just closing the connection.
 bool is_dead_mount_of_ours(const std::string& path) {
+  const auto mounted = known_mount_on(path);
   struct statfs status{};
-  return file_system_on(path).starts_with("fuse.s3rdma ") && ::statfs(path.c_str(), &status) != 0 &&
+  return mounted && is_ours(*mounted) && ::statfs(path.c_str(), &status) != 0 &&
          (errno == ENOTCONN || errno == ECONNABORTED);
 }
 
@@ -71,9 +62,10 @@ Result<std::string> check_mount_point(const std::string& path) {
   const bool found = ::stat(resolved->c_str(), &status) == 0;
   if (!found && errno == ENOTCONN) return fail_dead_mount(path);
   if (!found) return fail_errno("mount point " + path, errno);
-  const std::string mounted = file_system_on(*resolved);
-  if (mounted.starts_with("fuse")) {
-    return fail(ErrorCode::kExists, "mount point " + path + " is busy: " + mounted +
+  const auto mounted = known_mount_on(*resolved);
+  if (mounted && mounted->type.starts_with("fuse")) {
+    return fail(ErrorCode::kExists, "mount point " + path + " is busy: " + mounted->type +
+                                        " from " + mounted->source +
                                         " is mounted there; unmount it first");
   }
   if (!S_ISDIR(status.st_mode)) {

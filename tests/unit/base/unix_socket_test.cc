@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3rdmafs/base/unix_socket.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
+#include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,6 +51,31 @@ TEST_F(UnixSocketTest, TakesOverWhatADeadDaemonLeft) {
 
 TEST_F(UnixSocketTest, FindsNoDaemonWhereNoMountWas) {
   EXPECT_EQ(connect_to_unix_socket(socket()).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(UnixSocketTest, ReceivesAllThatThePeerSendsBeforeItCloses) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  const UniqueFd ours(ends[0]);
+  UniqueFd peer(ends[1]);
+  const std::string sent(300'000, 'x');  // more than one receive, and than the socket holds
+  std::jthread sender([&] {
+    EXPECT_TRUE(send_all(peer.get(), sent));
+    peer.reset();
+  });
+  EXPECT_EQ(receive_all(ours.get()).value_or("nothing"), sent);
+}
+
+TEST_F(UnixSocketTest, GivesUpOnAPeerThatIsSilent) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  const UniqueFd ours(ends[0]);
+  const UniqueFd peer(ends[1]);
+  set_socket_timeouts(ours.get(), std::chrono::seconds(1));
+  ASSERT_TRUE(send_all(peer.get(), "a beginning"));
+  const auto received = receive_all(ours.get());
+  ASSERT_FALSE(received);
+  EXPECT_EQ(received.error().code, ErrorCode::kTimedOut);
 }
 
 TEST_F(UnixSocketTest, SaysThatTheFolderCannotBeMadeWhereADaemonWouldListen) {

@@ -8,10 +8,6 @@
 
 namespace s3rdmafs::daemon {
 
-/// The device of the topmost mount on exactly this path, as mountinfo has it ("0:59"); empty where
-/// nothing is mounted. Asks no file system, so that a hung one cannot hold the caller.
-[[nodiscard]] std::string device_on(const std::string& mount_point);
-
 /// A mount of a device, and a process that sees it.
 struct SeenMount {
   pid_t pid = 0;
@@ -19,8 +15,9 @@ struct SeenMount {
   std::string mount_point;  ///< in its mount name space
 };
 
-/// The mounts of this device: one in each mount name space that has any, the caller's included.
-/// Name spaces are missed whose processes the caller may not look into. Source: proc(5).
+/// The mounts of this device (MountEntry::device): one in each mount name space that has any, the
+/// caller's included. Name spaces are missed whose processes the caller may not look into. Source:
+/// proc(5).
 [[nodiscard]] std::vector<SeenMount> mounts_of(const std::string& device);
 
 }  // namespace s3rdmafs::daemon

@@ -8,13 +8,14 @@
 
 #include "s3rdmafs/base/error.h"
 
-namespace s3rdmafs::csi {
+namespace s3rdmafs {
 
-/// One mount of this process's name space.
+/// One mount of a mount name space.
 struct MountEntry {
   std::string point;
   std::string device;      ///< "major:minor": equal for all mounts of one file system
   std::string type;        ///< "fuse.s3rdma"
+  std::string source;      ///< what is mounted, by the file system's own account
   bool read_only = false;  ///< this mount of it
 };
 
@@ -22,10 +23,15 @@ struct MountEntry {
 /// left out.
 [[nodiscard]] std::vector<MountEntry> parse_mount_table(std::string_view text);
 
-/// The topmost mount on exactly this path, which has no symbolic link in it. Errors: kSystem.
+/// The mounts of a process's name space. Errors: kSystem, also for a process that has ended.
+/// @param process  its folder in /proc
+[[nodiscard]] Result<std::vector<MountEntry>> mount_table_of(const std::string& process);
+
+/// The topmost mount on exactly this path, which has no symbolic link in it. Asks no file system,
+/// so that a hung one cannot hold the caller. Errors: kSystem.
 [[nodiscard]] Result<std::optional<MountEntry>> mount_on(const std::string& path);
 
 /// Whether it is a mount of s3rdmafs.
 [[nodiscard]] bool is_ours(const MountEntry& entry) noexcept;
 
-}  // namespace s3rdmafs::csi
+}  // namespace s3rdmafs

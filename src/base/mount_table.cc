@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "csi/node/mount_table.h"
+#include "s3rdmafs/base/mount_table.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include "s3rdmafs/base/unique_fd.h"
 
-namespace s3rdmafs::csi {
+namespace s3rdmafs {
 namespace {
 
 // Space, tab, line feed and backslash are three octal digits after a backslash.
@@ -44,15 +44,15 @@ bool has_option(std::string_view options, std::string_view wanted) {
   return ("," + std::string(options) + ",").contains("," + std::string(wanted) + ",");
 }
 
-Result<std::string> read_table() {
-  const UniqueFd file(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
-  if (!file) return fail_errno("open /proc/self/mountinfo", errno);
+Result<std::string> read_table(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return fail_errno("open " + path, errno);
   std::string text;
   std::array<char, 65'536> buffer{};
   while (true) {
     const ssize_t n = ::read(file.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno("read /proc/self/mountinfo", errno);
+    if (n < 0) return fail_errno("read " + path, errno);
     if (n == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(n));
   }
@@ -68,20 +68,27 @@ std::vector<MountEntry> parse_mount_table(std::string_view text) {
     at = end + 1;
     // ID PARENT DEVICE ROOT POINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS
     const auto dash = std::ranges::find(words, std::string_view("-"));
-    if (words.size() < 7 || words.end() - dash < 2) continue;
+    if (words.size() < 7 || words.end() - dash < 3) continue;
     table.push_back({.point = unescaped(words[4]),
                      .device = std::string(words[2]),
                      .type = unescaped(*(dash + 1)),
+                     .source = unescaped(*(dash + 2)),
                      .read_only = has_option(words[5], "ro")});
   }
   return table;
 }
 
-Result<std::optional<MountEntry>> mount_on(const std::string& path) {
-  const auto text = read_table();
+Result<std::vector<MountEntry>> mount_table_of(const std::string& process) {
+  const auto text = read_table(process + "/mountinfo");
   if (!text) return std::unexpected(text.error());
+  return parse_mount_table(*text);
+}
+
+Result<std::optional<MountEntry>> mount_on(const std::string& path) {
+  auto table = mount_table_of("/proc/self");
+  if (!table) return std::unexpected(table.error());
   std::optional<MountEntry> found;
-  for (MountEntry& entry : parse_mount_table(*text)) {
+  for (MountEntry& entry : *table) {
     if (entry.point == path) found = std::move(entry);  // later ones are on top
   }
   return found;
@@ -89,4 +96,4 @@ Result<std::optional<MountEntry>> mount_on(const std::string& path) {
 
 bool is_ours(const MountEntry& entry) noexcept { return entry.type == "fuse.s3rdma"; }
 
-}  // namespace s3rdmafs::csi
+}  // namespace s3rdmafs
