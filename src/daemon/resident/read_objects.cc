@@ -118,6 +118,11 @@ class ReadRun : public std::enable_shared_from_this<ReadRun> {
     bool is_busy = false;
   };
 
+  // A read that ends because the caller has left has not failed.
+  [[nodiscard]] bool was_cancelled_by(const Error& error) const REQUIRES(mutex_) {
+    return outcome_.was_cancelled && error.code == ErrorCode::kCancelled;
+  }
+
   [[nodiscard]] bool is_over() const REQUIRES(mutex_) {
     const bool is_idle =
         std::ranges::none_of(lanes_, [](const Lane& lane) { return lane.object != nullptr; });
@@ -162,6 +167,8 @@ class ReadRun : public std::enable_shared_from_this<ReadRun> {
         ++outcome_.fetched.objects;
         outcome_.fetched.bytes += lane.object->size_bytes;
         lane = {};
+      } else if (was_cancelled_by(whole.error())) {
+        lane = {};
       } else if (whole.error().code == ErrorCode::kStale) {
         outcome_.add_failure(*lane.object, whole.error());
         lane = {};
@@ -188,7 +195,7 @@ class ReadRun : public std::enable_shared_from_this<ReadRun> {
       if (is_done) {
         ++outcome_.fetched.objects;
         outcome_.fetched.bytes += lane.object->size_bytes;
-      } else if (!bytes || is_short) {
+      } else if (is_short || (!bytes && !was_cancelled_by(bytes.error()))) {
         outcome_.add_failure(*lane.object,
                              bytes ? Error{ErrorCode::kCorrupt, "it ends early"} : bytes.error());
       }

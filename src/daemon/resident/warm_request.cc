@@ -149,6 +149,8 @@ class Warming {
       auto found = find(config::PathGlob::literal(object.key.substr(bucket_.prefix.size())));
       if (!found) {
         outcome.add_failure(object, found.error());
+      } else if (found->front().key != object.key) {
+        outcome.add_failure(object, {ErrorCode::kNotFound, "it has become a directory"});
       } else {
         newer.push_back(std::move(found->front()));
       }
