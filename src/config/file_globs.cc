@@ -19,6 +19,12 @@ std::vector<std::string> split_globs(std::string_view list) {
   return parts;
 }
 
+// A space inside belongs to the name.
+std::string_view without_spaces_around(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
 }  // namespace
 
 FileGlobs::FileGlobs(std::string_view list) {
@@ -32,10 +38,13 @@ bool FileGlobs::match(const std::string& path) const {
 }
 
 Result<std::string> check_globs(std::string_view list) {
-  std::string globs(list);
-  std::erase(globs, ' ');
-  for (const std::string& glob : split_globs(globs)) {
-    if (!glob.empty() && !glob.ends_with('/') && !glob.contains("//")) continue;
+  std::string globs;
+  for (const std::string& part : split_globs(list)) {
+    const std::string_view glob = without_spaces_around(part);
+    if (!glob.empty() && !glob.ends_with('/') && !glob.contains("//")) {
+      globs.append(globs.empty() ? "" : ",").append(glob);
+      continue;
+    }
     return fail_with_advice(ErrorCode::kInvalidArgument,
                             fmt::format("'{}' has a pattern that is empty, ends in \"/\" or has an "
                                         "empty component",

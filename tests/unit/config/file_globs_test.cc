@@ -28,8 +28,10 @@ TEST(FileGlobs, NoneMatchesNothing) {
   EXPECT_FALSE(FileGlobs("").match(""));
 }
 
-TEST(FileGlobs, AListIsKeptWithoutItsSpaces) {
+TEST(FileGlobs, AListIsKeptWithoutSpacesBetweenItsPatterns) {
   EXPECT_EQ(check_globs("*.a, b/*.c").value(), "*.a,b/*.c");
+  EXPECT_EQ(check_globs(" a b , c ").value(), "a b,c") << "a space inside belongs to the name";
+  EXPECT_FALSE(check_globs("a, ,b"));
   EXPECT_EQ(check_globs("").value(), "");
 }
 
