@@ -10,7 +10,7 @@ _s3rdmafs() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "mount umount stats top explain warm recover doctor manifest config --help --version" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "mount umount stats top explain warm reload recover doctor manifest config --help --version" -- "$word")
     return
   fi
   case $before in
@@ -28,6 +28,7 @@ _s3rdmafs() {
   top) options="--once --interval --columns --rows" ;;
   explain) options="--seconds --json" ;;
   warm) options="--cached --record --from-trace --from-manifest --rate --requests --release" ;;
+  reload) options="--dry-run" ;;
   recover) options="--send --discard --json --options" ;;
   doctor) options="--json --measure --report" ;;
   manifest) options="--output --from-inventory --jobs --verify --show" ;;
@@ -38,7 +39,7 @@ _s3rdmafs() {
     return
   fi
   case $verb in
-  umount | stats | top) mapfile -t COMPREPLY < <(compgen -W "$(_s3rdmafs_mounts)" -- "$word") ;;
+  umount | stats | top | reload) mapfile -t COMPREPLY < <(compgen -W "$(_s3rdmafs_mounts)" -- "$word") ;;
   *) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
   esac
 }

@@ -20,17 +20,21 @@
 namespace s3rdmafs {
 namespace {
 
+Result<spdlog::level::level_enum> parse_level(std::string_view level) {
+  const auto parsed = spdlog::level::from_str(std::string(level));
+  if (parsed != spdlog::level::off || level == "off") return parsed;
+  return fail(
+      ErrorCode::kInvalidArgument,
+      "'" + std::string(level) + "' is not a log level; use trace, debug, info, warn or error");
+}
+
 Result<void> install(std::string_view level, spdlog::sink_ptr sink,
                      std::unique_ptr<spdlog::formatter> formatter) {
-  const auto parsed = spdlog::level::from_str(std::string(level));
-  if (parsed == spdlog::level::off && level != "off") {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        "'" + std::string(level) + "' is not a log level; use trace, debug, info, warn or error");
-  }
+  const auto parsed = parse_level(level);
+  if (!parsed) return std::unexpected(parsed.error());
   auto logger = std::make_shared<spdlog::logger>("s3rdmafs", std::move(sink));
   logger->set_formatter(std::move(formatter));
-  logger->set_level(parsed);
+  logger->set_level(*parsed);
   logger->flush_on(spdlog::level::trace);
   spdlog::set_default_logger(std::move(logger));
   return {};
@@ -105,6 +109,13 @@ Result<void> set_up_log(const LogSetup& setup) {
     spdlog::warn("log: {}; lines go elsewhere, as text", problem);
   }
   return installed;
+}
+
+Result<void> set_log_level(std::string_view level) {
+  const auto parsed = parse_level(level);
+  if (!parsed) return std::unexpected(parsed.error());
+  spdlog::set_level(*parsed);
+  return {};
 }
 
 }  // namespace s3rdmafs

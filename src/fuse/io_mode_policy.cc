@@ -12,14 +12,26 @@ bool names(const IoModePolicy::Match& match, const std::string& path) {
 
 }  // namespace
 
-IoModePolicy::IoModePolicy(Rules rules) : rules_(std::move(rules)) {}
+IoModePolicy::IoModePolicy(Rules rules) : rules_(std::make_shared<const Rules>(std::move(rules))) {}
+
+void IoModePolicy::set_rules(Rules rules) {
+  auto next = std::make_shared<const Rules>(std::move(rules));
+  const MutexLock lock(mutex_);
+  rules_.swap(next);
+}
+
+std::shared_ptr<const IoModePolicy::Rules> IoModePolicy::rules() const {
+  const MutexLock lock(mutex_);
+  return rules_;
+}
 
 OpenMode IoModePolicy::choose(vfs::Ino ino, const std::string& path, std::uint64_t size_bytes,
                               bool may_be_mapped) {
+  const auto rules = this->rules();
   // A file that both lists name is buffered: the page cache serves every program.
-  if (names(rules_.buffered, path)) return OpenMode::kCached;
-  if (names(rules_.direct, path)) return OpenMode::kDirect;
-  switch (rules_.preference) {
+  if (names(rules->buffered, path)) return OpenMode::kCached;
+  if (names(rules->direct, path)) return OpenMode::kDirect;
+  switch (rules->preference) {
     case Preference::kBuffered:
       return OpenMode::kCached;
     case Preference::kDirect:

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "fuse/access_history.h"
 #include "fuse/inode_io_mode.h"
+#include "s3rdmafs/base/mutex.h"
 
 namespace s3rdmafs::fuse {
 
@@ -35,16 +37,22 @@ class IoModePolicy {
 
   explicit IoModePolicy(Rules rules);
 
+  /// Other rules, for files that are opened from now on.
+  void set_rules(Rules rules) EXCLUDES(mutex_);
+
   /// For the first handle of a version; never kPassthrough.
   /// @param path  below the mount point, without a leading "/"
   /// @param may_be_mapped  whether the kernel maps direct files shared (Linux 6.6)
   [[nodiscard]] OpenMode choose(vfs::Ino ino, const std::string& path, std::uint64_t size_bytes,
-                                bool may_be_mapped);
+                                bool may_be_mapped) EXCLUDES(mutex_);
   /// Records a read that the kernel asked for. Takes no lock.
   void on_read(vfs::Ino ino, AccessHistory::Read read) noexcept { history_.on_read(ino, read); }
 
  private:
-  const Rules rules_;
+  [[nodiscard]] std::shared_ptr<const Rules> rules() const EXCLUDES(mutex_);
+
+  mutable Mutex mutex_;  // leaf
+  std::shared_ptr<const Rules> rules_ GUARDED_BY(mutex_);
   AccessHistory history_;
 };
 

@@ -37,7 +37,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Serves requests until the file system is unmounted or SIGINT, SIGTERM or SIGHUP comes.
+  /// Serves requests until the file system is unmounted or SIGINT, SIGTERM or, where it is not
+  /// held, SIGHUP comes.
   void serve();
   /// Makes serve() return. Any thread.
   void stop();

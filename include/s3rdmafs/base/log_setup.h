@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/base/log.h"
@@ -31,5 +32,9 @@ struct LogSetup {
 /// `sink` as text, the first of which says so. Call once, before threads. Errors: kInvalidArgument
 /// for a level, kSystem for a file.
 [[nodiscard]] Result<void> set_up_log(const LogSetup& setup);
+
+/// Another level for the log that was set up; repeats stay limited, or not, as they were. Any
+/// thread. Errors: kInvalidArgument for a level.
+[[nodiscard]] Result<void> set_log_level(std::string_view level);
 
 }  // namespace s3rdmafs

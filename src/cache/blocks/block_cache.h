@@ -42,6 +42,9 @@ class BlockCache final : public ReadCache {
   [[nodiscard]] std::shared_ptr<ObjectReader> open(ObjectVersion version) override;
   void prefetch(ObjectVersion version) override EXCLUDES(mutex_);
 
+  /// Options::read_ahead_max_bytes from now on.
+  void set_read_ahead_max(std::uint64_t bytes) { read_ahead_.set_window_max(bytes); }
+
   /// Ends reads that wait for memory with kCancelled, and every later one that would wait for it.
   /// The store has been shut down: when this returns no read waits any more.
   void shut_down() EXCLUDES(mutex_);

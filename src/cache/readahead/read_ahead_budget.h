@@ -23,14 +23,16 @@ class ReadAheadBudget {
   ReadAheadBudget(std::uint64_t cache_bytes, std::uint64_t window_max_bytes)
       : for_all_bytes_(cache_bytes / 4), window_max_bytes_(window_max_bytes) {}
 
+  void set_window_max(std::uint64_t bytes) { window_max_bytes_ = bytes; }
+
   void add_reader() { ++readers_; }
   void remove_reader() { --readers_; }
 
   /// The bytes that one reader may have ahead of it.
   [[nodiscard]] std::uint64_t share() const {
-    if (window_max_bytes_ == 0) return 0;
-    return std::clamp(for_all_bytes_ / readers(), std::min(window_max_bytes_, kShareMin),
-                      window_max_bytes_);
+    const std::uint64_t window_max = window_max_bytes_;  // once: it may be set meanwhile
+    if (window_max == 0) return 0;
+    return std::clamp(for_all_bytes_ / readers(), std::min(window_max, kShareMin), window_max);
   }
   /// Of an object that so many of the readers have open.
   [[nodiscard]] ReadAhead::Limits limits(std::size_t readers_of_object, Pace pace) const {
@@ -44,7 +46,7 @@ class ReadAheadBudget {
   [[nodiscard]] std::uint64_t readers() const { return std::max<std::size_t>(readers_, 1); }
 
   const std::uint64_t for_all_bytes_;
-  const std::uint64_t window_max_bytes_;
+  std::atomic<std::uint64_t> window_max_bytes_;
   std::atomic<std::size_t> readers_{0};
 };
 

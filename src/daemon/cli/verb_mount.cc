@@ -18,6 +18,7 @@
 #include "daemon/mount/process/private_memory.h"
 #include "daemon/mount/process/readiness.h"
 #include "daemon/mount/store_options.h"
+#include "daemon/reload/hangup_listener.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/log_setup.h"
 #include "s3rdmafs/base/unique_fd.h"
@@ -69,6 +70,9 @@ Result<MountPlan> plan_mount(const MountCommand& command, config::LoadedConfig& 
   plan.credentials = std::move(*found);
   std::error_code ignored;
   plan.source = std::filesystem::absolute(command.file, ignored).string();
+  plan.load_again = [file = plan.source, environment, overrides = command.overrides] {
+    return config::load_mount_config(file, environment, overrides);
+  };
   return plan;
 }
 
@@ -104,10 +108,13 @@ int run_mount(const MountCommand& command) {
     std::ignore = report_mistakes(loaded.error());
     return kExitUsage;  // systemd's unit does not try again: the file does not mend itself
   }
-  const auto plan = plan_mount(command, *loaded, environment);
+  auto plan = plan_mount(command, *loaded, environment);
   if (!plan) return report(plan.error());
   if (command.fake) return kExitSuccess;
 
+  // A terminal that is closed ends what runs in its foreground; nothing else has a use for that.
+  plan->reloads_on_hangup = !command.foreground || ::isatty(STDIN_FILENO) == 0;
+  if (plan->reloads_on_hangup) hold_hangups();
   const bool under_systemd = environment.variable("JOURNAL_STREAM").has_value();
   const auto serve = [&](const std::function<void()>& ready) -> Result<void> {
     if (auto set = set_up_mount_log(*plan, command.foreground, under_systemd); !set) return set;

@@ -3,7 +3,7 @@
 // the exit status of the process. Called from main() before any thread is started.
 #pragma once
 
-#include "daemon/cli/command_line.h"
+#include "daemon/cli/grammar/command_line.h"
 
 namespace s3rdmafs::daemon {
 
@@ -23,6 +23,7 @@ inline constexpr int kExitDoctorReport = 73;
 [[nodiscard]] int run_explain(const ExplainCommand& command);
 [[nodiscard]] int run_warm(const WarmCommand& command);
 [[nodiscard]] int run_record(const RecordCommand& command);
+[[nodiscard]] int run_reload(const ReloadCommand& command);
 [[nodiscard]] int run_recover(const RecoverCommand& command);
 [[nodiscard]] int run_doctor(const DoctorCommand& command);
 [[nodiscard]] int run_manifest(const ManifestCommand& command);

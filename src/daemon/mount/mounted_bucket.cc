@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 #include <thread>
+#include <tuple>
 
 #include "daemon/mount/await.h"
 #include "daemon/mount/caches.h"
@@ -21,6 +22,8 @@
 #include "daemon/mount/store_options.h"
 #include "daemon/mount/write_folders.h"
 #include "daemon/mount/write_records.h"
+#include "daemon/reload/hangup_listener.h"
+#include "daemon/reload/reload_request.h"
 #include "daemon/resident/resident_service.h"
 #include "daemon/top/watch_activity.h"
 #include "disk/disk_tier.h"
@@ -33,6 +36,7 @@
 #include "s3/check_bucket.h"
 #include "s3/http_object_store.h"
 #include "s3rdmafs/base/log.h"
+#include "s3rdmafs/base/log_setup.h"
 #include "s3rdmafs/metrics/registry.h"
 #include "upload/staged/last_mount.h"
 #include "upload/staged/staging_area.h"
@@ -48,6 +52,13 @@ constexpr std::uint64_t kContentBytesMax = kPassthroughFromBytes - 1;
 
 // Names of a manifest do not change while it is mounted; the kernel asks again once a day.
 constexpr std::chrono::hours kManifestTtl{24};
+
+std::vector<std::string> resident_globs(const config::MountConfig& config) {
+  std::vector<std::string> globs;
+  globs.reserve(config.resident.size());
+  for (const auto& wanted : config.resident) globs.push_back(wanted.glob);
+  return globs;
+}
 
 }  // namespace
 
@@ -75,7 +86,9 @@ struct MountedBucket::Layers {
   std::unique_ptr<metrics::StatsSocket> stats;
   std::unique_ptr<metrics::ScrapeListener> scrapes;  // null without metrics.listen
   std::unique_ptr<metrics::StatsSocket> activity;
+  std::unique_ptr<Reloader> reloader;
   std::unique_ptr<ResidentService> resident;
+  std::unique_ptr<HangupListener> hangups;  // null where SIGHUP ends the mount
 
   Result<void> build_store();
   Result<void> build_names();
@@ -88,6 +101,9 @@ struct MountedBucket::Layers {
   Result<void> mount_session();
   Result<void> open_sockets();
   Result<void> open_scrapes();
+  Result<void> prepare_reloads();
+  void listen_for_hangups();
+  [[nodiscard]] std::vector<LiveSetting> live_settings();
   /// For `s3rdmafs top`. @param age  of the mount
   [[nodiscard]] std::string activity_text(std::chrono::nanoseconds age) const;
 
@@ -273,13 +289,16 @@ Result<void> MountedBucket::Layers::open_sockets() {
       activity_socket_path(plan.mount_point), "activity");
   if (!watched) return std::unexpected(watched.error());
   activity = std::move(*watched);
-  std::vector<std::string> globs;
-  globs.reserve(plan.config.resident.size());
-  for (const auto& wanted : plan.config.resident) globs.push_back(wanted.glob);
   auto taking =
       ResidentService::listen({.socket_path = control_socket_path(plan.mount_point),
                                .record_socket_path = record_socket_path(plan.mount_point),
-                               .globs = std::move(globs)},
+                               .globs = resident_globs(plan.config),
+                               .also_answer =
+                                   [this](ControlRequest& request) {
+                                     if (!is_reload_request(request)) return false;
+                                     answer_reload_request(*reloader, request);
+                                     return true;
+                                   }},
                               {.store = bucket(),
                                .clock = clock,
                                .prefix = plan.config.bucket.prefix,
@@ -302,10 +321,47 @@ Result<void> MountedBucket::Layers::open_scrapes() {
   return {};
 }
 
+// s3rdmafs.toml(5) lists them too.
+std::vector<LiveSetting> MountedBucket::Layers::live_settings() {
+  const auto set_read_rules = [this](const config::MountConfig& config) {
+    context->io_policy.set_rules(read_rules(config.read));
+  };
+  return {{"read.mode", set_read_rules},
+          {"read.buffered", set_read_rules},
+          {"read.direct", set_read_rules},
+          {"read_ahead.window_max",
+           [this](const config::MountConfig& config) {
+             caches.blocks->set_read_ahead_max(config.read_ahead.window_max_bytes);
+           }},
+          {"log.level",
+           [](const config::MountConfig& config) {
+             std::ignore = set_log_level(config.log.level);  // it was checked when it was read
+           }},
+          {"resident", [this](const config::MountConfig& config) {
+             resident->set_globs(resident_globs(config));
+           }}};
+}
+
+// Before the sockets: a request for it may come at once.
+Result<void> MountedBucket::Layers::prepare_reloads() {
+  reloader = std::make_unique<Reloader>(plan.config, plan.load_again, live_settings());
+  return {};
+}
+
+// When the mount is ready: a signal that came before is still pending then.
+void MountedBucket::Layers::listen_for_hangups() {
+  if (!plan.reloads_on_hangup) return;
+  hangups = std::make_unique<HangupListener>([this] {
+    const auto changes = reloader->reload(Reloader::Extent::kApply);
+    if (!changes) spdlog::error("reload: nothing changes: {}", changes.error().detail);
+  });
+}
+
 MountedBucket::MountedBucket(std::unique_ptr<Layers> layers) : layers_(std::move(layers)) {}
 
 MountedBucket::~MountedBucket() {
   Layers& layers = *layers_;
+  layers.hangups.reset();
   // Uploads of closed files get their time; then every request under way gets its answer (EIO)
   // while the session can still carry it.
   const Deadline deadline = layers.clock.now() + layers.plan.config.retry.deadline;
@@ -332,7 +388,8 @@ Result<std::unique_ptr<MountedBucket>> MountedBucket::create(const MountPlan& pl
   for (const auto step :
        {&Layers::build_store, &Layers::build_names, &Layers::check_bucket_answers,
         &Layers::build_disk, &Layers::build_staging, &Layers::build_caches, &Layers::build_uploads,
-        &Layers::build_file_system, &Layers::mount_session, &Layers::open_sockets}) {
+        &Layers::build_file_system, &Layers::mount_session, &Layers::prepare_reloads,
+        &Layers::open_sockets}) {
     if (auto done = ((*layers).*step)(); !done) {
       if (layers->store) layers->fill_source().shut_down();
       return std::unexpected(done.error());
@@ -357,6 +414,7 @@ Result<void> MountedBucket::serve(const std::function<void()>& on_answer) {
     answered = true;
     on_answer();
     layers_->resident->start_keeping();
+    layers_->listen_for_hangups();
   });
   layers_->session->serve();
   first_request.join();

@@ -8,6 +8,7 @@
 
 #include "config/credentials/credentials.h"
 #include "config/mount_config.h"
+#include "daemon/reload/reloader.h"
 #include "s3rdmafs/base/error.h"
 
 namespace s3rdmafs::daemon {
@@ -19,6 +20,8 @@ struct MountPlan {
   std::string source;       ///< shown as the mounted device: the mount file
   std::string mount_point;  ///< checked and absolute
   std::vector<std::string> kernel_options;
+  Reloader::Load load_again;       ///< reads the mount file as it was read for this plan
+  bool reloads_on_hangup = false;  ///< after hold_hangups(); else SIGHUP ends the mount
 };
 
 /// One mounted bucket: builds every layer from the bottom up, and destroys them in reverse.

@@ -18,14 +18,6 @@ constexpr std::chrono::seconds kFirstPause{2};
 // Soon enough for a person, at the price of listing each directory.
 constexpr std::chrono::seconds kPauseMax{300};
 
-void pause(const std::stop_token& stop, const Clock& clock, std::chrono::seconds duration) {
-  constexpr std::chrono::milliseconds kStep{200};  // the delay after which the end is noticed
-  const Deadline end = clock.now() + duration;
-  while (!stop.stop_requested() && clock.now() < end) {
-    std::this_thread::sleep_for(kStep);
-  }
-}
-
 // A glob without a wildcard is a path: a name is not looked for in every directory of the bucket.
 config::PathGlob path_or_pattern(const std::string& glob) {
   return config::has_wildcard(glob) ? config::PathGlob::of_mount_file(glob)
@@ -52,16 +44,41 @@ void ResidentKeeper::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
+void ResidentKeeper::set_globs(std::vector<std::string> globs) {
+  const MutexLock lock(mutex_);
+  globs_ = std::move(globs);
+  are_globs_new_ = true;
+}
+
+std::vector<std::string> ResidentKeeper::take_globs() {
+  const MutexLock lock(mutex_);
+  are_globs_new_ = false;
+  return globs_;
+}
+
+bool ResidentKeeper::has_new_globs() {
+  const MutexLock lock(mutex_);
+  return are_globs_new_;
+}
+
+void ResidentKeeper::pause(const std::stop_token& stop, std::chrono::seconds duration) {
+  constexpr std::chrono::milliseconds kStep{200};  // the delay after which the end is noticed
+  const Deadline end = bucket_.clock.now() + duration;
+  while (!stop.stop_requested() && bucket_.clock.now() < end && !has_new_globs()) {
+    std::this_thread::sleep_for(kStep);
+  }
+}
+
 void ResidentKeeper::run(const std::stop_token& stop) {
   set_thread_name("resident");
   std::chrono::seconds retry = kFirstPause;
   while (!stop.stop_requested()) {
     if (keep_all(stop)) {
       retry = kFirstPause;
-      pause(stop, bucket_.clock, kPauseMax);
+      pause(stop, kPauseMax);
     } else {
       failures_.add();
-      pause(stop, bucket_.clock, retry);
+      pause(stop, retry);
       retry = std::min(2 * retry, kPauseMax);
     }
   }
@@ -72,7 +89,9 @@ bool ResidentKeeper::keep_all(const std::stop_token& stop) {
   bool is_complete = true;
   std::vector<s3::ObjectInfo> objects;
   std::set<std::string> keys;
-  for (const std::string& glob : globs_) {
+  const std::vector<std::string> globs = take_globs();
+  if (globs.empty() && keys_.empty()) return true;
+  for (const std::string& glob : globs) {
     auto found = find_objects(bucket_, path_or_pattern(glob), goes_on);
     if (!found) {
       if (stop.stop_requested()) return true;
@@ -92,8 +111,9 @@ bool ResidentKeeper::keep_all(const std::stop_token& stop) {
     });
     keys_ = std::move(keys);
   }
-  KeepOutcome outcome = keep_objects(cache_, objects, bucket_.request_timeout, Pace({}),
-                                     [&](const KeepProgress&) { return goes_on(); });
+  KeepOutcome outcome =
+      keep_objects(cache_, objects, bucket_.request_timeout, Pace({}),
+                   [&](const KeepProgress&) { return goes_on() && !has_new_globs(); });
   outcome.fail_replaced();
   if (outcome.was_cancelled) return true;
   report(objects.size(), outcome);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <set>
 #include <string>
 #include <thread>
@@ -9,6 +10,7 @@
 #include "cache/whole/object_cache.h"
 #include "daemon/resident/find_objects.h"
 #include "daemon/resident/keep_objects.h"
+#include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/metrics/registry.h"
 
 namespace s3rdmafs::daemon {
@@ -25,18 +27,26 @@ class ResidentKeeper {
 
   /// Starts the thread. At most once, when the mount is ready.
   void start();
+  /// Other globs, for a round that begins now. Objects that none of them names are unpinned. Any
+  /// thread.
+  void set_globs(std::vector<std::string> globs) EXCLUDES(mutex_);
   /// Ends the round under way early, and begins no other. Does not wait. Any thread.
   void stop() { thread_.request_stop(); }
 
  private:
   void run(const std::stop_token& stop);
+  [[nodiscard]] std::vector<std::string> take_globs() EXCLUDES(mutex_);
+  [[nodiscard]] bool has_new_globs() EXCLUDES(mutex_);
+  void pause(const std::stop_token& stop, std::chrono::seconds duration);
   /// One round over all globs. False where a failure is worth a retry.
   [[nodiscard]] bool keep_all(const std::stop_token& stop);
   void report(std::size_t objects, const KeepOutcome& outcome);
 
   const Bucket bucket_;
   cache::ObjectCache& cache_;
-  const std::vector<std::string> globs_;
+  Mutex mutex_;  // leaf
+  std::vector<std::string> globs_ GUARDED_BY(mutex_);
+  bool are_globs_new_ GUARDED_BY(mutex_) = true;
   metrics::Gauge& wanted_;
   metrics::Gauge& resident_;
   metrics::Gauge& no_room_;

@@ -14,6 +14,11 @@ void refuse(ControlRequest& request) {
   request.say("error unknown request '" + command + "': the daemon is of another version");
 }
 
+void warn_if_wanted(const std::vector<std::string>& globs) {
+  if (globs.empty()) return;
+  spdlog::warn("resident: this mount has no passthrough; the objects of [[resident]] are not kept");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ResidentService>> ResidentService::listen(Options options,
@@ -30,17 +35,18 @@ Result<std::unique_ptr<ResidentService>> ResidentService::listen(Options options
   service->control_ = std::move(*control);
   auto recording = ControlSocket::listen(
       std::move(options.record_socket_path),
-      [&trace = parts.trace](ControlRequest& request) {
-        if (!is_record_request(request)) return refuse(request);
-        answer_record_request(trace, request);
+      [&trace = parts.trace, also = std::move(options.also_answer)](ControlRequest& request) {
+        if (is_record_request(request)) {
+          answer_record_request(trace, request);
+        } else if (!also || !also(request)) {
+          refuse(request);
+        }
       },
       "record");
   if (!recording) return std::unexpected(recording.error());
   service->recording_ = std::move(*recording);
-  if (options.globs.empty()) return service;
   if (parts.targets.whole == nullptr) {
-    spdlog::warn(
-        "resident: this mount has no passthrough; the objects of [[resident]] are not kept");
+    warn_if_wanted(options.globs);
     return service;
   }
   service->keeper_ = std::make_unique<ResidentKeeper>(bucket, *parts.targets.whole, metrics,
@@ -50,6 +56,11 @@ Result<std::unique_ptr<ResidentService>> ResidentService::listen(Options options
 
 void ResidentService::start_keeping() {
   if (keeper_) keeper_->start();
+}
+
+void ResidentService::set_globs(std::vector<std::string> globs) {
+  if (!keeper_) return warn_if_wanted(globs);
+  keeper_->set_globs(std::move(globs));
 }
 
 void ResidentService::stop() {

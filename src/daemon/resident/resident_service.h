@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ class ResidentService {
     std::string socket_path;         ///< control_socket_path() of the mount point
     std::string record_socket_path;  ///< record_socket_path() of it
     std::vector<std::string> globs;  ///< of [[resident]]; see config/path_glob.h
+    /// Answers requests of others on the record socket; false: it does not know the request.
+    std::function<bool(ControlRequest&)> also_answer = {};
   };
 
   /// The parts of the mount that requests work on. Borrows all.
@@ -43,13 +46,15 @@ class ResidentService {
 
   /// Begins to make the objects of [[resident]] resident. At most once.
   void start_keeping();
+  /// Other [[resident]] tables, from now on. Any thread.
+  void set_globs(std::vector<std::string> globs);
   /// Takes no further request, and tells the work under way to end early. Does not wait for it.
   void stop();
 
  private:
   ResidentService() = default;
 
-  std::unique_ptr<ResidentKeeper> keeper_;  // null where nothing is to be kept
+  std::unique_ptr<ResidentKeeper> keeper_;  // null where there are no whole objects
   std::unique_ptr<ControlSocket> control_;
   std::unique_ptr<ControlSocket> recording_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/cli/command_line.h"
+#include "daemon/cli/grammar/command_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -32,7 +32,8 @@ class MountedBucketTest : public testing::Test {
         .credentials = {.origin = "anonymous", .source = config::Credentials{.anonymous = true}},
         .source = "mount.toml",
         .mount_point = folder_.path(),
-        .kernel_options = {}};
+        .kernel_options = {},
+        .load_again = [loaded] { return loaded; }};
   }
   /// The error of a mount that is expected to fail.
   static Error failure_of(const MountPlan& plan) {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two grammars, one for each name the program is called by. CLI11 throws; no exception leaves this
 // file.
-#include "daemon/cli/command_line.h"
+#include "daemon/cli/grammar/command_line.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include <CLI/CLI.hpp>
-
 #include "config/nearest_name.h"
+#include "daemon/cli/grammar/raw_arguments.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 
@@ -16,108 +15,6 @@ namespace s3rdmafs::daemon {
 namespace {
 
 constexpr std::string_view kHelperName = "mount.s3rdma";
-constexpr std::string_view kHelperType = "s3rdma";
-
-// Where CLI11 stores the arguments of any verb, before they become a Command.
-struct RawArguments {
-  std::string file;
-  std::string mountpoint;
-  std::vector<std::string> option_lists;
-  std::string type;
-  std::string mount_namespace;
-  bool foreground = false;
-  bool lazy = false;
-  bool fake = false;
-  bool sloppy = false;
-  bool no_mtab = false;
-  bool verbose = false;
-  bool json = false;
-  bool measure = false;
-  std::string report;
-  std::vector<std::string> paths;
-  std::string record;
-  std::string trace;
-  std::string manifest;
-  bool cached = false;
-  std::string rate;
-  std::uint64_t requests = 0;
-  bool release = false;
-  std::string prefix;
-  std::string output;
-  std::vector<std::string> inventory;
-  unsigned jobs = 16;
-  bool once = false;
-  double interval_seconds = 1;
-  std::string path;
-  unsigned seconds = 5;
-  std::size_t columns = 80, rows = 24;
-  std::string verify;
-  std::string show;
-  bool send = false;
-  bool discard = false;
-};
-
-std::unexpected<Error> usage_error(const CLI::App& app, std::string_view what) {
-  std::string name = app.get_name();
-  for (const CLI::App* verb : app.get_subcommands()) name += " " + verb->get_name();
-  return fail(ErrorCode::kInvalidArgument, fmt::format("{}\nTry: {} --help", what, name));
-}
-
-CLI::Option* add_option_lists(CLI::App& app, RawArguments& raw) {
-  // One value for each -o: otherwise CLI11 would take the positionals after it as further values.
-  return app
-      .add_option("-o,--options", raw.option_lists,
-                  "Mount options, separated by commas: SECTION.KEY=VALUE of the mount file, uid=, "
-                  "gid=, allow_other, and those of mount(8)")
-      ->allow_extra_args(false)
-      ->type_name("LIST");
-}
-
-// The mount(8) helper: mount.s3rdma FILE.toml DIR [-sfnv] [-N NAMESPACE] [-o OPTIONS] [-t TYPE].
-Result<Command> parse_helper(std::vector<std::string> reversed) {
-  RawArguments raw;
-  CLI::App app("Mounts the bucket that a mount file describes; mount -t s3rdma calls this.",
-               std::string(kHelperName));
-  app.add_option("FILE", raw.file, "The mount file")->required()->type_name("");
-  app.add_option("DIR", raw.mountpoint, "Where to mount")->required()->type_name("");
-  add_option_lists(app, raw);
-  app.add_option("-t", raw.type, "The file system's type; only s3rdma")->type_name("TYPE");
-  app.add_option("-N", raw.mount_namespace, "Mount in this mount namespace")
-      ->type_name("NAMESPACE");
-  app.add_flag("-s", raw.sloppy, "Ignore unknown mount options");
-  app.add_flag("-f", raw.fake, "Check everything, but do not mount");
-  app.add_flag("-n", raw.no_mtab, "Do not write /etc/mtab; it is never written");
-  app.add_flag("-v", raw.verbose, "Log more: log.level=debug");
-  try {
-    app.parse(std::move(reversed));
-  } catch (const CLI::CallForHelp&) {
-    return ShowText{app.help()};
-  } catch (const CLI::ParseError& error) {
-    return usage_error(app, error.what());
-  }
-
-  if (!raw.type.empty() && raw.type != kHelperType) {
-    return usage_error(
-        app, fmt::format("-t {}: this helper mounts only type {}", raw.type, kHelperType));
-  }
-  auto options = config::parse_mount_options(raw.option_lists,
-                                             {.ignore_unknown = raw.sloppy, .ignore_rw = true});
-  if (!options) return usage_error(app, options.error().detail);
-  MountCommand command{.file = raw.file,
-                       .mountpoint = raw.mountpoint,
-                       .foreground = false,
-                       .fake = raw.fake,
-                       .mount_namespace = raw.mount_namespace,
-                       .kernel_options = std::move(options->kernel_options),
-                       .overrides = {}};
-  // First, so that an explicit -o log.level wins.
-  if (raw.verbose) {
-    command.overrides.push_back(
-        {.key = config::find_key("log", "level"), .text = "debug", .source = "option -v"});
-  }
-  std::ranges::move(options->overrides, std::back_inserter(command.overrides));
-  return command;
-}
 
 // Without this CLI11 would report an unknown command as a missing one.
 Result<void> check_verb(const CLI::App& app, std::span<const std::string> reversed) {
@@ -298,6 +195,15 @@ Result<Command> make_warm(const CLI::App& app, const RawArguments& raw) {
   return command;
 }
 
+void declare_reload(CLI::App& verb, RawArguments& raw) {
+  add_mountpoint(verb, raw);
+  verb.add_flag("--dry-run", raw.dry_run, "Print the differences, and change nothing");
+}
+
+Result<Command> make_reload(const CLI::App&, const RawArguments& raw) {
+  return ReloadCommand{.mountpoint = raw.mountpoint, .dry_run = raw.dry_run};
+}
+
 void declare_recover(CLI::App& verb, RawArguments& raw) {
   add_file(verb, raw);
   verb.add_option("MOUNTPOINT", raw.mountpoint,
@@ -403,6 +309,8 @@ constexpr Verb kVerbs[] = {
     {"top", "Show what a mount does, live", declare_top, make_top},
     {"explain", "Say why a mount is as fast as it is", declare_explain, make_explain},
     {"warm", "Fetch objects ahead of time, or record what a job reads", declare_warm, make_warm},
+    {"reload", "Read the mount file again, and change what can change", declare_reload,
+     make_reload},
     {"recover", "List, send or discard written files that a mount could not store", declare_recover,
      make_recover},
     {"doctor", "Check what a mount needs, and advise", declare_doctor, make_doctor},
@@ -436,13 +344,29 @@ Result<Command> parse_verbs(std::vector<std::string> reversed, std::string_view 
 
 }  // namespace
 
+std::unexpected<Error> usage_error(const CLI::App& app, std::string_view what) {
+  std::string name = app.get_name();
+  for (const CLI::App* verb : app.get_subcommands()) name += " " + verb->get_name();
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{}\nTry: {} --help", what, name));
+}
+
+CLI::Option* add_option_lists(CLI::App& app, RawArguments& raw) {
+  // One value for each -o: otherwise CLI11 would take the positionals after it as further values.
+  return app
+      .add_option("-o,--options", raw.option_lists,
+                  "Mount options, separated by commas: SECTION.KEY=VALUE of the mount file, uid=, "
+                  "gid=, allow_other, and those of mount(8)")
+      ->allow_extra_args(false)
+      ->type_name("LIST");
+}
+
 Result<Command> parse_command_line(std::span<const std::string> arguments,
                                    std::string_view version) {
   // CLI11 wants its vector back to front.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   const std::string name = reversed.empty() ? "" : reversed.back();
   if (!reversed.empty()) reversed.pop_back();
-  return name.ends_with(kHelperName) ? parse_helper(std::move(reversed))
+  return name.ends_with(kHelperName) ? parse_helper(std::move(reversed), kHelperName)
                                      : parse_verbs(std::move(reversed), version);
 }
 

@@ -74,6 +74,12 @@ struct RecordCommand {
   std::string file;
 };
 
+/// `s3rdmafs reload MOUNTPOINT [--dry-run]`
+struct ReloadCommand {
+  std::string mountpoint;
+  bool dry_run = false;  ///< say what would change, and change nothing
+};
+
 /// `s3rdmafs doctor [FILE.toml] [--json] [--measure] [--report FILE]`
 struct DoctorCommand {
   std::string file;  ///< empty: check the machine alone
@@ -119,8 +125,8 @@ struct RecoverCommand {
 };
 
 using Command = std::variant<MountCommand, UmountCommand, StatsCommand, TopCommand, ExplainCommand,
-                             WarmCommand, RecordCommand, RecoverCommand, DoctorCommand,
-                             ManifestCommand, ConfigCommand, ShowText>;
+                             WarmCommand, RecordCommand, ReloadCommand, RecoverCommand,
+                             DoctorCommand, ManifestCommand, ConfigCommand, ShowText>;
 
 /// Reads the command line; `arguments` are argv, the program's name first. A name that ends in
 /// "mount.s3rdma" selects the form that mount(8) calls helpers in (section EXTERNAL HELPERS).
