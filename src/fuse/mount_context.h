@@ -6,11 +6,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <vector>
 
 #include "fuse/copy_guess.h"
 #include "fuse/failure_log.h"
 #include "fuse/inode_io_mode.h"
 #include "fuse/io_mode_policy.h"
+#include "fuse/status/status_files.h"
+#include "fuse/watch/access_log.h"
 #include "fuse/watch/activity.h"
 #include "fuse/watch/operation_times.h"
 #include "s3rdmafs/base/clock.h"
@@ -38,6 +41,7 @@ struct MountContext {
   metrics::Registry& metrics;
   Presentation presentation;
   IoModePolicy::Rules read = {};
+  std::vector<StatusFile> status_files = {};
   metrics::Counter& read_bytes =
       metrics.counter("fuse_read_bytes_total", "Bytes of files given to the kernel");
   metrics::Counter& written_bytes =
@@ -53,6 +57,8 @@ struct MountContext {
   IoModePolicy io_policy{read};
   CopyGuess copy_guess{clock};
   Activity activity{};
+  AccessLog access_log{};
+  StatusFiles status{status_files};
 
   /// Set by INIT: files opened for direct I/O can be mapped shared (Linux 6.6). Read by open only.
   bool direct_io_allows_mmap = false;

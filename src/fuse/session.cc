@@ -15,7 +15,7 @@
 
 #include "fuse/kernel/ring.h"
 #include "fuse/lowlevel.h"
-#include "fuse/ops/ops.h"
+#include "fuse/status/status_ops.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/unique_fd.h"
 
@@ -67,7 +67,7 @@ fuse_session* new_session(MountContext& context, const std::string& mount_option
   std::array<std::string, 3> words = {"s3rdmafs", "-o", mount_options};
   std::array<char*, 3> pointers = {words[0].data(), words[1].data(), words[2].data()};
   fuse_args args = FUSE_ARGS_INIT(static_cast<int>(pointers.size()), pointers.data());
-  const fuse_lowlevel_ops operations = ops::table();
+  const fuse_lowlevel_ops operations = table_with_status_files();
   fuse_session* const session = fuse_session_new(&args, &operations, sizeof(operations), &context);
   fuse_opt_free_args(&args);
   return session;

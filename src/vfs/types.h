@@ -13,6 +13,8 @@ namespace s3rdmafs::vfs {
 /// handle or the kernel's page cache holds can mix with it.
 using Ino = std::uint64_t;
 inline constexpr Ino kRootIno = 1;
+/// Numbers between the root's and this one are never an object's: fuse/status has its own there.
+inline constexpr Ino kFirstObjectIno = 64;
 
 /// The use that a mount makes of POSIX attributes in user metadata (metadata.posix).
 enum class PosixMetadata { kOff, kRead, kWrite };

@@ -104,6 +104,7 @@ struct MountedBucket::Layers {
   Result<void> prepare_reloads();
   void listen_for_hangups();
   [[nodiscard]] std::vector<LiveSetting> live_settings();
+  [[nodiscard]] std::vector<fuse::StatusFile> status_files();
   /// For `s3rdmafs top`. @param age  of the mount
   [[nodiscard]] std::string activity_text(std::chrono::nanoseconds age) const;
 
@@ -258,12 +259,20 @@ Result<void> MountedBucket::Layers::mount_session() {
                                        .clock = clock,
                                        .metrics = metrics,
                                        .presentation = presentation_of(config),
-                                       .read = read_rules(config.read)});
+                                       .read = read_rules(config.read),
+                                       .status_files = status_files()});
   if (auto freed = free_mount_point(plan.mount_point); !freed) return freed;
   auto mounted = fuse::Session::mount(*context, session_options(plan, over_ring));
   if (!mounted) return std::unexpected(mounted.error());
   session = std::move(*mounted);
   return {};
+}
+
+// Read by requests only, which are served when all of this is there.
+std::vector<fuse::StatusFile> MountedBucket::Layers::status_files() {
+  return {{"stats", [this] { return metrics.prometheus_text(); }},
+          {"config", [this] { return reloader->settings_text(); }},
+          {"access-log", [this] { return context->access_log.text(); }}};
 }
 
 std::string MountedBucket::Layers::activity_text(std::chrono::nanoseconds age) const {

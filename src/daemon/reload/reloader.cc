@@ -91,4 +91,21 @@ Result<std::vector<SettingChange>> Reloader::reload(Extent extent) {
   return changes;
 }
 
+std::string Reloader::settings_text() {
+  const MutexLock lock(mutex_);
+  std::string text;
+  std::string_view section;
+  for (const config::Key& key : config::schema()) {
+    if (!has_effect_itself(key)) continue;
+    if (key.section != section) {
+      section = key.section;
+      text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
+    }
+    const std::string name = key.full_name();
+    text += fmt::format("{} = {}\n", key.name, shown(name, in_effect_.at(name)));
+  }
+  const std::string& globs = in_effect_.find(kResidentTables)->second;
+  return globs == "[]" ? text : text + fmt::format("\n# [[resident]] {}\n", globs);
+}
+
 }  // namespace s3rdmafs::daemon

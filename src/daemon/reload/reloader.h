@@ -46,6 +46,9 @@ class Reloader {
   /// time. Logs what it applies. Errors: those of `load`, and then nothing changes.
   [[nodiscard]] Result<std::vector<SettingChange>> reload(Extent extent) EXCLUDES(mutex_);
 
+  /// The settings in effect, spelled as in a mount file; secrets as "********".
+  [[nodiscard]] std::string settings_text() EXCLUDES(mutex_);
+
  private:
   using Values = std::map<std::string, std::string, std::less<>>;
   [[nodiscard]] const LiveSetting* live_setting(std::string_view key) const;

@@ -151,7 +151,14 @@ void note_open(fuse_req_t request, fuse_ino_t ino, const fuse_file_info& opened)
   const Activity::Way way = opened.backing_id > 0 ? Activity::Way::kByKernel
                             : opened.direct_io    ? Activity::Way::kDirect
                                                   : Activity::Way::kCached;
-  context_of(request).activity.opened(opened.fh, ino, fuse_req_ctx(request)->pid, way);
+  MountContext& mount = context_of(request);
+  const fuse_ctx& caller = *fuse_req_ctx(request);
+  mount.activity.opened(opened.fh, ino, caller.pid, way);
+  mount.access_log.add({.time = mount.clock.wall_now(),
+                        .thread = caller.pid,
+                        .uid = caller.uid,
+                        .flags = opened.flags,
+                        .path = mount.file_system.path_of(ino)});
 }
 
 void open(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {

@@ -57,7 +57,7 @@ Ino InodeTable::number_locked(const Node& node, Ino hash) const {
     if (found != entries_.end() && found->second.inode.node.same_as(node)) return at->second;
   }
   for (Ino ino = hash;; ++ino) {
-    if (ino <= kRootIno) continue;  // 0 means "no inode" to the kernel
+    if (ino < kFirstObjectIno) continue;
     const auto found = entries_.find(ino);
     if (found == entries_.end() || found->second.inode.node.same_as(node)) return ino;
   }

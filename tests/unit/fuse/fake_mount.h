@@ -46,6 +46,7 @@ class FakeMount {
     vfs::PosixMetadata posix = vfs::PosixMetadata::kOff;
     std::uint64_t content_bytes_max = 0;  ///< of files that go into the page cache with their open
     FakeKernel::Abilities kernel = {};
+    std::vector<StatusFile> status_files = {};
   };
   static constexpr std::size_t kPartBytes = 4096;
 
@@ -72,7 +73,8 @@ class FakeMount {
                                  .file_mode = 0640,
                                  .directory_mode = 0750,
                                  .negative_ttl = std::chrono::seconds(5),
-                                 .deadline = std::chrono::seconds(30)}},
+                                 .deadline = std::chrono::seconds(30)},
+                .status_files = options.status_files},
         session(Session::mount(context, {.source = "https://s3.example/bucket,a",
                                          .mount_point = kernel.make_device(),
                                          .threads = options.threads,

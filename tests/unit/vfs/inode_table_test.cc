@@ -124,15 +124,15 @@ TEST_F(InodeTableTest, ADirectoryThatIsMadeAgainHasAnotherNumberWhileTheKernelHa
   EXPECT_FALSE(table_.find(removed)) << "an inode that the kernel does not know is not made";
 }
 
-TEST(InodeTable, NodesThatHashAlikeGetDifferentNumbersAndNeverZeroOrTheRoots) {
+TEST(InodeTable, NodesThatHashAlikeGetDifferentNumbersAndNeverOneThatIsReserved) {
   metrics::Gauge inodes;
   InodeTable table("", inodes, [](const Node&) noexcept { return ~Ino{0}; });
   const Ino a = table.add_lookup(file("a"), kNow);
   const Ino b = table.add_lookup(file("b"), kNow);
   const Ino c = table.add_lookup(file("c"), kNow);
   EXPECT_EQ(a, ~Ino{0});
-  EXPECT_EQ(b, 2U) << "0 and 1 are skipped where the numbers wrap";
-  EXPECT_EQ(c, 3U);
+  EXPECT_EQ(b, kFirstObjectIno) << "where the numbers wrap";
+  EXPECT_EQ(c, kFirstObjectIno + 1);
   EXPECT_EQ(table.number_of(file("b")), b);
   EXPECT_EQ(table.find(b)->node.object.key, "b");
   table.forget(a, 1);

@@ -88,6 +88,15 @@ TEST_F(ReloaderTest, KeepsSecretsToItself) {
                                          "credentials.secret_access_key \"\" \"********\" !"));
 }
 
+TEST_F(ReloaderTest, TellsTheSettingsInEffect) {
+  EXPECT_THAT(reloader_.settings_text(), HasSubstr("\nlevel = \"info\"\n"));
+  file_ = "[log]\nlevel = \"debug\"\n[[resident]]\nglob = \"a/*\"\n[cache]\nsize = \"2GiB\"\n";
+  ASSERT_TRUE(reloader_.reload(kApply));
+  EXPECT_THAT(reloader_.settings_text(), HasSubstr("\nlevel = \"debug\"\n"));
+  EXPECT_THAT(reloader_.settings_text(), HasSubstr("\nsize = \"1GiB\"\n")) << "still in effect";
+  EXPECT_THAT(reloader_.settings_text(), HasSubstr("[[resident]] [\"a/*\"]"));
+}
+
 TEST_F(ReloaderTest, NamesTheDefaultsThatAProfileChangesInPlaceOfTheProfile) {
   file_ = "[read]\nmode = \"direct\"\n";
   ASSERT_THAT(reload(kTell), ElementsAre("read.mode \"auto\" \"direct\" !"));
