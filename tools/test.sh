@@ -159,9 +159,12 @@ run_tidy() {
   count $status "$results/tidy.xml"
 }
 
-# Twelve files at a time as one: with six, two fifths of the compiler's time went into headers. The three warnings left out are about
+# Several files at a time as one: with six, two fifths of the compiler's time went into headers. Twelve where a developer builds
+# again and again what has changed, forty where all is built once. The three warnings left out are about
 # code of which g++ then sees too much at once. tools/demo.sh and --release compile each file alone.
+once=(-Dunity=on -Dunity_size=40)
 unity=(-Dunity=on -Dunity_size=12)
+[ "${CI:-}" != true ] || unity=("${once[@]}")
 unity_warnings='-Wno-subobject-linkage -Wno-maybe-uninitialized -Wno-stringop-overflow'
 
 # with_build SUITE COMMAND...: the command, if the build of g++ succeeds.
@@ -262,7 +265,7 @@ prepared() {
   fi
 }
 
-# Twelve files at a time here too, since most of clang-tidy's time goes into headers. The check that is left out is about
+# Many files at a time here too, since most of clang-tidy's time goes into headers. The check that is left out is about
 # what Meson writes for that; tests/tidy has a rule for our own files. Tests are not looked at: GoogleTest's macros are
 # half of the findings.
 prepare_lint() {
@@ -270,7 +273,7 @@ prepare_lint() {
   grep -qs unity build-lint/compile_commands.json || rm -rf build-lint
   # The header of the commit, and those of csi.proto, are all that a build makes for the sources. Generated code
   # is not in unity files, so the expression below leaves it out.
-  configure build-lint clang++-19 "${unity[@]}" && ninja --quiet -C build-lint src/daemon/commit.h src/csi/csi.pb.h && grep -q '"src/.*unity' build-lint/compile_commands.json &&
+  configure build-lint clang++-19 "${once[@]}" && ninja --quiet -C build-lint src/daemon/commit.h src/csi/csi.pb.h && grep -q '"src/.*unity' build-lint/compile_commands.json &&
     run-clang-tidy-19 -quiet -p build-lint -j "$(nproc)" -checks=-bugprone-suspicious-include \
       "^$PWD/build-lint/(src|tools)/.*unity"
 }
@@ -285,7 +288,7 @@ configure_sanitized() {
   # -O1: sanitizers are meant to be run at it; without any optimization the properties take minutes.
   # Line tables are all that their reports need of the debug information, a tenth of the build's time.
   configure "$1" clang++-19 "-Db_sanitize=$2" -Db_lundef=false -Doptimization=1 -Ddebug=false \
-    -Dcpp_args=-gline-tables-only "${unity[@]}"
+    -Dcpp_args=-gline-tables-only "${once[@]}"
 }
 
 # All of it: this is the second compiler's build too.
@@ -323,7 +326,7 @@ run_tsan() { test_sanitized tsan; }
 
 run_coverage() {
   # Atomic counters: threads would lose some of each other's.
-  if ! configure build-coverage g++ -Db_coverage=true -Doptimization=0 -Ddebug=false "${unity[@]}" \
+  if ! configure build-coverage g++ -Db_coverage=true -Doptimization=0 -Ddebug=false "${once[@]}" \
     "-Dcpp_args=$unity_warnings -fprofile-update=atomic" ||
     ! test_programs build-coverage | xargs ninja --quiet -C build-coverage; then
     fail "coverage: the build"

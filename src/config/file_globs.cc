@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "s3rdmafs/base/ascii.h"
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::config {
@@ -17,12 +18,6 @@ std::vector<std::string> split_globs(std::string_view list) {
     if (comma != std::string_view::npos) list.remove_prefix(comma + 1);
   }
   return parts;
-}
-
-// A space inside belongs to the name.
-std::string_view without_spaces_around(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
 }  // namespace
@@ -40,7 +35,7 @@ bool FileGlobs::match(const std::string& path) const {
 Result<std::string> check_globs(std::string_view list) {
   std::string globs;
   for (const std::string& part : split_globs(list)) {
-    const std::string_view glob = without_spaces_around(part);
+    const std::string_view glob = ascii_trimmed(part);  // a space inside belongs to the name
     if (!glob.empty() && !glob.ends_with('/') && !glob.contains("//")) {
       globs.append(globs.empty() ? "" : ",").append(glob);
       continue;

@@ -34,7 +34,7 @@ bool means_nothing_here(std::string_view option) {
                              [&](std::string_view prefix) { return option.starts_with(prefix); });
 }
 
-std::unexpected<Error> refuse(std::string_view option, std::string_view why) {
+std::unexpected<Error> refuse_option(std::string_view option, std::string_view why) {
   return fail(ErrorCode::kInvalidArgument, fmt::format("option -o {}: {}", option, why));
 }
 
@@ -56,10 +56,10 @@ std::string nearest_option(std::string_view name) {
 Result<void> add_option(const std::string& option, const OptionRules& rules, MountOptions& result) {
   if (option == "rw") {
     if (rules.ignore_rw) return {};
-    return refuse(option, "this mount is read-only for now; leave it out or write ro");
+    return refuse_option(option, "this mount is read-only for now; leave it out or write ro");
   }
   if (option == "remount") {
-    return refuse(option, "a mount cannot be changed; unmount it and mount it again");
+    return refuse_option(option, "a mount cannot be changed; unmount it and mount it again");
   }
   if (contains(kKernelFlags, option)) {
     result.kernel_options.push_back(option);
@@ -72,17 +72,18 @@ Result<void> add_option(const std::string& option, const OptionRules& rules, Mou
   const Key* const key = key_of(name);
   if (key == nullptr) {
     if (rules.ignore_unknown) return {};
-    return refuse(name, "no such option" + nearest_option(name));
+    return refuse_option(name, "no such option" + nearest_option(name));
   }
   // Every user of the machine can read every command line.
   if (key->is_secret) {
-    return refuse(name,
-                  "a secret cannot be given on a command line, which every user can read; use "
-                  "credentials.file");
+    return refuse_option(
+        name,
+        "a secret cannot be given on a command line, which every user can read; use "
+        "credentials.file");
   }
   const bool is_boolean = std::holds_alternative<Boolean>(key->rule);
   if (equals == std::string::npos && !is_boolean) {
-    return refuse(name, "has no value; write it like " + name + "=VALUE");
+    return refuse_option(name, "has no value; write it like " + name + "=VALUE");
   }
   result.overrides.push_back(
       {.key = key,
@@ -106,7 +107,7 @@ Result<std::vector<std::string>> split_options(std::string_view list) {
     }
   }
   // Without the list: the text after the quote may be a secret.
-  if (quoted) return refuse("LIST", "a double quote is not closed");
+  if (quoted) return refuse_option("LIST", "a double quote is not closed");
   std::erase(options, "");
   return options;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "s3rdmafs/base/ascii.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 
@@ -29,12 +30,6 @@ std::string_view name_of(const Choice<T>& choice, T value) {
   const auto found =
       std::ranges::find(choice.names, value, &std::pair<std::string_view, T>::second);
   return found == choice.names.end() ? "" : found->first;
-}
-
-std::string_view without_spaces_around(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
 }
 
 // The types a rule takes in the mount file.
@@ -108,7 +103,7 @@ struct Setter {
     std::vector<std::string> items;
     for (std::string_view rest = text; !rest.empty();) {
       const std::string_view item = rest.substr(0, rest.find(','));
-      Result<std::string> checked = rule.check(without_spaces_around(item));
+      Result<std::string> checked = rule.check(ascii_trimmed(item));
       if (!checked) return std::unexpected(checked.error());
       if (std::ranges::find(items, *checked) != items.end()) {
         return refuse(*checked, "appears twice", rule);

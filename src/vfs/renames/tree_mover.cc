@@ -24,7 +24,7 @@ constexpr std::size_t kParallelRequests = 32;
 
 /// Whether a copy or a rename that failed so was certainly not made. kExists may be the answer to a
 /// repetition of one that was made, and kThrottled its last answer.
-bool is_refusal(ErrorCode code) {
+bool was_not_made(ErrorCode code) {
   using enum ErrorCode;
   return code == kStale || code == kAccessDenied || code == kNotFound || code == kUnsupported;
 }
@@ -130,7 +130,7 @@ void TreeMover::note(std::size_t index, Result<std::string> etag, Done<void> don
     objects_[index].etag = std::move(*etag);
     return done({});
   }
-  objects_[index].may_be_there = !is_refusal(etag.error().code);
+  objects_[index].may_be_there = !was_not_made(etag.error().code);
   done(std::unexpected(std::move(etag.error())));
 }
 

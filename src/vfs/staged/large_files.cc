@@ -7,7 +7,7 @@ namespace s3rdmafs::vfs {
 namespace {
 
 // Few jobs write large files into more; then the kernel tries again in all of them.
-constexpr std::size_t kDirectoriesMax = 1000;
+constexpr std::size_t kLargeDirectoriesMax = 1000;
 
 std::string_view directory_of(std::string_view key) {
   const std::size_t slash = key.rfind('/');
@@ -19,7 +19,7 @@ std::string_view directory_of(std::string_view key) {
 void LargeFiles::saw(std::string_view key, std::uint64_t size_bytes) {
   if (size_bytes <= large_bytes_) return;
   const MutexLock lock(mutex_);
-  if (directories_.size() >= kDirectoriesMax) directories_.clear();
+  if (directories_.size() >= kLargeDirectoriesMax) directories_.clear();
   directories_.emplace(directory_of(key));
 }
 

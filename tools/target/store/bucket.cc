@@ -14,10 +14,6 @@ namespace {
 
 constexpr mode_t kFolderMode = 0777;  // less the user's umask
 
-// A DELETE may remove a parent between its making and the rename into it; each lost race means that
-// another request succeeded, so a few tries are plenty.
-constexpr int kRaceTries = 16;
-
 std::string without_slash(std::string name) {
   if (name.ends_with('/')) name.pop_back();
   return name;

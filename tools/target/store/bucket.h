@@ -62,6 +62,10 @@ class StagedFile {
 /// One bucket, that is one folder. Thread-safe: all its state is the file system's.
 class Bucket {
  public:
+  /// A DELETE may remove a parent between its making and the rename into it; each lost race means
+  /// that another request succeeded, so a few tries are plenty.
+  static constexpr int kRaceTries = 16;
+
   Bucket(std::string name, UniqueFd folder) : name_(std::move(name)), folder_(std::move(folder)) {}
 
   [[nodiscard]] const std::string& name() const { return name_; }

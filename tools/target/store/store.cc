@@ -16,8 +16,6 @@
 namespace s3rdmafs::target {
 namespace {
 
-// Only the server uses uploads and half-written objects.
-constexpr mode_t kPrivateMode = 0700;
 constexpr mode_t kBucketMode = 0777;  // less the user's umask
 
 Result<UniqueFd> make_internal(int root, const std::string& path) {

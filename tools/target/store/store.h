@@ -58,6 +58,9 @@ class KeyPairLock {
   Mutex* second_;  ///< null: both keys share one
 };
 
+/// Of folders for uploads and half-written objects, which only the server uses.
+inline constexpr mode_t kPrivateMode = 0700;
+
 /// A folder whose subfolders are buckets. Thread-safe: its state is in the file system, but for the
 /// locks.
 class Store {

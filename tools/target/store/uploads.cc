@@ -32,7 +32,6 @@ namespace {
 constexpr const char* kPlanFile = "plan";
 constexpr const char* kSharedFile = "shared";
 constexpr mode_t kSharedMode = 0666;  // it may become an object
-constexpr mode_t kPrivateMode = 0700;
 constexpr std::size_t kIdDigits = 32;
 constexpr std::size_t kNumberDigits = 5;  // "10000" is S3's last part
 

@@ -139,7 +139,7 @@ Finding check_reply_over_other_nic(Context& context) {
 }
 
 constexpr std::chrono::milliseconds kLateness{300};
-constexpr std::chrono::milliseconds kLateWait{1500};
+constexpr std::chrono::milliseconds kLateWriteWait{1500};
 
 Finding write_late(Context& context, TargetFaults& faults, const ReadPath& path) {
   if (auto set = faults.set(fmt::format("late-write:{}ms@get", kLateness.count())); !set) {
@@ -158,7 +158,7 @@ Finding write_late(Context& context, TargetFaults& faults, const ReadPath& path)
   }
   constexpr std::byte kOurs{0x5A};
   std::ranges::fill(window.bytes(), kOurs);
-  context.machine->pause(kLateWait);
+  context.machine->pause(kLateWriteWait);
   const auto bytes = window.bytes();
   const auto changed = std::ranges::find_if(bytes, [](std::byte byte) { return byte != kOurs; });
   if (changed == bytes.end()) {

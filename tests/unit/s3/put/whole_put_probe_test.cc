@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::MatchesRegex;
 
-constexpr const char* kProbe = "/train/.s3rdmafs-probe-";
+constexpr const char* kProbeKey = "/train/.s3rdmafs-probe-";
 
 class WholePutProbeTest : public ObjectWriterTest {
  protected:
@@ -24,9 +24,9 @@ class WholePutProbeTest : public ObjectWriterTest {
   std::vector<std::string> requests() const {
     std::vector<std::string> result = summaries();
     for (std::string& text : result) {
-      const std::size_t at = text.find(kProbe);
+      const std::size_t at = text.find(kProbeKey);
       if (at == std::string::npos) continue;
-      text = text.substr(0, at) + "PROBE" + text.substr(at + std::string(kProbe).size() + 16);
+      text = text.substr(0, at) + "PROBE" + text.substr(at + std::string(kProbeKey).size() + 16);
     }
     return result;
   }

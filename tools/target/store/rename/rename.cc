@@ -16,8 +16,6 @@
 namespace s3rdmafs::target {
 namespace {
 
-constexpr int kRaceTries = 16;  // as Bucket::put
-
 bool is_folder(int bucket, const std::string& key) {
   struct stat status{};
   const UniqueFd there = open_beneath(bucket, key, O_PATH);
@@ -48,7 +46,7 @@ S3Result<void> Bucket::rename(const std::string& from, const std::string& to,
   if (!old_parent) return refuse(kNoSuchKey);
   const unsigned flags = only_if_absent ? RENAME_NOREPLACE : 0;
   int error = 0;
-  for (int tries = 0; tries < kRaceTries; ++tries) {
+  for (int tries = 0; tries < Bucket::kRaceTries; ++tries) {
     auto parent = make_folders(new_name.parent);
     if (!parent) return std::unexpected(std::move(parent.error()));
     error = ::renameat2(old_parent.get(), old_name.name.c_str(), parent->get(),
