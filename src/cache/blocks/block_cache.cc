@@ -5,7 +5,9 @@
 // holds memory while it waits for memory. Units that are missing and not already on their way
 // become fills: one GET for each run of units. The read then waits in its blocks' lists, and the
 // thread that finishes the last fill completes it. A read that finds no memory joins a queue, which
-// is tried again whenever memory is released.
+// is tried again whenever memory is released, one stream after another. Later reads that need
+// memory join it too: otherwise reads of one block would for ever take what a read of two waits
+// for.
 //
 // Late writes. If a fill fails while the server may still write, its whole slab goes into
 // quarantine: the slab's blocks leave the index and nothing new is put there. When the slab's last
@@ -100,14 +102,12 @@ std::shared_ptr<ObjectReader> BlockCache::open(ObjectVersion version) {
   const MutexLock lock(mutex_);
   auto object = index_.find_or_make(std::move(version));
   ++object->readers;
-  read_ahead_.add_reader();
   return std::make_shared<Reader>(*this, std::move(object));
 }
 
 void BlockCache::close(const std::shared_ptr<CachedObject>& object) {
   const MutexLock lock(mutex_);
   --object->readers;
-  read_ahead_.remove_reader();
   index_.drop_if_unused(object);
 }
 
@@ -115,7 +115,7 @@ void BlockCache::prefetch(ObjectVersion version) {
   Actions actions;
   {
     const MutexLock lock(mutex_);
-    if (version.size_bytes > read_ahead_.share()) return;
+    if (version.size_bytes > read_ahead_.share(clock_.now())) return;
     const std::shared_ptr<CachedObject> object = index_.find_or_make(std::move(version));
     ++object->readers;  // else its own memory could be evicted for it
     plan_read_ahead(object, {.begin = 0, .end = object->version.size_bytes}, actions);
@@ -145,6 +145,7 @@ void BlockCache::read(const std::shared_ptr<CachedObject>& object, ByteRange ran
       read->deadline = deadline;
       read->done = std::exchange(done, nullptr);
       read->is_step = lookup.is_step;
+      read->stream = lookup.stream;
       start_or_queue(read, actions);
     }
     for (const ByteRange ahead : lookup.ahead) plan_read_ahead(object, ahead, actions);
@@ -155,10 +156,10 @@ void BlockCache::read(const std::shared_ptr<CachedObject>& object, ByteRange ran
 
 BlockCache::Lookup BlockCache::look_up(const std::shared_ptr<CachedObject>& object,
                                        ByteRange range) {
-  const ReadAhead::Limits limits = read_ahead_.limits(object->readers, sender_.pace());
   const BlockClass fragments = object->fragment_class(range);
   Lookup lookup;
   lookup.now = clock_.now();
+  const ReadAhead::Limits limits = read_ahead_.limits(lookup.now, sender_.pace());
   const MutexLock lock(object->mutex);
   if (!pin_if_there(*object, object->block_class, range, lookup) &&
       fragments != object->block_class) {
@@ -167,6 +168,8 @@ BlockCache::Lookup BlockCache::look_up(const std::shared_ptr<CachedObject>& obje
   lookup.is_step = object->streams.expects(range);
   lookup.ahead =
       object->streams.on_read({.range = range, .found = lookup.found, .now = lookup.now}, limits);
+  read_ahead_.note_read(object->streams, lookup.now);
+  lookup.stream = object->streams.last_stream();
   return lookup;
 }
 

@@ -57,10 +57,11 @@ class BlockCache final : public ReadCache {
   struct Lookup {
     std::chrono::steady_clock::time_point now;
     ReadAhead::Found found = ReadAhead::Found::kMissing;
-    PinnedBytes bytes;      ///< all of the range, pinned, where it was found
-    bool is_step = false;   ///< of a stream
-    ByteRanges ahead;       ///< what to fetch besides
-    bool is_again = false;  ///< its slabs should be protected
+    PinnedBytes bytes;       ///< all of the range, pinned, where it was found
+    bool is_step = false;    ///< of a stream
+    std::size_t stream = 0;  ///< of the object
+    ByteRanges ahead;        ///< what to fetch besides
+    bool is_again = false;   ///< its slabs should be protected
     std::array<std::uint32_t, PinnedBytes::kPiecesMax> slabs{};
   };
 
@@ -92,6 +93,8 @@ class BlockCache final : public ReadCache {
   [[nodiscard]] bool start(const std::shared_ptr<PendingRead>& read, Actions& actions)
       REQUIRES(mutex_);
   [[nodiscard]] bool pin_blocks(PendingRead& read) REQUIRES(mutex_);
+  /// Whether read-ahead may take memory for one block more of this object.
+  [[nodiscard]] bool may_guess(const CachedObject& object, BlockName name) REQUIRES(mutex_);
   void wait_for_fills(const std::shared_ptr<PendingRead>& read, Actions& actions) REQUIRES(mutex_);
   void plan_fills(const std::shared_ptr<Block>& block, UnitMask wanted, Deadline deadline,
                   metrics::Counter& cause, Actions& actions) REQUIRES(mutex_);

@@ -30,6 +30,15 @@ BlockClass class_for(const PendingRead& read) {
   return object.block_class;
 }
 
+bool needs_memory(const PendingRead& read) {
+  const BlockClass block_class = class_for(read);
+  const BlockNumbers numbers(block_class, read.range);
+  for (std::uint64_t number = numbers.first; number < numbers.last; ++number) {
+    if (!read.object->blocks.contains({block_class, number})) return true;
+  }
+  return false;
+}
+
 // The bytes to fetch for the read: an object of one small block as a whole, since its other reads
 // follow at once.
 ByteRange wanted_of(const PendingRead& read) {
@@ -41,7 +50,8 @@ ByteRange wanted_of(const PendingRead& read) {
 }  // namespace
 
 void BlockCache::start_or_queue(const std::shared_ptr<PendingRead>& read, Actions& actions) {
-  if (start(read, actions)) return;
+  const bool has_turn = !any_starved() || !needs_memory(*read);
+  if (has_turn && start(read, actions)) return;
   if (is_shut_down_) return actions.fail(read, mount_ends());
   waiting_.add_starved(read);
   if (!std::exchange(read->waits, true)) metrics_.reads_waiting.add(1);
@@ -128,11 +138,21 @@ void BlockCache::plan_read_ahead(const std::shared_ptr<CachedObject>& object, By
   const Deadline deadline = clock_.now() + options_.fill_deadline;
   const BlockNumbers numbers(object->block_class, range);
   for (std::uint64_t number = numbers.first; number < numbers.last; ++number) {
-    const auto block = index_.find_or_make_block(object, {object->block_class, number});
+    const BlockName name{object->block_class, number};
+    if (!may_guess(*object, name)) return;
+    const auto block = index_.find_or_make_block(object, name);
     update_slab_gauges();
     if (!block) return;
     plan_fills(block, block->units_of(range), deadline, metrics_.read_ahead_bytes, actions);
   }
+}
+
+// Each other stream's next read finds a slab: a guess that takes the last ones makes readers wait
+// for bytes that none has asked for yet.
+bool BlockCache::may_guess(const CachedObject& object, BlockName name) {
+  if (object.blocks.contains(name)) return true;
+  const std::uint64_t others = read_ahead_.active_streams(clock_.now()) - 1;
+  return pool_.has_more_than(std::min<std::uint64_t>(others, pool_.slab_count() / 2));
 }
 
 void BlockCache::finish_fill(const Fill& fill, const FillSender::Outcome& outcome) {

@@ -77,6 +77,14 @@ std::optional<std::uint32_t> BlockPool::victim_of(std::vector<std::uint32_t> str
   return *at;
 }
 
+bool BlockPool::has_more_than(std::size_t slabs) const {
+  std::size_t found = free_.size();
+  for (std::uint32_t number = 0; number < slabs_.size() && found <= slabs; ++number) {
+    if (slabs_[number].state == State::kInUse && !usage_.any(number)) ++found;
+  }
+  return found > slabs;
+}
+
 void BlockPool::protect(std::uint32_t slab) {
   if (slabs_.at(slab).state != State::kInUse || usage_.is_protected(slab)) return;
   if (protected_count_ * kProtectedMaxDenominator >= slabs_.size() * kProtectedMaxNumerator) {

@@ -96,6 +96,9 @@ class BlockPool {
   void quarantine(std::uint32_t slab);
   [[nodiscard]] bool is_quarantined(std::uint32_t slab) const;
 
+  /// Whether more than so many slabs are free or may be evicted now.
+  [[nodiscard]] bool has_more_than(std::size_t slabs) const;
+
   [[nodiscard]] std::size_t free_count() const noexcept { return free_.size(); }
   [[nodiscard]] std::size_t quarantined_count() const noexcept { return quarantined_count_; }
 

@@ -33,6 +33,7 @@ struct PendingRead {
   std::array<Part, PinnedBytes::kPiecesMax> part_slots;
   std::size_t part_count = 0;  ///< 0: it has no memory, or has its answer
   bool is_step = false;        ///< of a stream
+  std::size_t stream = 0;      ///< of the object (ReadAhead::last_stream)
   unsigned restarts = 0;       ///< after a late write became possible; bounded by kRestartsMax
   bool waits = false;          ///< counted in the gauge of waiting reads
   bool is_settled = false;     ///< its answer is on its way

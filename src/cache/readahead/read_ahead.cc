@@ -30,11 +30,19 @@ ByteRanges ReadAhead::on_read(const Read& read, const Limits& limits) {
     *stream = stream_from(read);
     stream->window_bytes = limits.pace.first_bytes;
   }
+  last_ = static_cast<std::size_t>(stream - streams_.data());
   advance(*stream, read);
   size_window(*stream, read, limits);
   ask_ahead(*stream, read, limits, ranges);
   if (limits.window_max_bytes == 0) return {};
   return ranges;
+}
+
+bool ReadAhead::is_to_count(std::uint64_t period) {
+  Stream& stream = streams_.at(last_);
+  const bool needs_a_share =
+      stream.window_bytes > 0 && stream.next - stream.begin > kCountedFromBytes;
+  return needs_a_share && std::exchange(stream.counted_period, period) != period;
 }
 
 bool ReadAhead::expects(ByteRange range) const {

@@ -46,7 +46,7 @@ class ReadAhead {
   /// The bounds that memory allows at this moment.
   struct Limits {
     std::uint64_t window_max_bytes = 0;  ///< of one stream; 0 switches read-ahead off
-    /// Of all streams of the object together. If it is used up each stream may still have
+    /// Of all streams of the object together. Where it is used up each stream may still have
     /// pace.first_bytes: a reader without any read-ahead would be slower than that memory is worth.
     std::uint64_t budget_bytes = 0;
     Pace pace;
@@ -68,6 +68,8 @@ class ReadAhead {
   /// A read that ends so near the object's end is a read of the tail: readers of Parquet ask for
   /// the last 8 bytes to 64 KiB.
   static constexpr std::uint64_t kTailReadBytes = 64 * kKiB;
+  /// A stream needs a share from here on: the readers of small files do not hold back the others.
+  static constexpr std::uint64_t kCountedFromBytes = 1 * kMiB;
 
   explicit ReadAhead(std::uint64_t object_bytes) : object_bytes_(object_bytes) {}
 
@@ -76,6 +78,12 @@ class ReadAhead {
 
   /// Whether a read of this range would be a step of a stream. Ask before on_read().
   [[nodiscard]] bool expects(ByteRange range) const;
+
+  /// The last read's stream, a number below kStreamsMax; also a read that goes nowhere has one.
+  [[nodiscard]] std::size_t last_stream() const { return last_; }
+  /// Whether the last read's stream needs a share of the memory and has not been counted in this
+  /// period (active_streams.h). Then it has been from now on.
+  [[nodiscard]] bool is_to_count(std::uint64_t period);
 
  private:
   struct Stream {
@@ -86,7 +94,8 @@ class ReadAhead {
     std::uint64_t window_bytes = 0;  // 0: not known to go on
     unsigned reads = 1;              // that moved `next` forward
     Time last_read;
-    std::uint64_t last_use = 0;  // of uses_; 0: unused
+    std::uint64_t last_use = 0;        // of uses_; 0: unused
+    std::uint64_t counted_period = 0;  // the last one that it was counted in
   };
 
   [[nodiscard]] std::optional<std::size_t> find(ByteRange range) const;
@@ -103,6 +112,7 @@ class ReadAhead {
   std::array<Stream, kStreamsMax> streams_{};
   Stride stride_;
   std::uint64_t uses_ = 0;  // the clock of last_use
+  std::size_t last_ = 0;    // of streams_: the last read's
   bool has_asked_for_tail_ = false;
 };
 

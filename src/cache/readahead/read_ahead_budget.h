@@ -6,17 +6,21 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cache/readahead/active_streams.h"
 #include "cache/readahead/read_ahead.h"
 #include "cache/readahead/transfer_model.h"
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::cache {
 
-/// How much memory read-ahead may use: a quarter of the cache, shared by all open readers. The rest
-/// keeps what was read. Thread-safe.
+/// How much memory read-ahead may use: a quarter of the cache, in equal shares for the streams that
+/// read at this time. The rest keeps what was read. A stream that reads alone has the whole window;
+/// files that are only open take nothing. Thread-safe.
 class ReadAheadBudget {
  public:
-  /// Even a reader among many gets one request of this size, unless the setting is smaller.
+  using Time = ActiveStreams::Time;
+
+  /// Even a stream among many gets one request of this size, unless the setting is smaller.
   static constexpr std::uint64_t kShareMin = 4 * kMiB;
 
   /// @param window_max_bytes  of one stream; 0 switches read-ahead off
@@ -25,29 +29,35 @@ class ReadAheadBudget {
 
   void set_window_max(std::uint64_t bytes) { window_max_bytes_ = bytes; }
 
-  void add_reader() { ++readers_; }
-  void remove_reader() { --readers_; }
+  /// Call it after each on_read() of an object's streams, under the object's lock.
+  void note_read(ReadAhead& streams, Time now) {
+    const std::uint64_t period = ActiveStreams::period_of(now);
+    if (streams.is_to_count(period)) active_.add(period);
+  }
 
-  /// The bytes that one reader may have ahead of it.
-  [[nodiscard]] std::uint64_t share() const {
+  /// At least 1.
+  [[nodiscard]] std::uint64_t active_streams(Time now) const {
+    return std::max<std::uint64_t>(active_.count(now), 1);
+  }
+  /// The bytes that one stream may have ahead of it.
+  [[nodiscard]] std::uint64_t share(Time now) const {
     const std::uint64_t window_max = window_max_bytes_;  // once: it may be set meanwhile
     if (window_max == 0) return 0;
-    return std::clamp(for_all_bytes_ / readers(), std::min(window_max, kShareMin), window_max);
+    return std::clamp(for_all_bytes_ / active_streams(now), std::min(window_max, kShareMin),
+                      window_max);
   }
-  /// Of an object that so many of the readers have open.
-  [[nodiscard]] ReadAhead::Limits limits(std::size_t readers_of_object, Pace pace) const {
-    const std::uint64_t window_max = share();
+  /// Of any object: its streams have a share each.
+  [[nodiscard]] ReadAhead::Limits limits(Time now, Pace pace) const {
+    const std::uint64_t window_max = share(now);
     return {.window_max_bytes = window_max,
-            .budget_bytes = std::max(window_max, for_all_bytes_ / readers() * readers_of_object),
+            .budget_bytes = std::max(window_max, for_all_bytes_),
             .pace = pace};
   }
 
  private:
-  [[nodiscard]] std::uint64_t readers() const { return std::max<std::size_t>(readers_, 1); }
-
   const std::uint64_t for_all_bytes_;
   std::atomic<std::uint64_t> window_max_bytes_;
-  std::atomic<std::size_t> readers_{0};
+  ActiveStreams active_;
 };
 
 }  // namespace s3rdmafs::cache
