@@ -112,4 +112,48 @@ Result<FetchedKeys> parse_process_keys(std::string_view json) {
   return keys_in(*document, kWhere);
 }
 
+Result<SsoToken> parse_sso_token(std::string_view json, std::string_view where) {
+  const auto document = parse_object(json, where);
+  if (!document) return std::unexpected(document.error());
+  auto token = text_in(*document, "accessToken", where);
+  const auto end = text_in(*document, "expiresAt", where);
+  if (!token) return std::unexpected(token.error());
+  if (!end) return std::unexpected(end.error());
+  const auto ends_at = parse_time(*end);
+  const bool is_one_line = token->find_first_of("\r\n") == std::string::npos;
+  if (token->empty() || !is_one_line || !ends_at) {
+    return fail(ErrorCode::kProtocol,
+                fmt::format("{}: expected accessToken and expiresAt, the time of its end", where));
+  }
+  return SsoToken{.text = *std::move(token), .end = *ends_at};
+}
+
+Result<FetchedKeys> parse_sso_keys(std::string_view json, std::string_view where) {
+  const auto document = parse_object(json, where);
+  if (!document) return std::unexpected(document.error());
+  const auto role = document->find("roleCredentials");
+  if (role == document->end() || !role->is_object()) {
+    return fail(ErrorCode::kProtocol, fmt::format("{}: it has no roleCredentials", where));
+  }
+  std::array<std::string, 3> texts;
+  constexpr std::array kNames{"accessKeyId", "secretAccessKey", "sessionToken"};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    auto text = text_in(*role, kNames.at(i), where);
+    if (!text) return std::unexpected(text.error());
+    if (text->empty()) {
+      return fail(ErrorCode::kProtocol, fmt::format("{}: it has no {}", where, kNames.at(i)));
+    }
+    texts.at(i) = *std::move(text);
+  }
+  const auto end = role->find("expiration");
+  if (end == role->end() || !end->is_number_integer()) {
+    return fail(ErrorCode::kProtocol, fmt::format("{}: expiration is not a number", where));
+  }
+  const std::int64_t seconds =
+      std::clamp(end->get<std::int64_t>() / 1000, std::int64_t{0}, kYear2200);
+  return FetchedKeys{
+      .keys = {.access_key_id = texts[0], .secret_access_key = texts[1], .session_token = texts[2]},
+      .end = std::chrono::system_clock::time_point(std::chrono::seconds(seconds))};
+}
+
 }  // namespace s3rdmafs::credentials

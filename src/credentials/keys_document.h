@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "credentials/key_source.h"
@@ -22,5 +23,18 @@ namespace s3rdmafs::credentials {
 
 /// The same of a program (credential_process of the AWS tools): it must have "Version": 1.
 [[nodiscard]] Result<FetchedKeys> parse_process_keys(std::string_view json);
+
+/// A person's sign-in.
+struct SsoToken {
+  std::string text;
+  std::chrono::system_clock::time_point end;
+};
+
+/// The file of a sign-in in the cache of the AWS tools: accessToken, expiresAt. Errors: kProtocol.
+[[nodiscard]] Result<SsoToken> parse_sso_token(std::string_view json, std::string_view where);
+
+/// The keys that IAM Identity Center gives, whose end is a number of milliseconds. Errors:
+/// kProtocol.
+[[nodiscard]] Result<FetchedKeys> parse_sso_keys(std::string_view json, std::string_view where);
 
 }  // namespace s3rdmafs::credentials

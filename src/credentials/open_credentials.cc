@@ -10,6 +10,7 @@
 #include "credentials/metadata_keys.h"
 #include "credentials/process_keys.h"
 #include "credentials/rotating_credentials.h"
+#include "credentials/sso_keys.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/loopback.h"
 
@@ -55,6 +56,9 @@ struct MakeSource {
   }
   std::unique_ptr<KeySource> operator()(const config::KeysOfInstance& source) const {
     return std::make_unique<InstanceKeys>(source);
+  }
+  std::unique_ptr<KeySource> operator()(const config::KeysOfSso& source) const {
+    return std::make_unique<SsoKeys>(source, clock);
   }
 };
 

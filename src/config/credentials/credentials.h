@@ -60,6 +60,16 @@ struct KeysOfInstance {
   std::string url;  ///< without a path
 };
 
+/// A role of IAM Identity Center, for a person's sign-in (`aws sso login`).
+struct KeysOfSso {
+  std::string portal_url;  ///< without a path
+  std::string account_id;
+  std::string role_name;
+  std::filesystem::path cache_folder;  ///< where the AWS tools keep sign-ins
+  std::string cache_key;               ///< the name of the session, or the start URL
+  std::string profile;                 ///< for messages
+};
+
 /// Where the keys of a mount come from.
 struct CredentialChoice {
   std::string origin;        ///< for the log: "the mount file", "/root/.aws/credentials [default]"
@@ -70,7 +80,7 @@ struct CredentialChoice {
   /// Of the last resort, the role of an instance: the message for a machine that has none.
   std::string searched = {};
   std::variant<Credentials, KeysInFile, KeysOfProcess, KeysOfWebIdentity, KeysOfRole,
-               KeysOfContainer, KeysOfInstance>
+               KeysOfContainer, KeysOfInstance, KeysOfSso>
       source;
 };
 

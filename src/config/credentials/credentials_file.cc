@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kBlanks = " \t\r";
 
 // The settings that say where keys come from; the files have many others.
-constexpr std::array<std::string_view, 13> kSettings{"aws_access_key_id",
+constexpr std::array<std::string_view, 16> kSettings{"aws_access_key_id",
                                                      "aws_secret_access_key",
                                                      "aws_session_token",
                                                      "credential_process",
@@ -26,12 +26,16 @@ constexpr std::array<std::string_view, 13> kSettings{"aws_access_key_id",
                                                      "mfa_serial",
                                                      "web_identity_token_file",
                                                      "sso_session",
-                                                     "sso_start_url"};
+                                                     "sso_start_url",
+                                                     "sso_region",
+                                                     "sso_account_id",
+                                                     "sso_role_name"};
 
-// "[default]" or "[profile NAME]"; a config file has other sections too.
+// "[default]", "[profile NAME]" or "[sso-session NAME]"; a config file has other sections too.
 std::optional<std::string> profile_of(std::string_view section, ProfileFile kind) {
   constexpr std::string_view kPrefix = "profile ";
   if (kind == ProfileFile::kCredentials || section == "default") return std::string(section);
+  if (section.starts_with(kSsoSessionPrefix)) return std::string(section);
   if (!section.starts_with(kPrefix)) return std::nullopt;
   std::string_view name = ascii_trimmed(section.substr(kPrefix.size()));
   if (name.size() > 1 && name.front() == '"' && name.back() == '"') {

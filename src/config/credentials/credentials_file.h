@@ -13,6 +13,10 @@ namespace s3rdmafs::config {
 /// others are skipped. No setting is empty.
 using CredentialsProfile = std::map<std::string, std::string, std::less<>>;
 
+/// In front of the name of a section that several profiles share, as the files and the result have
+/// it.
+inline constexpr std::string_view kSsoSessionPrefix = "sso-session ";
+
 /// Which of the two files a text is. Sections of a config file are written "[profile NAME]", all
 /// but
 /// "[default]".

@@ -95,12 +95,39 @@ class Chooser {
                               .source = KeysOfProcess{setting(profile, "credential_process")}};
     }
     if (profile.contains("sso_session") || profile.contains("sso_start_url")) {
-      return refuse(name, fmt::format("it signs in by SSO, which needs a person; set "
-                                      "credential_process = aws configure export-credentials "
-                                      "--profile {} --format process in another profile",
-                                      name));
+      return sso(name, profile);
     }
-    return refuse(name, "it has no aws_access_key_id, role_arn or credential_process");
+    return refuse(name, "it has no aws_access_key_id, role_arn, credential_process or sso_session");
+  }
+
+  // The session is a section of its own, or, as it was before there were such, the profile itself.
+  [[nodiscard]] Result<CredentialChoice> sso(const std::string& name,
+                                             const CredentialsProfile& profile) const {
+    const std::string session = setting(profile, "sso_session");
+    const auto found = profiles_.all.find(std::string(kSsoSessionPrefix) + session);
+    if (!session.empty() && found == profiles_.all.end()) {
+      return refuse(name, fmt::format("there is no section [{}{}]", kSsoSessionPrefix, session));
+    }
+    const CredentialsProfile& place = session.empty() ? profile : found->second;
+    for (const char* needed : {"sso_start_url", "sso_region"}) {
+      if (!place.contains(needed)) return refuse(name, fmt::format("its SSO has no {}", needed));
+    }
+    for (const char* needed : {"sso_account_id", "sso_role_name"}) {
+      if (!profile.contains(needed)) return refuse(name, fmt::format("it has no {}", needed));
+    }
+    if (environment_.home.empty()) return refuse(name, "its SSO needs HOME, which is unset");
+    const std::string region = setting(place, "sso_region");
+    return CredentialChoice{
+        .origin = origin(name) + " SSO",
+        .source = KeysOfSso{
+            .portal_url = environment_.variable("AWS_ENDPOINT_URL_SSO")
+                              .value_or(fmt::format("https://portal.sso.{}.amazonaws.com{}", region,
+                                                    region.starts_with("cn-") ? ".cn" : "")),
+            .account_id = setting(profile, "sso_account_id"),
+            .role_name = setting(profile, "sso_role_name"),
+            .cache_folder = environment_.home / ".aws/sso/cache",
+            .cache_key = session.empty() ? setting(place, "sso_start_url") : session,
+            .profile = name}};
   }
 
   [[nodiscard]] Result<CredentialChoice> keys(const std::string& name,
@@ -206,6 +233,7 @@ class Chooser {
   [[nodiscard]] std::unexpected<Error> missing(const std::string& name) const {
     std::string names;
     for (const auto& [each, settings] : profiles_.all) {
+      if (each.starts_with(kSsoSessionPrefix)) continue;
       names += (names.empty() ? "" : ", ") + each;
     }
     return fail(ErrorCode::kConfig, fmt::format("{}: no section [{}]; it has: {}", profiles_.files,

@@ -3,6 +3,8 @@
 have ended, and signatures of other keys."""
 
 import errno
+import hashlib
+import json
 import os
 import shlex
 import stat
@@ -11,7 +13,7 @@ import time
 
 import pytest
 from harness import content
-from harness.key_service import AUTHORIZATION, ROLE, SECRET, WEB_TOKEN, KeyService, make_keys
+from harness.key_service import AUTHORIZATION, ROLE, SECRET, SIGN_IN, WEB_TOKEN, KeyService, make_keys
 from harness.mount import MountFailed, total
 from harness.processes import eventually
 from harness.writing import MIB, fails_with
@@ -87,7 +89,22 @@ exec curl --silent --fail --max-time 10 --header {shlex.quote("Authorization: " 
     profile(tmp_path, f'credential_process = "{program}"')
 
 
-SOURCES = [from_container, from_instance, from_web_identity, from_role, from_process]
+def sign_in(tmp_path, seconds, token=SIGN_IN):
+    """As `aws sso login` leaves it."""
+    cache = tmp_path / "home/.aws/sso/cache"
+    cache.mkdir(parents=True, exist_ok=True)
+    end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+    (cache / (hashlib.sha1(b"people").hexdigest() + ".json")).write_text(json.dumps({"accessToken": token, "expiresAt": end}))
+
+
+def from_sso(service, environment, tmp_path):
+    profile(tmp_path, "sso_session = people\nsso_account_id = 123456789012\nsso_role_name = trainer\n"
+                      f"[sso-session people]\nsso_region = us-east-1\nsso_start_url = {service.url}/start")
+    environment.setenv("AWS_ENDPOINT_URL_SSO", service.url)
+    sign_in(tmp_path, 3600)
+
+
+SOURCES = [from_container, from_instance, from_web_identity, from_role, from_process, from_sso]
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.__name__.removeprefix("from_"))
@@ -128,6 +145,15 @@ def test_reads_and_writes_go_on_over_the_end_of_keys(site, server, service, envi
     assert total(mounted.stats(), "credentials_renewals_total") >= 3
     assert total(mounted.stats(), "credentials_failures_total") == 0
     assert len(set(service.given)) >= 3
+
+
+@pytest.mark.parametrize("seconds, token, why", [(-1, SIGN_IN, "the sign-in has ended"), (3600, "another", "does not take the sign-in")])
+def test_a_sign_in_that_is_of_no_use_is_told_with_what_to_do(site, server, service, environment, tmp_path, seconds, token, why):
+    from_sso(service, environment, tmp_path)
+    site.mount(server, BUCKET, credentials=NO_KEYS).unmount()  # the control
+    sign_in(tmp_path, seconds, token)
+    with pytest.raises(MountFailed, match=f"{why}.*aws sso login --profile default"):
+        site.mount(server, BUCKET, credentials=NO_KEYS)
 
 
 def test_a_service_that_is_down_is_not_noticed_before_the_keys_end(site, server, service, environment, tmp_path):
@@ -182,7 +208,7 @@ def test_keys_that_an_administrator_writes_are_taken(site, server, environment, 
 
 @pytest.mark.parametrize(("settings", "said"), [
     ("credential_process = exit 7", "it ended with status 7"),
-    ("sso_session = office", "aws configure export-credentials"),
+    ("sso_session = office", r"no section .sso-session office."),
     (f"role_arn = {ROLE}", "needs one of source_profile"),
     ("region = here", "no credentials; looked at"),
     ("source_profile = signer", "it has no aws_access_key_id"),

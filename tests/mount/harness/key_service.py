@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services that give temporary keys: the endpoint of a container, the metadata of an instance, and STS. One server on 127.0.0.1
-plays all three. The keys are those of `s3rdma-target --temporary-keys`."""
+"""Services that give temporary keys: the endpoint of a container, the metadata of an instance, STS, and the portal of SSO. One server on
+127.0.0.1 plays all four. The keys are those of `s3rdma-target --temporary-keys`."""
 
 import hashlib
 import hmac
@@ -15,6 +15,7 @@ SECRET = "the secret that makes temporary keys"
 ROLE = "arn:aws:iam::123456789012:role/trainer"
 AUTHORIZATION = "the container's token"
 WEB_TOKEN = "the cluster's token"
+SIGN_IN = "a person's token"
 
 
 def make_keys(seconds, number):
@@ -52,6 +53,13 @@ class KeyService:
         self.given.append(made["AccessKeyId"])
         return made
 
+    def sso_keys(self):
+        """As the portal of IAM Identity Center writes them."""
+        made = self.keys()
+        end = int(made["AccessKeyId"].removeprefix("ASIA").split("X")[0])
+        return {"roleCredentials": {"accessKeyId": made["AccessKeyId"], "secretAccessKey": made["SecretAccessKey"],
+                                    "sessionToken": made["Token"], "expiration": end * 1000}}
+
     def _handler(service):
         class Handler(http.server.BaseHTTPRequestHandler):
             def log_message(self, *_):
@@ -74,6 +82,8 @@ class KeyService:
                 elif self.path == "/program" and self.headers.get("Authorization") == AUTHORIZATION:
                     keys = service.keys()  # as the AWS tools want a program to print them
                     self.answer(200, json.dumps({"Version": 1, "SessionToken": keys.pop("Token"), **keys}))
+                elif self.path == "/federation/credentials?role_name=trainer&account_id=123456789012":
+                    self.answer(200, json.dumps(service.sso_keys())) if self.headers.get("x-amz-sso_bearer_token") == SIGN_IN else self.answer(401)
                 elif self.path == role and has_session:
                     self.answer(200, "trainer")
                 elif self.path == role + "trainer" and has_session:

@@ -59,7 +59,8 @@ TEST(CredentialsFile, ReadsTheProfilesOfAConfigFileAlone) {
       "[sso-session s]\nsso_start_url = u\n[services x]\n",
       "config", ProfileFile::kConfig);
   ASSERT_TRUE(parsed) << parsed.error().detail;
-  EXPECT_EQ(parsed->size(), 2U);
+  EXPECT_EQ(parsed->size(), 3U);
+  EXPECT_EQ(parsed->at("sso-session s").at("sso_start_url"), "u");
   EXPECT_EQ(parsed->at("one").at("credential_process"), "\"/a b\" c") << "a command has quotes";
 }
 

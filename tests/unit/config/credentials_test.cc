@@ -52,6 +52,10 @@ class ChooseCredentials : public testing::Test {
                container.authorization_file.string();
       }
       std::string operator()(const KeysOfInstance& instance) const { return instance.url; }
+      std::string operator()(const KeysOfSso& sso) const {
+        return sso.role_name + " of " + sso.account_id + " by " + sso.cache_key + " at " +
+               sso.portal_url;
+      }
     };
     return std::visit(Text{}, choice.source);
   }
@@ -184,9 +188,31 @@ TEST_F(ChooseCredentials, TakesTheKeysThatSignForARoleFromWhereTheProfileSays) {
   EXPECT_THAT(by("Environment"), HasSubstr("AWS_ACCESS_KEY_ID is unset"));
 }
 
+TEST_F(ChooseCredentials, TakesASignInBySso) {
+  profile(
+      "sso_session = s\nsso_account_id = 1\nsso_role_name = n\n"
+      "[sso-session s]\nsso_start_url = u\nsso_region = eu-west-1\n");
+  EXPECT_EQ(found(), "n of 1 by s at https://portal.sso.eu-west-1.amazonaws.com");
+  profile("sso_start_url = u\nsso_region = cn-north-1\nsso_account_id = 1\nsso_role_name = n\n");
+  EXPECT_EQ(found(), "n of 1 by u at https://portal.sso.cn-north-1.amazonaws.com.cn");
+  environment_.variables["AWS_ENDPOINT_URL_SSO"] = "http://127.0.0.1:1";
+  EXPECT_EQ(found(), "n of 1 by u at http://127.0.0.1:1");
+  profile(
+      "role_arn = arn:r\nsource_profile = q\n[profile q]\n"
+      "sso_start_url = u\nsso_region = r\nsso_account_id = 1\nsso_role_name = n\n");
+  EXPECT_EQ(found(), "arn:r by n of 1 by u at http://127.0.0.1:1");
+  environment_.variables["AWS_CONFIG_FILE"] = (folder_.path() / ".aws/config").string();
+  environment_.home.clear();
+  EXPECT_THAT(found(), HasSubstr("its SSO needs HOME"));
+}
+
 TEST_F(ChooseCredentials, SaysWhatToDoAboutAProfileThatItCannotUse) {
   profile("sso_session = s\n");
-  EXPECT_THAT(found(), HasSubstr("aws configure export-credentials --profile p"));
+  EXPECT_THAT(found(), HasSubstr("there is no section [sso-session s]"));
+  profile("sso_start_url = u\nsso_region = r\nsso_account_id = 1\n");
+  EXPECT_THAT(found(), HasSubstr("section [p]: it has no sso_role_name"));
+  profile("sso_start_url = u\nsso_account_id = 1\nsso_role_name = n\n");
+  EXPECT_THAT(found(), HasSubstr("section [p]: its SSO has no sso_region"));
   profile("role_arn = arn:r\nmfa_serial = m\nsource_profile = base\n");
   EXPECT_THAT(found(), HasSubstr("mfa_serial needs a person"));
   profile("role_arn = arn:r\n");
@@ -200,7 +226,9 @@ TEST_F(ChooseCredentials, SaysWhatToDoAboutAProfileThatItCannotUse) {
   profile("role_arn = arn:r\nsource_profile = absent\n");
   EXPECT_THAT(found(), HasSubstr("no section [absent]"));
   profile("source_profile = base\n");
-  EXPECT_THAT(found(), HasSubstr("it has no aws_access_key_id, role_arn or credential_process"));
+  EXPECT_THAT(
+      found(),
+      HasSubstr("it has no aws_access_key_id, role_arn, credential_process or sso_session"));
 }
 
 TEST_F(ChooseCredentials, SendsASecretOverHttpToThisHostAlone) {
