@@ -23,7 +23,11 @@ struct stat listed_stat(const MountContext& mount, const vfs::Attributes& attrib
   return result;
 }
 
-bool is_dot(const std::string& name) { return name == "." || name == ".."; }
+// Names that a listing gives no inode with. A bucket may have keys below the name of the folder of
+// StatusFiles, which lookups give.
+bool is_name_alone(const std::string& name) {
+  return name == "." || name == ".." || name == StatusFiles::kFolderName;
+}
 
 std::size_t add_plain(const Reply& reply, const MountContext& mount, std::span<char> room,
                       const vfs::DirectoryEntry& entry) {
@@ -44,7 +48,7 @@ std::size_t add_plus(const Reply& reply, const MountContext& mount, std::span<ch
   if (needed > room.size()) return needed;
   fuse_entry_param param{};
   const vfs::Entry remembered =
-      is_dot(entry.name) ? vfs::Entry() : mount.file_system.add_lookup(entry);
+      is_name_alone(entry.name) ? vfs::Entry() : mount.file_system.add_lookup(entry);
   // If ino stays 0, the kernel takes the name alone and counts no reference. The number in `attr`
   // is d_ino, and must not be 0: programs take such an entry for a removed one.
   if (remembered.attributes.ino != 0) {

@@ -38,6 +38,14 @@ def test_it_is_there_and_no_listing_has_it(mounted, status):
     assert sorted(os.listdir(status)) == ["access-log", "config", "stats"]
 
 
+def test_keys_below_its_name_are_out_of_reach(site, server):
+    content.write(server.root / BUCKET / ".s3rdmafs/hidden", 1, 1000)
+    mounted = site.mount(server, BUCKET)
+    for entry in os.scandir(mounted.point):  # with the attributes that a listing brings
+        entry.stat()
+    assert sorted(os.listdir(mounted / ".s3rdmafs")) == ["access-log", "config", "stats"]
+
+
 def test_stats_are_those_of_the_command(mounted, status):
     told, asked = parse_prometheus((status / "stats").read_text()), mounted.stats()
     assert {series.split("{")[0] for series in told} == {series.split("{")[0] for series in asked}
