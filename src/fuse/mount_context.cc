@@ -50,8 +50,8 @@ struct stat MountContext::stat_of(const vfs::Attributes& attributes) const {
 std::chrono::milliseconds MountContext::valid_time_of(const vfs::Attributes& attributes) const {
   using std::chrono::seconds;
   if (attributes.is_being_written) return seconds(0);
-  const bool may_change =
-      attributes.is_directory ? file_system.is_writable() : file_system.shows_posix();
+  const vfs::FileSystem& owner = file_system_of(attributes.ino);
+  const bool may_change = attributes.is_directory ? owner.is_writable() : owner.shows_posix();
   return may_change ? seconds(1) : seconds(86'400);
 }
 

@@ -4,8 +4,11 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "fuse/copy_guess.h"
@@ -42,6 +45,9 @@ struct MountContext {
   Presentation presentation;
   IoModePolicy::Rules read = {};
   std::vector<StatusFile> status_files = {};
+  /// Of a mount of several buckets: the file systems of their directories, that of volume 1 first.
+  /// `file_system` then has these directories alone. Borrowed.
+  std::vector<vfs::FileSystem*> volumes = {};
   metrics::Counter& read_bytes =
       metrics.counter("fuse_read_bytes_total", "Bytes of files given to the kernel");
   metrics::Counter& written_bytes =
@@ -69,6 +75,21 @@ struct MountContext {
   bool passes_through = false;
   /// Set by INIT: the kernel can write staged files itself. Read by open and create only.
   bool passes_writes = false;
+
+  /// Whose an inode or a handle is.
+  [[nodiscard]] vfs::FileSystem& file_system_of(std::uint64_t number) const {
+    const std::size_t volume = volumes.empty() ? 0 : vfs::volume_of(number);
+    return volume == 0 || volume > volumes.size() ? file_system : *volumes[volume - 1];
+  }
+  /// How long the kernel may keep that a name does not exist.
+  [[nodiscard]] std::chrono::milliseconds negative_ttl_of(vfs::Ino parent) const {
+    return volumes.empty() ? presentation.negative_ttl : file_system_of(parent).negative_ttl();
+  }
+  /// Whether any file system of the mount is so.
+  [[nodiscard]] bool any(bool (vfs::FileSystem::*is_so)() const) const {
+    return (file_system.*is_so)() ||
+           std::ranges::any_of(volumes, [is_so](const auto* one) { return (one->*is_so)(); });
+  }
 
   [[nodiscard]] Deadline deadline() const { return clock.now() + presentation.deadline; }
   [[nodiscard]] struct stat stat_of(const vfs::Attributes& attributes) const;

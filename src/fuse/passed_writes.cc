@@ -21,7 +21,7 @@ bool may_pass_writes(const MountContext& mount, int open_flags) {
 }
 
 InodeIoModes::Written written_file(MountContext& mount, fuse_req_t request, fuse_ino_t ino) {
-  return {.number = [&mount, ino] { return mount.file_system.local_file_of(ino); },
+  return {.number = [&mount, ino] { return mount.file_system_of(ino).local_file_of(ino); },
           .close_backing = [request](int id) { fuse_passthrough_close(request, id); }};
 }
 

@@ -55,7 +55,7 @@ std::string escaped(const std::string& value) {
 }
 
 std::string options_for_libfuse(const MountContext& context, const Session::Options& options) {
-  std::string list = context.file_system.is_writable() ? "rw" : "ro";
+  std::string list = context.any(&vfs::FileSystem::is_writable) ? "rw" : "ro";
   list += ",default_permissions,subtype=s3rdma,fsname=" + escaped(options.source);
   if (options.over_ring) list += fmt::format(",io_uring,io_uring_q_depth={}", ring_depth());
   if (options.allow_other) list += ",allow_other";

@@ -88,6 +88,7 @@ FileSystem::FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
       names_(std::make_shared<Names>(
           store, clock, metrics, directories_,
           Names::Options{.root_prefix = options_.prefix,
+                         .numbers = {.volume = options_.volume, .roots = options_.roots},
                          .is_writable = writing.has_value(),
                          .confirms_opens = options_.confirms_opens,
                          .keeps_absences = options_.negative_ttl.count() > 0,
@@ -96,8 +97,9 @@ FileSystem::FileSystem(s3::ObjectStore& store, cache::ReadCache& cache, const Cl
                          .posix = options_.posix,
                          .metadata_requests_max = options_.metadata_requests_max})),
       descriptions_(std::make_shared<ObjectDescriptions>(store, clock)),
+      handles_(std::make_shared<HandleTable>(options_.volume)),
       open_files_(std::make_unique<OpenFiles>(cache, *handles_, metrics)),
-      open_trace_(std::make_unique<OpenTrace>(clock)),
+      open_trace_(options_.open_trace ? options_.open_trace : std::make_shared<OpenTrace>(clock)),
       whole_(whole),
       writing_(writing),
       file_writing_(make_file_writing(cache)),
@@ -168,7 +170,11 @@ Result<Attributes> FileSystem::attributes(Ino ino) const {
 
 std::string FileSystem::path_of(Ino ino) const {
   const Result<Inode> inode = names_->find(ino);
-  return inode ? inode->node.object.key.substr(options_.prefix.size()) : "";
+  return inode ? shown_path(inode->node.object.key) : "";
+}
+
+std::string FileSystem::shown_path(const std::string& key) const {
+  return options_.directory + key.substr(options_.prefix.size());
 }
 
 Result<std::uint64_t> FileSystem::open_directory(Ino ino) {

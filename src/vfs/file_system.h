@@ -67,6 +67,13 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
  public:
   struct Options {
     std::string prefix;  ///< empty or ending in "/"
+    /// Where the file system shows below the mount point: empty, or ending in "/".
+    std::string directory = {};
+    Volume volume = 0;  ///< its number among those of the mount
+    /// Its directories, by their prefixes, that stand for other volumes of the mount.
+    std::map<std::string, Volume> roots = {};
+    /// Notes the opens of programs; null: the file system has one of its own.
+    std::shared_ptr<OpenTrace> open_trace = {};
     std::chrono::milliseconds ttl{};
     std::chrono::milliseconds negative_ttl{};
     /// Every open of a file asks the store which version its name stands for, unless it was asked
@@ -118,6 +125,8 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   [[nodiscard]] bool shows_posix() const { return options_.posix != PosixMetadata::kOff; }
   /// Whether changes of attributes are kept in user metadata.
   [[nodiscard]] bool keeps_posix() const { return options_.posix == PosixMetadata::kWrite; }
+  /// How long the kernel may keep that a name does not exist.
+  [[nodiscard]] std::chrono::milliseconds negative_ttl() const { return options_.negative_ttl; }
   /// Whether open_whole() is more than open().
   [[nodiscard]] bool has_whole_objects() const { return whole_ != nullptr; }
   /// Whether create() and open_to_write() may give local files that the kernel writes by itself.
@@ -280,6 +289,7 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
              metrics::Registry& metrics, Options options, std::optional<Writing> writing,
              cache::ResidentObjects* whole);
   [[nodiscard]] std::shared_ptr<FileWriting> make_file_writing(cache::ReadCache& cache);
+  [[nodiscard]] std::string shown_path(const std::string& key) const;
   struct DirectoryRead {
     std::uint64_t handle = 0;
     std::uint64_t offset = 0;
@@ -346,9 +356,9 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   const std::shared_ptr<Directories> directories_;
   const std::shared_ptr<Names> names_;
   const std::shared_ptr<ObjectDescriptions> descriptions_;
-  const std::shared_ptr<HandleTable> handles_ = std::make_shared<HandleTable>();
+  const std::shared_ptr<HandleTable> handles_;
   const std::unique_ptr<OpenFiles> open_files_;
-  const std::unique_ptr<OpenTrace> open_trace_;
+  const std::shared_ptr<OpenTrace> open_trace_;
   cache::ResidentObjects* const whole_;
   /// All or none, from here on.
   const std::optional<Writing> writing_;

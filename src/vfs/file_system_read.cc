@@ -37,7 +37,7 @@ void FileSystem::open_version(Ino ino, const Node& version,
   open_trace_->note(object);
   OpenFile opened{.handle = open_files_->open(ino, object, version.generation),
                   .size_bytes = object.size_bytes,
-                  .path = object.key.substr(options_.prefix.size()),
+                  .path = shown_path(object.key),
                   .whole = std::move(whole)};
   const bool is_small = object.size_bytes > 0 && object.size_bytes <= options_.content_bytes_max;
   if (opened.whole || !is_small || !names_->mark_opened(ino)) return done(std::move(opened));

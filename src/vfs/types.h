@@ -16,6 +16,21 @@ inline constexpr Ino kRootIno = 1;
 /// Numbers between the root's and this one are never an object's: fuse/status has its own there.
 inline constexpr Ino kFirstObjectIno = 64;
 
+/// The number of a file system among those of one mount. 0: the only one, whose numbers of inodes
+/// are hashes of 64 bits, or the one that has the others' directories. From 1 on it is in the high
+/// bits of the file system's inodes and handles, which tell whose they are.
+using Volume = std::uint8_t;
+inline constexpr unsigned kVolumeShift = 56;
+[[nodiscard]] constexpr Volume volume_of(Ino ino) {
+  return static_cast<Volume>(ino >> kVolumeShift);
+}
+/// Such a number, of this volume: the rest of it is `number`.
+[[nodiscard]] constexpr std::uint64_t number_in(Volume volume, std::uint64_t number) {
+  if (volume == 0) return number;
+  constexpr std::uint64_t kRest = (std::uint64_t{1} << kVolumeShift) - 1;
+  return std::uint64_t{volume} << kVolumeShift | (number & kRest);
+}
+
 /// The use that a mount makes of POSIX attributes in user metadata (metadata.posix).
 enum class PosixMetadata { kOff, kRead, kWrite };
 

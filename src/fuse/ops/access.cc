@@ -13,10 +13,10 @@ namespace s3rdmafs::fuse::ops {
 void access(fuse_req_t request, fuse_ino_t ino, int mask) noexcept {
   MountContext& mount = context_of(request);
   Reply reply(request, Opcode::kOther);
-  if (const auto attributes = mount.file_system.attributes(ino); !attributes) {
+  if (const auto attributes = mount.file_system_of(ino).attributes(ino); !attributes) {
     reply.error(attributes.error());
   } else {
-    reply.errno_value((mask & W_OK) != 0 && !mount.file_system.is_writable() ? EROFS : 0);
+    reply.errno_value((mask & W_OK) != 0 && !mount.file_system_of(ino).is_writable() ? EROFS : 0);
   }
 }
 

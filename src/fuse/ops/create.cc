@@ -22,7 +22,7 @@ constexpr double kNewFileSeconds = 1;
 // As in open.cc. The inode is new, so no reader has it passed through.
 void set_mode(MountContext& mount, const vfs::CreatedFile& created, fuse_req_t request, bool passes,
               fuse_file_info& opened) {
-  if (!mount.file_system.is_staged()) {
+  if (!mount.file_system_of(created.file.handle).is_staged()) {
     opened.direct_io = 1;
     return;
   }
@@ -56,20 +56,21 @@ void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode
                           .posix = new_file_attributes(request, mode),
                           .may_pass_through = passes};
   const vfs::ProcessId process = process_of(request);
-  mount.file_system.create(parent, name, how, process, mount.deadline(),
-                           [&mount, passes, opened = *file, reply = std::move(reply)](
-                               const Result<vfs::CreatedFile>& created) mutable {
-                             if (!created) {
-                               reply.error(created.error());
-                               return;
-                             }
-                             opened.fh = created->file.handle;
-                             set_mode(mount, *created, reply.request(), passes, opened);
-                             note_open(reply.request(), created->entry.attributes.ino, opened);
-                             fuse_entry_param entry = entry_param(mount, created->entry);
-                             entry.attr_timeout = kNewFileSeconds;
-                             reply.create(entry, opened);
-                           });
+  mount.file_system_of(parent).create(
+      parent, name, how, process, mount.deadline(),
+      [&mount, passes, opened = *file,
+       reply = std::move(reply)](const Result<vfs::CreatedFile>& created) mutable {
+        if (!created) {
+          reply.error(created.error());
+          return;
+        }
+        opened.fh = created->file.handle;
+        set_mode(mount, *created, reply.request(), passes, opened);
+        note_open(reply.request(), created->entry.attributes.ino, opened);
+        fuse_entry_param entry = entry_param(mount, created->entry);
+        entry.attr_timeout = kNewFileSeconds;
+        reply.create(entry, opened);
+      });
 }
 
 }  // namespace s3rdmafs::fuse::ops

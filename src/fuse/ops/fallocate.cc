@@ -22,15 +22,16 @@ void fallocate(fuse_req_t request, fuse_ino_t, int mode, off_t offset, off_t len
     reply.errno_value(EOPNOTSUPP);
     return;
   }
-  mount.file_system.allocate(file->fh,
-                             {.offset_bytes = static_cast<std::uint64_t>(offset),
-                              .length_bytes = static_cast<std::uint64_t>(length),
-                              .zeroes = zeroes,
-                              .extends = !keeps_size},
-                             [reply = std::move(reply)](const Result<void>& allocated) mutable {
-                               if (!allocated) return reply.error(allocated.error());
-                               reply.errno_value(0);
-                             });
+  mount.file_system_of(file->fh).allocate(
+      file->fh,
+      {.offset_bytes = static_cast<std::uint64_t>(offset),
+       .length_bytes = static_cast<std::uint64_t>(length),
+       .zeroes = zeroes,
+       .extends = !keeps_size},
+      [reply = std::move(reply)](const Result<void>& allocated) mutable {
+        if (!allocated) return reply.error(allocated.error());
+        reply.errno_value(0);
+      });
 }
 
 }  // namespace s3rdmafs::fuse::ops

@@ -28,7 +28,7 @@ Done<void> answer_sync(Reply reply) {
 bool closes_for_all(fuse_req_t request, fuse_ino_t ino, vfs::ProcessId opener) {
   const vfs::ProcessId process = process_of(request);
   if (process != opener && process != 0 && is_running(opener)) return false;
-  const auto attributes = context_of(request).file_system.attributes(ino);
+  const auto attributes = context_of(request).file_system_of(ino).attributes(ino);
   const bool is_empty = attributes && attributes->size_bytes == 0;
   return !is_empty || !has_descriptor(process, ino);
 }
@@ -37,23 +37,23 @@ bool closes_for_all(fuse_req_t request, fuse_ino_t ino, vfs::ProcessId opener) {
 
 void flush(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
   Reply reply = Reply::uninterruptible(request, Opcode::kFlush);
-  const auto opener = context_of(request).file_system.opener(file->fh);
+  const auto opener = context_of(request).file_system_of(file->fh).opener(file->fh);
   if (!opener || !closes_for_all(request, ino, *opener)) {
     reply.errno_value(0);
     return;
   }
   MountContext& mount = context_of(request);
-  mount.file_system.sync(file->fh, answer_sync(std::move(reply)));
+  mount.file_system_of(file->fh).sync(file->fh, answer_sync(std::move(reply)));
 }
 
 void fsync(fuse_req_t request, fuse_ino_t ino, int, fuse_file_info* file) noexcept {
   Reply reply = Reply::uninterruptible(request, Opcode::kFsync);
   MountContext& mount = context_of(request);
-  if (mount.file_system.opener(file->fh)) {
-    return mount.file_system.sync(file->fh, answer_sync(std::move(reply)));
+  if (mount.file_system_of(file->fh).opener(file->fh)) {
+    return mount.file_system_of(file->fh).sync(file->fh, answer_sync(std::move(reply)));
   }
   // A descriptor that only reads: fsync(2) concerns all that was written to the file.
-  mount.file_system.sync_inode(ino, answer_sync(std::move(reply)));
+  mount.file_system_of(ino).sync_inode(ino, answer_sync(std::move(reply)));
 }
 
 }  // namespace s3rdmafs::fuse::ops

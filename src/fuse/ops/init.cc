@@ -78,15 +78,15 @@ void init(void* context, fuse_conn_info* connection) noexcept {
   // A listing gives the inode of each entry, whether or not one was looked up before: the page of
   // keys has cost far more, and each lookup of a file that is opened later costs ten times as much.
   // Where an entry costs a request of its own, only a program that asks for attributes gets them.
-  if (mount.file_system.shows_posix()) {
+  if (mount.any(&vfs::FileSystem::shows_posix)) {
     fuse_set_feature_flag(connection, FUSE_CAP_READDIRPLUS_AUTO);
   } else {
     fuse_unset_feature_flag(connection, FUSE_CAP_READDIRPLUS_AUTO);
   }
   mount.direct_io_allows_mmap = fuse_set_feature_flag(connection, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
 
-  const bool wants_reads = mount.file_system.has_whole_objects();
-  const bool wants_writes = mount.file_system.may_pass_writes();
+  const bool wants_reads = mount.any(&vfs::FileSystem::has_whole_objects);
+  const bool wants_writes = mount.any(&vfs::FileSystem::may_pass_writes);
   const bool has_passthrough = (wants_reads || wants_writes) && take_passthrough(connection);
   mount.passes_through = has_passthrough && wants_reads;
   mount.passes_writes = has_passthrough && wants_writes;

@@ -14,7 +14,7 @@ void mkdir(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t) noex
     reply.errno_value(ENAMETOOLONG);
     return;
   }
-  mount.file_system.make_directory(
+  mount.file_system_of(parent).make_directory(
       parent, name, mount.deadline(),
       [&mount, reply = std::move(reply)](const Result<vfs::Entry>& made) mutable {
         if (!made) {

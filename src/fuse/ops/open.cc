@@ -16,7 +16,7 @@ namespace {
 
 void let_go(MountContext& mount, std::uint64_t handle) {
   mount.activity.released(handle);
-  mount.file_system.release(handle);
+  mount.file_system_of(handle).release(handle);
 }
 
 // The kernel itself reads objects that may be fetched whole; the cache decides which these are
@@ -28,7 +28,7 @@ void let_go(MountContext& mount, std::uint64_t handle) {
 void open_sequential(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Reply reply) {
   const vfs::OpenToWrite how{.truncates = (opened.flags & O_TRUNC) != 0};
   const vfs::ProcessId process = process_of(reply.request());
-  mount.file_system.open_to_write(
+  mount.file_system_of(ino).open_to_write(
       ino, how, process, mount.deadline(),
       [&mount, ino, opened, reply = std::move(reply)](const Result<vfs::OpenFile>& result) mutable {
         if (!result) {
@@ -59,30 +59,31 @@ void open_staged(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Rep
                              .may_pass_through = passes,
                              .may_map = (opened.flags & O_ACCMODE) == O_RDWR};
   const vfs::ProcessId process = process_of(reply.request());
-  mount.file_system.open_to_write(ino, how, process, mount.deadline(),
-                                  [&mount, ino, counted, passes, opened, reply = std::move(reply)](
-                                      const Result<vfs::OpenFile>& result) mutable {
-                                    if (!result) {
-                                      if (counted) release_io_mode(mount, reply.request(), ino);
-                                      return reply.error(result.error());
-                                    }
-                                    opened.fh = result->handle;
-                                    const bool is_open = reply.open([&](fuse_req_t request) {
-                                      if (counted)
-                                        set_io_mode(mount, request, ino, *result, passes, opened);
-                                      note_open(request, ino, opened);
-                                      return opened;
-                                    });
-                                    if (is_open) return;
-                                    let_go(mount, result->handle);
-                                    // The mount has ended, and all backing ids with it.
-                                    if (counted) std::ignore = mount.io_modes.release(ino);
-                                  });
+  mount.file_system_of(ino).open_to_write(
+      ino, how, process, mount.deadline(),
+      [&mount, ino, counted, passes, opened,
+       reply = std::move(reply)](const Result<vfs::OpenFile>& result) mutable {
+        if (!result) {
+          if (counted) release_io_mode(mount, reply.request(), ino);
+          return reply.error(result.error());
+        }
+        opened.fh = result->handle;
+        const bool is_open = reply.open([&](fuse_req_t request) {
+          if (counted) set_io_mode(mount, request, ino, *result, passes, opened);
+          note_open(request, ino, opened);
+          return opened;
+        });
+        if (is_open) return;
+        let_go(mount, result->handle);
+        // The mount has ended, and all backing ids with it.
+        if (counted) std::ignore = mount.io_modes.release(ino);
+      });
 }
 
 void open_to_write(MountContext& mount, fuse_ino_t ino, fuse_file_info opened, Reply reply) {
-  if (!mount.file_system.is_writable()) return reply.errno_value(EROFS);
-  if (mount.file_system.is_staged()) return open_staged(mount, ino, opened, std::move(reply));
+  if (!mount.file_system_of(ino).is_writable()) return reply.errno_value(EROFS);
+  if (mount.file_system_of(ino).is_staged())
+    return open_staged(mount, ino, opened, std::move(reply));
   open_sequential(mount, ino, opened, std::move(reply));
 }
 
@@ -108,7 +109,7 @@ void reply_to_open(MountContext& mount, fuse_ino_t ino, const fuse_file_info& fi
                    vfs::OpenFile result) {
   // Since the version was fetched, a writer may have opened the inode, stored it and closed it. One
   // that opens it later waits for the answer of InodeIoModes.
-  const auto is_newer = [&] { return mount.file_system.has_newer_bytes(ino); };
+  const auto is_newer = [&] { return mount.file_system_of(ino).has_newer_bytes(ino); };
   bool is_counted = false;
   std::size_t taken_bytes = 0;
   const bool is_open = reply.open([&](fuse_req_t request) {
@@ -158,7 +159,7 @@ void note_open(fuse_req_t request, fuse_ino_t ino, const fuse_file_info& opened)
                         .thread = caller.pid,
                         .uid = caller.uid,
                         .flags = opened.flags,
-                        .path = mount.file_system.path_of(ino)});
+                        .path = mount.file_system_of(ino).path_of(ino)});
 }
 
 void open(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
@@ -173,9 +174,9 @@ void open(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
     reply_to_open(mount, ino, opened, reply, std::move(*result));
   };
   if (mount.passes_through && mount.io_modes.may_pass_through(ino)) {
-    mount.file_system.open_whole(ino, mount.deadline(), std::move(answer));
+    mount.file_system_of(ino).open_whole(ino, mount.deadline(), std::move(answer));
   } else {
-    mount.file_system.open(ino, mount.deadline(), std::move(answer));
+    mount.file_system_of(ino).open(ino, mount.deadline(), std::move(answer));
   }
 }
 

@@ -18,14 +18,14 @@ void read(fuse_req_t request, fuse_ino_t ino, std::size_t size, off_t offset,
   Reply reply = Reply::uninterruptible(request, Opcode::kRead, size);
   Reply::Waiting waiting = reply.waiting();
   const Deadline deadline = reply.deadline();
-  mount.file_system.read(file->fh, static_cast<std::uint64_t>(offset), size, deadline,
-                         [&mount, handle = file->fh, reply = std::move(reply)](
-                             const Result<cache::PinnedBytes>& bytes) mutable {
-                           if (!bytes) return reply.error(bytes.error());
-                           mount.read_bytes.add(bytes->size_bytes());
-                           mount.activity.read(handle, bytes->size_bytes());
-                           reply.data(*bytes);
-                         });
+  mount.file_system_of(file->fh).read(file->fh, static_cast<std::uint64_t>(offset), size, deadline,
+                                      [&mount, handle = file->fh, reply = std::move(reply)](
+                                          const Result<cache::PinnedBytes>& bytes) mutable {
+                                        if (!bytes) return reply.error(bytes.error());
+                                        mount.read_bytes.add(bytes->size_bytes());
+                                        mount.activity.read(handle, bytes->size_bytes());
+                                        reply.data(*bytes);
+                                      });
   waiting.begin();
 }
 

@@ -47,8 +47,9 @@ std::size_t add_plus(const Reply& reply, const MountContext& mount, std::span<ch
   const std::size_t needed = bytes_of(entry, /*plus=*/true);
   if (needed > room.size()) return needed;
   fuse_entry_param param{};
-  const vfs::Entry remembered =
-      is_name_alone(entry.name) ? vfs::Entry() : mount.file_system.add_lookup(entry);
+  const vfs::Entry remembered = is_name_alone(entry.name)
+                                    ? vfs::Entry()
+                                    : mount.file_system_of(entry.attributes.ino).add_lookup(entry);
   // If ino stays 0, the kernel takes the name alone and counts no reference. The number in `attr`
   // is d_ino, and must not be 0: programs take such an entry for a removed one.
   if (remembered.attributes.ino != 0) {
@@ -87,13 +88,14 @@ void read_directory(fuse_req_t request, std::size_t size, off_t offset, std::uin
       used += needed;
     }
     if (reply.bytes(std::span(buffer).first(used))) return;
-    for (const vfs::Ino ino : given) mount.file_system.forget(ino, 1);
+    for (const vfs::Ino ino : given) mount.file_system_of(ino).forget(ino, 1);
   };
   if (plus) {
-    return mount.file_system.read_directory_plus(handle, from, entries_max, mount.deadline(),
-                                                 std::move(answer));
+    return mount.file_system_of(handle).read_directory_plus(handle, from, entries_max,
+                                                            mount.deadline(), std::move(answer));
   }
-  mount.file_system.read_directory(handle, from, entries_max, mount.deadline(), std::move(answer));
+  mount.file_system_of(handle).read_directory(handle, from, entries_max, mount.deadline(),
+                                              std::move(answer));
 }
 
 }  // namespace
@@ -101,7 +103,7 @@ void read_directory(fuse_req_t request, std::size_t size, off_t offset, std::uin
 void opendir(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
   MountContext& mount = context_of(request);
   Reply reply(request, Opcode::kOpen);
-  const auto handle = mount.file_system.open_directory(ino);
+  const auto handle = mount.file_system_of(ino).open_directory(ino);
   if (!handle) {
     reply.error(handle.error());
     return;
@@ -109,7 +111,7 @@ void opendir(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept 
   fuse_file_info opened = *file;
   opened.fh = *handle;
   const bool is_open = reply.open([&opened](fuse_req_t) { return opened; });
-  if (!is_open) mount.file_system.release_directory(*handle);
+  if (!is_open) mount.file_system_of(*handle).release_directory(*handle);
 }
 
 void readdir(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset,
@@ -124,7 +126,7 @@ void readdirplus(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset,
 
 void releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* file) noexcept {
   Reply reply = Reply::uninterruptible(request, Opcode::kRelease);
-  context_of(request).file_system.release_directory(file->fh);
+  context_of(request).file_system_of(file->fh).release_directory(file->fh);
   reply.errno_value(0);
 }
 

@@ -9,8 +9,8 @@
 
 namespace s3rdmafs::fuse::ops {
 
-void link(fuse_req_t request, fuse_ino_t, fuse_ino_t, const char*) noexcept {
-  const bool is_writable = context_of(request).file_system.is_writable();
+void link(fuse_req_t request, fuse_ino_t, fuse_ino_t new_parent, const char*) noexcept {
+  const bool is_writable = context_of(request).file_system_of(new_parent).is_writable();
   Reply(request, Opcode::kOther).errno_value(is_writable ? EPERM : EROFS);
 }
 

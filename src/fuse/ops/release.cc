@@ -11,7 +11,7 @@ void release(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept 
   // First, so that an open meanwhile finds the inode passed through only to the file that it is.
   release_io_mode(mount, request, ino);
   mount.activity.released(file->fh);
-  mount.file_system.release(file->fh);
+  mount.file_system_of(file->fh).release(file->fh);
   reply.errno_value(0);
 }
 

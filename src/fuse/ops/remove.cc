@@ -21,12 +21,12 @@ Done<void> answer(fuse_req_t request) {
 
 void unlink(fuse_req_t request, fuse_ino_t parent, const char* name) noexcept {
   MountContext& mount = context_of(request);
-  mount.file_system.unlink(parent, name, mount.deadline(), answer(request));
+  mount.file_system_of(parent).unlink(parent, name, mount.deadline(), answer(request));
 }
 
 void rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) noexcept {
   MountContext& mount = context_of(request);
-  mount.file_system.remove_directory(parent, name, mount.deadline(), answer(request));
+  mount.file_system_of(parent).remove_directory(parent, name, mount.deadline(), answer(request));
 }
 
 }  // namespace s3rdmafs::fuse::ops

@@ -17,7 +17,7 @@ namespace s3rdmafs::fuse::ops {
 namespace {
 
 void reply_attributes(const MountContext& mount, fuse_ino_t ino, Reply& reply) {
-  const auto attributes = mount.file_system.attributes(ino);
+  const auto attributes = mount.file_system_of(ino).attributes(ino);
   if (!attributes) return reply.error(attributes.error());
   reply.attributes(mount.stat_of(*attributes), /*valid_s=*/0);
 }
@@ -56,9 +56,10 @@ void set_attributes(MountContext& mount, fuse_ino_t ino, const vfs::PosixAttribu
                     Reply reply) {
   const bool has_any = set.mode || set.uid || set.gid || set.modified || set.accessed;
   if (!has_any) return reply_attributes(mount, ino, reply);
-  const bool is_kept = mount.file_system.keeps_posix();  // else the process is not asked for
+  const bool is_kept =
+      mount.file_system_of(ino).keeps_posix();  // else the process is not asked for
   const vfs::ProcessId process = is_kept ? process_of(reply.request()) : 0;
-  mount.file_system.set_attributes(
+  mount.file_system_of(ino).set_attributes(
       ino, set, process, mount.deadline(),
       [&mount, ino, reply = std::move(reply)](const Result<void>& done) mutable {
         if (!done && done.error().code == ErrorCode::kUnsupported) {
@@ -75,7 +76,7 @@ void setattr(fuse_req_t request, fuse_ino_t ino, struct stat* wanted, int to_set
              fuse_file_info*) noexcept {
   MountContext& mount = context_of(request);
   Reply reply = Reply::uninterruptible(request, Opcode::kSetattr);
-  if (!mount.file_system.is_writable()) {
+  if (!mount.file_system_of(ino).is_writable()) {
     reply.errno_value(EROFS);
     return;
   }
@@ -84,19 +85,19 @@ void setattr(fuse_req_t request, fuse_ino_t ino, struct stat* wanted, int to_set
     return set_attributes(mount, ino, set, std::move(reply));
   }
   // Counted as a writer meanwhile; see open.cc.
-  const bool is_staged = mount.file_system.is_staged();
+  const bool is_staged = mount.file_system_of(ino).is_staged();
   const bool is_counted = is_staged && mount.io_modes.open_to_write(ino);
-  mount.file_system.truncate(ino, static_cast<std::uint64_t>(wanted->st_size),
-                             /*shares_inode=*/is_counted, mount.deadline(),
-                             [&mount, ino, is_counted, set,
-                              reply = std::move(reply)](const Result<void>& truncated) mutable {
-                               if (is_counted) release_io_mode(mount, reply.request(), ino);
-                               if (!truncated) {
-                                 reply.error(truncated.error());
-                                 return;
-                               }
-                               set_attributes(mount, ino, set, std::move(reply));
-                             });
+  mount.file_system_of(ino).truncate(ino, static_cast<std::uint64_t>(wanted->st_size),
+                                     /*shares_inode=*/is_counted, mount.deadline(),
+                                     [&mount, ino, is_counted, set, reply = std::move(reply)](
+                                         const Result<void>& truncated) mutable {
+                                       if (is_counted) release_io_mode(mount, reply.request(), ino);
+                                       if (!truncated) {
+                                         reply.error(truncated.error());
+                                         return;
+                                       }
+                                       set_attributes(mount, ino, set, std::move(reply));
+                                     });
 }
 
 }  // namespace s3rdmafs::fuse::ops

@@ -7,8 +7,8 @@
 
 namespace s3rdmafs::fuse::ops {
 
-void statfs(fuse_req_t request, fuse_ino_t) noexcept {
-  const bool is_writable = context_of(request).file_system.is_writable();
+void statfs(fuse_req_t request, fuse_ino_t ino) noexcept {
+  const bool is_writable = context_of(request).file_system_of(ino).is_writable();
   constexpr std::uint64_t kShownBytes = 1024 * kTiB;
   constexpr unsigned kBlockBytes = 4096;
   struct statvfs statistics{};

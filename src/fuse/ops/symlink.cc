@@ -13,27 +13,27 @@ namespace s3rdmafs::fuse::ops {
 void symlink(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name) noexcept {
   MountContext& mount = context_of(request);
   Reply reply = Reply::uninterruptible(request, Opcode::kMake);
-  if (!mount.file_system.is_writable()) return reply.errno_value(EROFS);
-  if (!mount.file_system.keeps_posix()) {
+  if (!mount.file_system_of(parent).is_writable()) return reply.errno_value(EROFS);
+  if (!mount.file_system_of(parent).keeps_posix()) {
     if (!mount.has_refused_links.exchange(true)) {
       spdlog::warn("fuse: symlink refused: it needs metadata.posix = \"write\"; said once");
     }
     return reply.errno_value(EPERM);
   }
   if (std::string_view(name).size() > kNameMax) return reply.errno_value(ENAMETOOLONG);
-  mount.file_system.make_symlink(
+  mount.file_system_of(parent).make_symlink(
       parent, name, target, new_file_attributes(request, 0777), mount.deadline(),
       [&mount, reply = std::move(reply)](const Result<vfs::Entry>& made) mutable {
         if (!made) return reply.error(made.error());
         if (!reply.entry(entry_param(mount, *made))) {
-          mount.file_system.forget(made->attributes.ino, 1);
+          mount.file_system_of(made->attributes.ino).forget(made->attributes.ino, 1);
         }
       });
 }
 
 void readlink(fuse_req_t request, fuse_ino_t ino) noexcept {
   MountContext& mount = context_of(request);
-  mount.file_system.read_link(
+  mount.file_system_of(ino).read_link(
       ino, mount.deadline(),
       [reply = Reply(request, Opcode::kReadlink)](const Result<std::string>& target) mutable {
         if (!target) return reply.error(target.error());

@@ -23,14 +23,15 @@ void write(fuse_req_t request, fuse_ino_t, const char* bytes, std::size_t size, 
   }
   Reply reply = Reply::uninterruptible(request, Opcode::kWrite, size);
   const Deadline deadline = reply.deadline();
-  mount.file_system.write(file->fh, static_cast<std::uint64_t>(offset), content, deadline,
-                          [&mount, size, handle = file->fh,
-                           reply = std::move(reply)](const Result<void>& written) mutable {
-                            if (!written) return reply.error(written.error());
-                            mount.written_bytes.add(size);
-                            mount.activity.wrote(handle, size);
-                            reply.written(size);
-                          });
+  mount.file_system_of(file->fh).write(
+      file->fh, static_cast<std::uint64_t>(offset), content, deadline,
+      [&mount, size, handle = file->fh,
+       reply = std::move(reply)](const Result<void>& written) mutable {
+        if (!written) return reply.error(written.error());
+        mount.written_bytes.add(size);
+        mount.activity.wrote(handle, size);
+        reply.written(size);
+      });
 }
 
 }  // namespace s3rdmafs::fuse::ops

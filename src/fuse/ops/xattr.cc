@@ -32,12 +32,12 @@ void give(Reply& reply, std::string_view bytes, std::size_t room_bytes) {
 void change(fuse_req_t request, fuse_ino_t ino, vfs::ExtendedAttributeChange change) {
   MountContext& mount = context_of(request);
   Reply reply = Reply::uninterruptible(request, Opcode::kXattr);
-  if (!mount.file_system.is_writable()) return reply.errno_value(EROFS);
+  if (!mount.file_system_of(ino).is_writable()) return reply.errno_value(EROFS);
   if (is_of_server(change.name)) return reply.errno_value(EPERM);
-  if (!is_of_users(change.name) || !mount.file_system.keeps_posix()) {
+  if (!is_of_users(change.name) || !mount.file_system_of(ino).keeps_posix()) {
     return reply.errno_value(EOPNOTSUPP);
   }
-  mount.file_system.change_extended_attribute(
+  mount.file_system_of(ino).change_extended_attribute(
       ino, std::move(change), process_of(request), mount.deadline(),
       [reply = std::move(reply)](const Result<void>& changed) mutable {
         if (changed) return reply.errno_value(0);
@@ -66,7 +66,7 @@ void getxattr(fuse_req_t request, fuse_ino_t ino, const char* name, std::size_t 
   MountContext& mount = context_of(request);
   Reply reply(request, Opcode::kXattr);
   if (!is_of_users(name) && !is_of_server(name)) return reply.errno_value(EOPNOTSUPP);
-  mount.file_system.get_extended_attribute(
+  mount.file_system_of(ino).get_extended_attribute(
       ino, name, mount.deadline(),
       [size, reply = std::move(reply)](const Result<std::string>& value) mutable {
         if (!value) return reply.error(value.error());
@@ -76,7 +76,7 @@ void getxattr(fuse_req_t request, fuse_ino_t ino, const char* name, std::size_t 
 
 void listxattr(fuse_req_t request, fuse_ino_t ino, std::size_t size) noexcept {
   MountContext& mount = context_of(request);
-  mount.file_system.list_extended_attributes(
+  mount.file_system_of(ino).list_extended_attributes(
       ino, mount.deadline(),
       [size, reply = Reply(request, Opcode::kXattr)](
           const Result<std::vector<std::string>>& attributes) mutable {

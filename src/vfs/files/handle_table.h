@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "s3rdmafs/base/mutex.h"
+#include "vfs/types.h"
 
 namespace s3rdmafs::vfs {
 
@@ -22,6 +23,9 @@ struct StagedHandle;
 /// stays alive while the finder holds it, released or not. Thread-safe.
 class HandleTable {
  public:
+  /// The numbers have that of the volume in them (vfs/types.h).
+  explicit HandleTable(Volume volume = 0) : last_(number_in(volume, 0)) {}
+
   /// `Kind` is DirectoryHandle, const OpenVersion, WrittenFile or StagedHandle, here and below.
   template <class Kind>
   [[nodiscard]] std::uint64_t add(std::shared_ptr<Kind> opened) {
@@ -60,7 +64,7 @@ class HandleTable {
   }
 
   mutable Mutex mutex_;  // leaf
-  std::uint64_t last_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t last_ GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, Opened> opened_ GUARDED_BY(mutex_);
 };
 

@@ -42,29 +42,43 @@ Ino hash_node(const Node& node) noexcept {
   return add(add(crc, kNul), std::to_string(node.generation));
 }
 
-InodeTable::InodeTable(std::string root_prefix, metrics::Gauge& inodes, Hash hash)
-    : root_prefix_(std::move(root_prefix)), inodes_gauge_(inodes), hash_(hash) {
+InodeTable::InodeTable(std::string root_prefix, metrics::Gauge& inodes, Hash hash,
+                       InodeNumbers numbers)
+    : root_prefix_(std::move(root_prefix)),
+      inodes_gauge_(inodes),
+      hash_(hash),
+      numbers_(std::move(numbers)),
+      root_(number_in(numbers_.volume, kRootIno)) {
   const MutexLock lock(mutex_);
-  entries_[kRootIno].inode.node = Node::directory(root_prefix_);
-  inodes_gauge_.set(1);
+  entries_[root_].inode.node = Node::directory(root_prefix_);
+  inodes_gauge_.add(1);
+}
+
+Ino InodeTable::number_wanted(const Node& node) const noexcept {
+  if (!numbers_.roots.empty() && node.is_directory) {
+    const auto root = numbers_.roots.find(node.object.key);
+    if (root != numbers_.roots.end()) return number_in(root->second, kRootIno);
+  }
+  return number_in(numbers_.volume, hash_(node));
 }
 
 Ino InodeTable::number_locked(const Node& node, Ino hash) const {
-  if (node.is_directory && node.object.key == root_prefix_) return kRootIno;
+  if (node.is_directory && node.object.key == root_prefix_) return root_;
   const auto [first, last] = rebound_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     const auto found = entries_.find(at->second);
     if (found != entries_.end() && found->second.inode.node.same_as(node)) return at->second;
   }
-  for (Ino ino = hash;; ++ino) {
-    if (ino < kFirstObjectIno) continue;
+  for (Ino number = hash;; ++number) {
+    const Ino ino = number_in(numbers_.volume, number);
+    if (ino < kFirstObjectIno || ino == root_) continue;
     const auto found = entries_.find(ino);
     if (found == entries_.end() || found->second.inode.node.same_as(node)) return ino;
   }
 }
 
 Ino InodeTable::add_lookup(const Node& node, SeenAt seen_at) {
-  const Ino hash = hash_(node);
+  const Ino hash = number_wanted(node);
   const MutexLock lock(mutex_);
   const Ino ino = number_locked(node, hash);
   const auto [at, is_new] = entries_.try_emplace(ino);
@@ -84,7 +98,7 @@ Ino InodeTable::add_lookup(const Node& node, SeenAt seen_at) {
 void InodeTable::forget(Ino ino, std::uint64_t count) {
   const MutexLock lock(mutex_);
   const auto found = entries_.find(ino);
-  if (ino == kRootIno || found == entries_.end()) return;
+  if (ino == root_ || found == entries_.end()) return;
   found->second.lookups -= std::min(count, found->second.lookups);
   if (found->second.lookups > 0) return;
   drop_rebound(ino, found->second);
@@ -95,7 +109,7 @@ void InodeTable::forget(Ino ino, std::uint64_t count) {
 void InodeTable::rebind(Ino ino, const Node& node, SeenAt seen_at) {
   const MutexLock lock(mutex_);
   const auto found = entries_.find(ino);
-  if (ino == kRootIno || found == entries_.end()) return;
+  if (ino == root_ || found == entries_.end()) return;
   found->second.inode.seen_at = seen_at;
   rebind_locked(ino, found->second, node);
 }
@@ -104,14 +118,14 @@ void InodeTable::rebind_locked(Ino ino, Entry& entry, const Node& node) {
   drop_rebound(ino, entry);
   entry.inode.node = node;
   entry.was_rebound = true;
-  rebound_.emplace(hash_(node), ino);
+  rebound_.emplace(number_wanted(node), ino);
 }
 
 void InodeTable::rebind_directories(const std::string& from, const std::string& to) {
   const MutexLock lock(mutex_);
   for (auto& [ino, entry] : entries_) {
     const Node& node = entry.inode.node;
-    if (ino == kRootIno || !node.is_directory || !node.object.key.starts_with(from)) continue;
+    if (ino == root_ || !node.is_directory || !node.object.key.starts_with(from)) continue;
     rebind_locked(ino, entry, Node::directory(to + node.object.key.substr(from.size())));
   }
 }
@@ -119,16 +133,16 @@ void InodeTable::rebind_directories(const std::string& from, const std::string& 
 void InodeTable::retire_directory(const std::string& prefix) {
   Node node = Node::directory(prefix);
   const MutexLock lock(mutex_);
-  const Ino ino = number_locked(node, hash_(node));
+  const Ino ino = number_locked(node, number_wanted(node));
   const auto found = entries_.find(ino);
-  if (ino == kRootIno || found == entries_.end()) return;
+  if (ino == root_ || found == entries_.end()) return;
   node.object.etag = "removed";  // no lookup finds a directory with an ETag
   rebind_locked(ino, found->second, node);
 }
 
 void InodeTable::drop_rebound(Ino ino, const Entry& entry) {
   if (!entry.was_rebound) return;
-  const auto [first, last] = rebound_.equal_range(hash_(entry.inode.node));
+  const auto [first, last] = rebound_.equal_range(number_wanted(entry.inode.node));
   const auto at =
       std::find_if(first, last, [ino](const auto& rebound) { return rebound.second == ino; });
   if (at != last) rebound_.erase(at);
@@ -142,13 +156,13 @@ std::optional<Inode> InodeTable::find(Ino ino) const {
 }
 
 bool InodeTable::has(const Node& node) const {
-  const Ino hash = hash_(node);
+  const Ino hash = number_wanted(node);
   const MutexLock lock(mutex_);
   return entries_.contains(number_locked(node, hash));
 }
 
 Ino InodeTable::number_of(const Node& node) const {
-  const Ino hash = hash_(node);
+  const Ino hash = number_wanted(node);
   const MutexLock lock(mutex_);
   return number_locked(node, hash);
 }

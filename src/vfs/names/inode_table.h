@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,13 @@ struct Inode {
 /// The number of a node before collisions are resolved: the same in every mount, on every machine.
 [[nodiscard]] Ino hash_node(const Node& node) noexcept;
 
+/// The numbers of one of several file systems of a mount.
+struct InodeNumbers {
+  Volume volume = 0;  ///< whose the numbers are
+  /// Directories, by their prefixes, that are the roots of other volumes.
+  std::map<std::string, Volume> roots = {};
+};
+
 /// Which node each inode number stands for, for as long as the kernel refers to it. The root is
 /// always there. Thread-safe.
 class InodeTable {
@@ -32,7 +40,8 @@ class InodeTable {
 
   /// @param inodes  follows the number of entries, the root included; borrowed
   /// @param hash    for tests, which make numbers collide
-  InodeTable(std::string root_prefix, metrics::Gauge& inodes, Hash hash = hash_node);
+  InodeTable(std::string root_prefix, metrics::Gauge& inodes, Hash hash = hash_node,
+             InodeNumbers numbers = {});
 
   /// Gives the kernel one more reference to the node; call before the reply that carries it.
   Ino add_lookup(const Node& node, SeenAt seen_at);
@@ -80,6 +89,8 @@ class InodeTable {
     bool was_rebound = false;          ///< its number is not the hash of its node
   };
 
+  /// The number of a node before collisions are resolved.
+  [[nodiscard]] Ino number_wanted(const Node& node) const noexcept;
   /// @param hash  of the node
   Ino number_locked(const Node& node, Ino hash) const REQUIRES(mutex_);
   void rebind_locked(Ino ino, Entry& entry, const Node& node) REQUIRES(mutex_);
@@ -88,6 +99,8 @@ class InodeTable {
   const std::string root_prefix_;
   metrics::Gauge& inodes_gauge_;
   const Hash hash_;
+  const InodeNumbers numbers_;
+  const Ino root_;
 
   mutable Mutex mutex_;  // lock order 1
   std::unordered_map<Ino, Entry> entries_ GUARDED_BY(mutex_);

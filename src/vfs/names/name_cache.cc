@@ -132,7 +132,8 @@ void NameCache::keep(const std::string& key, Kept kept) {
   young_.bytes += bytes;
   young_.by_key.emplace(key, std::move(kept));
   if (bytes_gauge_ != nullptr) {
-    bytes_gauge_->set(static_cast<std::int64_t>(young_.bytes + old_.bytes));
+    const auto now_bytes = static_cast<std::int64_t>(young_.bytes + old_.bytes);
+    bytes_gauge_->add(now_bytes - std::exchange(told_bytes_, now_bytes));
   }
 }
 

@@ -83,6 +83,7 @@ class NameCache {
   Answers young_ GUARDED_BY(mutex_);
   Answers old_ GUARDED_BY(mutex_);
   SeenAt newest_forgotten_change_ GUARDED_BY(mutex_) = SeenAt::min();
+  std::int64_t told_bytes_ GUARDED_BY(mutex_) = 0;  // to the gauge, which other caches share
 };
 
 }  // namespace s3rdmafs::vfs

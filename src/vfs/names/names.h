@@ -36,7 +36,8 @@ namespace s3rdmafs::vfs {
 class Names {
  public:
   struct Options {
-    std::string root_prefix;      ///< empty or ending in "/"
+    std::string root_prefix;  ///< empty or ending in "/"
+    InodeNumbers numbers = {};
     bool is_writable = false;     ///< the names of files may change through this mount
     bool confirms_opens = false;  ///< see FileSystem::Options
     bool keeps_absences = false;  ///< the kernel does; so it may create a name without a lookup

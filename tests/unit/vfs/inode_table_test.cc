@@ -140,6 +140,44 @@ TEST(InodeTable, NodesThatHashAlikeGetDifferentNumbersAndNeverOneThatIsReserved)
   EXPECT_EQ(table.number_of(file("c")), c);
 }
 
+TEST(InodeTable, NumbersOfAVolumeTellWhoseTheyAre) {
+  metrics::Gauge inodes;
+  InodeTable table("a/", inodes, hash_node, {.volume = 3});
+  const Ino root = number_in(3, kRootIno);
+  EXPECT_EQ(table.number_of(Node::directory("a/")), root);
+  EXPECT_TRUE(table.find(root));
+  table.forget(root, 100);
+  EXPECT_TRUE(table.find(root)) << "the root stays";
+  const Ino ino = table.add_lookup(file("a/b"), kNow);
+  EXPECT_EQ(volume_of(ino), 3);
+  EXPECT_EQ(table.number_of(file("a/b")), ino);
+  table.rebind(ino, file("a/c"), kNow);
+  EXPECT_EQ(table.number_of(file("a/c")), ino);
+  table.forget(ino, 1);
+  EXPECT_NE(table.number_of(file("a/c")), ino);
+}
+
+TEST(InodeTable, NodesOfAVolumeThatHashAlikeStayInIt) {
+  metrics::Gauge inodes;
+  InodeTable table("", inodes, [](const Node&) noexcept { return ~Ino{0}; }, {.volume = 255});
+  const Ino a = table.add_lookup(file("a"), kNow);
+  const Ino b = table.add_lookup(file("b"), kNow);
+  EXPECT_EQ(a, ~Ino{0});
+  EXPECT_EQ(volume_of(b), 255);
+  EXPECT_NE(b, number_in(255, kRootIno));
+  EXPECT_EQ(table.number_of(file("b")), b);
+}
+
+TEST(InodeTable, ADirectoryCanStandForTheRootOfAVolume) {
+  metrics::Gauge inodes;
+  InodeTable table("", inodes, hash_node, {.roots = {{"a/", 1}, {"b/", 2}}});
+  EXPECT_EQ(table.add_lookup(Node::directory("b/"), kNow), number_in(2, kRootIno));
+  EXPECT_EQ(table.number_of(Node::directory("a/")), number_in(1, kRootIno));
+  EXPECT_EQ(table.number_of(Node::directory("")), kRootIno);
+  EXPECT_EQ(table.number_of(Node::directory("c/")), hash_node(Node::directory("c/")))
+      << "the control";
+}
+
 TEST_F(InodeTableTest, NewerNewsReplaceOlderAndNotTheOtherWayRound) {
   const Ino ino = table_.add_lookup(file("a"), kNow);
   table_.add_lookup(file("a"), kNow - std::chrono::seconds(1));
