@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -66,6 +67,8 @@ struct EndpointOptions {
   AddressingStyle addressing = AddressingStyle::kPath;
   net::ConnectionOptions connection = {};
   bool hedge = true;  ///< whether a slow read may be given up and sent to another server
+  /// The number that each URL's server has among those of the fabric; empty: that in `urls`.
+  std::vector<std::size_t> fabric_numbers = {};
 };
 
 struct RdmaOptions {

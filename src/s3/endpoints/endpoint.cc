@@ -15,6 +15,7 @@ std::string endpoint_label(const BucketAddress& address) {
 Endpoint::Endpoint(std::size_t its_number, const BucketAddress& address,
                    CredentialSource& credentials, const Clock& clock, metrics::Registry& metrics)
     : number(its_number),
+      fabric_number(its_number),
       builder(address, credentials, clock),
       capabilities(clock),
       requests(metrics.counter("endpoint_requests_total",

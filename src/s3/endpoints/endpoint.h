@@ -22,7 +22,8 @@ struct Endpoint {
   Endpoint(std::size_t number, const BucketAddress& address, CredentialSource& credentials,
            const Clock& clock, metrics::Registry& metrics);
 
-  const std::size_t number;  ///< its index in endpoint.urls, which fabrics know it by too
+  const std::size_t number;   ///< its index in endpoint.urls
+  std::size_t fabric_number;  ///< by which the fabric knows it; set before the first request
   RequestBuilder builder;
   Capabilities capabilities;
   ChecksumSupport checksums;

@@ -25,7 +25,11 @@ Endpoints::Endpoints(const EndpointOptions& options, const std::string& bucket,
                                 .region = options.region,
                                 .addressing = options.addressing,
                                 .terms = terms};
-    all_.push_back(std::make_unique<Endpoint>(all_.size(), address, credentials, clock, metrics));
+    const std::size_t number = all_.size();
+    all_.push_back(std::make_unique<Endpoint>(number, address, credentials, clock, metrics));
+    if (!options.fabric_numbers.empty()) {
+      all_.back()->fabric_number = options.fabric_numbers.at(number);
+    }
   }
 }
 

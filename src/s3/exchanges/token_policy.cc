@@ -37,7 +37,7 @@ void TokenPolicy::prepare(Endpoint& endpoint, Deadline deadline, Done<void> read
   if (!wanted) return ready(std::unexpected(std::move(wanted.error())));
   if (!*wanted) return ready({});
   drop_stale_sessions();
-  window_.region->for_endpoint(endpoint.number)
+  window_.region->for_endpoint(endpoint.fabric_number)
       .token(window_.offset, window_.length, deadline,
              [this, ready = std::move(ready)](Result<rdma::Token> token) mutable {
                if (!token) return ready(without_rdma("fabric_down", std::move(token.error())));
@@ -59,7 +59,7 @@ bool TokenPolicy::add_token(RequestSpec& spec) const {
 void TokenPolicy::drop_stale_sessions() {
   if (!endpoint_->may_have_restarted.load(std::memory_order_relaxed)) return;
   if (window_.region == nullptr || !endpoint_->may_have_restarted.exchange(false)) return;
-  window_.region->for_endpoint(endpoint_->number).drop_sessions();
+  window_.region->for_endpoint(endpoint_->fabric_number).drop_sessions();
 }
 
 void TokenPolicy::on_unsent() { end_token(rdma::TokenFate::kUnsent); }

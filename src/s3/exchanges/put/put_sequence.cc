@@ -92,7 +92,7 @@ void PutSequence::probe(ProbeKind kind, ProbeRequest request, ProbedDone done) {
   // Without a fabric a probe would learn nothing, so no request is made for it.
   const rdma::Window window = body.window;
   const Deadline deadline = request.deadline;
-  rdma::MemoryRegion& region = window.region->for_endpoint(request.endpoint->number);
+  rdma::MemoryRegion& region = window.region->for_endpoint(request.endpoint->fabric_number);
   region.token(
       window.offset, window.length, deadline,
       [this, kind, request = std::move(request),
