@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -257,6 +258,16 @@ struct MountConfig {
   } metrics;
 
   Profile profile = Profile::kNone;
+
+  /// A table of the array [[bucket]]: a bucket that shows as a directory below the mount point.
+  struct Directory {
+    std::string name;  ///< one name: no "/", neither "." nor ".."
+    /// The mount's settings with those of the table; it has no directories itself. Never null.
+    std::shared_ptr<const MountConfig> config;
+  };
+  /// Empty: the mount shows one bucket, `bucket`. Else that and what a table may have of its own
+  /// are not used but through these.
+  std::vector<Directory> directories = {};
 };
 
 }  // namespace s3rdmafs::config

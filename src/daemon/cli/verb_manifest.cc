@@ -131,6 +131,12 @@ int write_by_mount_file(const ManifestCommand& command) {
   const auto loaded =
       config::load_mount_config(command.file, config::Environment::of_this_process());
   if (!loaded) return report_mistakes(loaded.error());
+  if (!loaded->config.directories.empty()) {
+    return report({ErrorCode::kUnsupported,
+                   command.file +
+                       " has tables [[bucket]]; a manifest is of one bucket: give a file "
+                       "with the section [bucket] and the settings of one of them"});
+  }
   const auto written = write_manifest(command, loaded->config);
   return written ? kExitSuccess : report(written.error());
 }

@@ -10,6 +10,7 @@
 #include "config/credentials/credentials.h"
 #include "config/load.h"
 #include "daemon/cli/verbs.h"
+#include "daemon/mount/buckets/buckets.h"
 #include "daemon/mount/mount_point.h"
 #include "daemon/mount/mounted_bucket.h"
 #include "daemon/mount/process/background.h"
@@ -64,10 +65,9 @@ Result<MountPlan> plan_mount(const MountCommand& command, config::LoadedConfig& 
   if (!checked) return std::unexpected(checked.error());
   plan.mount_point = *checked;
 
-  auto found = config::choose_credentials(loaded.config, environment);
-  if (!found) return std::unexpected(std::move(found.error()));
-  if (!found->warning.empty()) loaded.warnings.push_back(found->warning);
-  plan.credentials = std::move(*found);
+  const auto warnings = choose_keys(environment, plan);
+  if (!warnings) return std::unexpected(warnings.error());
+  for (const std::string& warning : *warnings) loaded.warnings.push_back(warning);
   std::error_code ignored;
   plan.source = std::filesystem::absolute(command.file, ignored).string();
   plan.load_again = [file = plan.source, environment, overrides = command.overrides] {
@@ -82,11 +82,17 @@ Result<void> serve_mount(const MountPlan& plan, const std::function<void()>& rea
   auto mounted = MountedBucket::create(plan);
   if (!mounted) return std::unexpected(mounted.error());
   auto result = (*mounted)->serve([&] {
-    const std::vector<std::string> urls = config.endpoint.all_urls();
-    spdlog::info("mounted bucket {} of {}{} on {}", config.bucket.name, urls.front(),
-                 urls.size() > 1 ? fmt::format(" and {} more", urls.size() - 1) : "",
-                 plan.mount_point);
-    notify_ready(fmt::format("bucket {} on {}", config.bucket.name, plan.mount_point));
+    std::vector<std::string> names;
+    for (const auto& [directory, settings] : settings_of_buckets(config)) {
+      const std::vector<std::string> urls = settings.endpoint.all_urls();
+      names.push_back(settings.bucket.name);
+      spdlog::info("mounted bucket {} of {}{} on {}", settings.bucket.name, urls.front(),
+                   urls.size() > 1 ? fmt::format(" and {} more", urls.size() - 1) : "",
+                   directory.empty() ? plan.mount_point : plan.mount_point + "/" + directory);
+    }
+    notify_ready(names.size() == 1
+                     ? fmt::format("bucket {} on {}", names.front(), plan.mount_point)
+                     : fmt::format("{} buckets on {}", names.size(), plan.mount_point));
     ready();
   });
   notify_stopping();

@@ -10,20 +10,19 @@
 
 #include <toml++/toml.h>
 
-#include "config/credentials/credentials.h"
 #include "config/load.h"
 #include "daemon/cli/leftover_source.h"
 #include "daemon/cli/verbs.h"
 #include "daemon/doctor/report/json.h"
 #include "daemon/mount/await.h"
-#include "daemon/mount/choose_fabric.h"
+#include "daemon/mount/buckets/buckets.h"
 #include "daemon/mount/mount_point.h"
 #include "daemon/mount/staging_tmpfs.h"
-#include "daemon/mount/store_options.h"
 #include "daemon/mount/write_folders.h"
 #include "journal/state_folder.h"
 #include "journal/upload_journal.h"
-#include "s3/http_object_store.h"
+#include "rdma/null_fabric.h"
+#include "s3/object_store.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/printable.h"
 #include "s3rdmafs/base/units.h"
@@ -61,25 +60,22 @@ struct Findings {
 class Sender {
  public:
   /// @param state  null where the mount had no journal
-  static Result<std::unique_ptr<Sender>> create(const config::MountConfig& config,
-                                                const config::CredentialChoice& choice,
+  static Result<std::unique_ptr<Sender>> create(const MountPlan& plan,
                                                 const journal::StateFolder* state,
                                                 const Clock& clock, metrics::Registry& metrics) {
+    const config::MountConfig& config = plan.config;
     std::unique_ptr<Sender> made(new Sender(clock, config.retry.deadline));
-    auto credentials = open_keys(choice, config, clock, metrics);
-    if (!credentials) return std::unexpected(std::move(credentials.error()));
-    made->credentials_ = std::move(*credentials);
-    auto fabric = choose_fabric(config, clock, metrics);
-    if (!fabric) return std::unexpected(fabric.error());
-    made->fabric_ = std::move(*fabric);
-    made->store_ = std::make_unique<s3::HttpObjectStore>(store_options(config), *made->credentials_,
-                                                         clock, metrics);
+    made->fabric_ = rdma::make_null_fabric();
+    auto buckets = Buckets::open(plan, *made->fabric_, clock, metrics);
+    if (!buckets) return std::unexpected(std::move(buckets.error()));
+    made->buckets_ = std::move(*buckets);
+    made->store_ = &made->buckets_->stored();
     if (state != nullptr) {
       auto journal = journal::UploadJournal::open(*state, clock);
       if (!journal) return std::unexpected(journal.error());
       made->journal_ = std::move(*journal);
     }
-    auto uploads = upload::Uploads::create(*made->store_, *made->fabric_, clock, metrics,
+    auto uploads = upload::Uploads::create(made->buckets_->writer(), *made->fabric_, clock, metrics,
                                            {.part_bytes = config.write.part_bytes,
                                             .buffer_bytes = config.write.buffer_bytes,
                                             .parallel_parts = config.write.parallel_parts,
@@ -93,7 +89,7 @@ class Sender {
   }
   ~Sender() {
     if (uploads_) uploads_->shut_down(uploads_->request_deadline());
-    if (store_) store_->shut_down();
+    if (store_ != nullptr) store_->shut_down();
   }
 
   Result<void> send(upload::StagingFile& file) {
@@ -145,9 +141,9 @@ class Sender {
 
   const Clock& clock_;
   const std::chrono::milliseconds request_time_;
-  std::unique_ptr<s3::CredentialSource> credentials_;
   std::unique_ptr<rdma::Fabric> fabric_;
-  std::unique_ptr<s3::HttpObjectStore> store_;
+  std::unique_ptr<Buckets> buckets_;
+  s3::ObjectStore* store_ = nullptr;  // that of the buckets
   std::unique_ptr<journal::UploadJournal> journal_;
   std::unique_ptr<upload::Uploads> uploads_;
 };
@@ -239,7 +235,7 @@ void print_json(const Findings& found, const Clock& clock) {
 }
 
 /// Sends or discards all files; null: there are none. Errors: nothing could be tried.
-Result<void> work_on(const RecoverCommand& command, config::MountConfig config,
+Result<void> work_on(const RecoverCommand& command, const config::MountConfig& config,
                      const std::string& state_path, upload::StagingArea* area,
                      std::vector<Recovered>& files, metrics::Registry& metrics,
                      const Clock& clock) {
@@ -255,12 +251,11 @@ Result<void> work_on(const RecoverCommand& command, config::MountConfig config,
     return {};
   }
   if (!command.send || files.empty()) return {};
-  config.rdma.mode = config::RdmaMode::kOff;
-  const auto credentials =
-      config::choose_credentials(config, config::Environment::of_this_process());
-  if (!credentials) return std::unexpected(credentials.error());
-  const auto sender =
-      Sender::create(config, *credentials, state ? &*state : nullptr, clock, metrics);
+  MountPlan plan;
+  plan.config = without_rdma(config);
+  const auto chosen = choose_keys(config::Environment::of_this_process(), plan);
+  if (!chosen) return std::unexpected(chosen.error());
+  const auto sender = Sender::create(plan, state ? &*state : nullptr, clock, metrics);
   if (!sender) return std::unexpected(sender.error());
   for (Recovered& file : files) send_file(**sender, *area, file);
   return {};

@@ -8,18 +8,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <thread>
 #include <tuple>
 
-#include "daemon/mount/await.h"
+#include "daemon/mount/buckets/buckets.h"
 #include "daemon/mount/caches.h"
 #include "daemon/mount/choose_fabric.h"
 #include "daemon/mount/choose_transport.h"
 #include "daemon/mount/fuse_options.h"
 #include "daemon/mount/mount_point.h"
 #include "daemon/mount/staging_tmpfs.h"
-#include "daemon/mount/store_options.h"
 #include "daemon/mount/write_folders.h"
 #include "daemon/mount/write_records.h"
 #include "daemon/reload/hangup_listener.h"
@@ -29,12 +29,9 @@
 #include "disk/disk_tier.h"
 #include "fuse/kernel/kernel_settings.h"
 #include "fuse/session.h"
-#include "manifest/manifest_store.h"
 #include "metrics/scrape_listener.h"
 #include "metrics/stats_socket.h"
 #include "rdma/fabric.h"
-#include "s3/check_bucket.h"
-#include "s3/http_object_store.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/log_setup.h"
 #include "s3rdmafs/metrics/registry.h"
@@ -42,6 +39,7 @@
 #include "upload/staged/staging_area.h"
 #include "upload/uploads.h"
 #include "vfs/file_system.h"
+#include "vfs/files/open_trace.h"
 
 namespace s3rdmafs::daemon {
 namespace {
@@ -70,17 +68,17 @@ struct MountedBucket::Layers {
   bool over_ring = false;
   const SystemClock clock;
   metrics::Registry metrics;
-  std::unique_ptr<s3::CredentialSource> credentials;
   std::unique_ptr<rdma::Fabric> fabric;
-  std::unique_ptr<s3::HttpObjectStore> store;
-  std::unique_ptr<manifest::ManifestStore> names;  // null without metadata.manifest
-  std::unique_ptr<disk::DiskTier> disk;            // null without disk.path
+  std::unique_ptr<Buckets> buckets;
+  std::unique_ptr<disk::DiskTier> disk;  // null without disk.path
   Caches caches;
   std::optional<StagingTmpfs> staging_tmpfs;     // nothing unless the staging folder is one
   std::unique_ptr<upload::StagingArea> staging;  // null unless files are staged
   WriteRecords records;                          // empty in a read-only mount
   std::unique_ptr<upload::Uploads> uploads;      // null in a read-only mount
-  std::shared_ptr<vfs::FileSystem> file_system;
+  std::shared_ptr<vfs::OpenTrace> open_trace;
+  std::shared_ptr<vfs::FileSystem> file_system;           // of one bucket, or the root of several
+  std::vector<std::shared_ptr<vfs::FileSystem>> volumes;  // of several buckets, one each
   std::unique_ptr<fuse::MountContext> context;
   std::unique_ptr<fuse::Session> session;
   std::unique_ptr<metrics::StatsSocket> stats;
@@ -90,14 +88,17 @@ struct MountedBucket::Layers {
   std::unique_ptr<ResidentService> resident;
   std::unique_ptr<HangupListener> hangups;  // null where SIGHUP ends the mount
 
-  Result<void> build_store();
-  Result<void> build_names();
-  Result<void> check_bucket_answers();
+  Result<void> build_stores();
+  Result<void> check_buckets_answer();
   Result<void> build_disk();
   Result<void> build_caches();
   Result<void> build_staging();
   Result<void> build_uploads();
-  Result<void> build_file_system();
+  Result<void> build_file_systems();
+  [[nodiscard]] std::shared_ptr<vfs::FileSystem> make_file_system(const Buckets::One& bucket,
+                                                                  vfs::Volume volume);
+  [[nodiscard]] std::shared_ptr<vfs::FileSystem> make_root();
+  void end_writes(Deadline deadline) const;
   Result<void> mount_session();
   Result<void> open_sockets();
   Result<void> open_scrapes();
@@ -108,64 +109,31 @@ struct MountedBucket::Layers {
   /// For `s3rdmafs top`. @param age  of the mount
   [[nodiscard]] std::string activity_text(std::chrono::nanoseconds age) const;
 
-  /// The bucket as this mount shows it.
-  [[nodiscard]] s3::ObjectStore& bucket() const {
-    if (names) return *names;
-    return *store;
-  }
   /// The store that the caches fill themselves from.
-  [[nodiscard]] s3::ObjectStore& fill_source() const { return disk ? *disk : bucket(); }
+  [[nodiscard]] s3::ObjectStore& fill_source() const { return disk ? *disk : buckets->shown(); }
 };
 
-Result<void> MountedBucket::Layers::build_store() {
-  const config::MountConfig& config = plan.config;
-  auto chosen = choose_fabric(config, clock, metrics);
+Result<void> MountedBucket::Layers::build_stores() {
+  auto chosen = choose_fabric(with_all_endpoints(plan.config), clock, metrics);
   if (!chosen) return std::unexpected(chosen.error());
   fabric = std::move(*chosen);
-  auto opened = open_keys(plan.credentials, config, clock, metrics);
+  auto opened = Buckets::open(plan, *fabric, clock, metrics);
   if (!opened) return std::unexpected(std::move(opened.error()));
-  credentials = std::move(*opened);
-  s3::HttpObjectStore::Options options = store_options(config);
-  options.rdma.fabric = fabric->name();
-  store = std::make_unique<s3::HttpObjectStore>(options, *credentials, clock, metrics);
+  buckets = std::move(*opened);
   return {};
 }
 
-Result<void> MountedBucket::Layers::build_names() {
-  const config::MountConfig& config = plan.config;
-  if (config.metadata.manifest.empty()) return {};
-  auto opened = manifest::Manifest::open(config.metadata.manifest);
-  if (!opened) return std::unexpected(opened.error());
-  const auto covers = (*opened)->check_covers({.endpoints = config.endpoint.all_urls(),
-                                               .bucket = config.bucket.name,
-                                               .prefix = config.bucket.prefix});
-  if (!covers) return covers;
-  spdlog::info("names come from manifest {}: {} objects", config.metadata.manifest,
-               (*opened)->header().objects);
-  names = std::make_unique<manifest::ManifestStore>(std::move(*opened), *store, clock, metrics);
-  return {};
-}
-
-// Runs before memory is taken and anything is mounted, since most mounts that fail do so here. With
-// a manifest the server is not asked for names, so the first read is the first request.
-Result<void> MountedBucket::Layers::check_bucket_answers() {
-  if (names) return {};
-  return await<Result<void>>([this](auto done) {
-    s3::check_bucket(*store, plan.config.bucket.prefix, clock.now() + plan.config.retry.deadline,
-                     std::move(done));
-  });
-}
+// Runs before memory is taken and anything is mounted, since most mounts that fail do so here.
+Result<void> MountedBucket::Layers::check_buckets_answer() { return buckets->check_answers(clock); }
 
 Result<void> MountedBucket::Layers::build_disk() {
   const config::MountConfig& config = plan.config;
   if (config.disk.path.empty()) return {};
-  // Several endpoints are one store, whatever order the mount file lists them in.
-  const std::string store_name = std::ranges::min(config.endpoint.all_urls());
   auto opened = disk::DiskTier::open({.path = config.disk.path,
-                                      .scope = store_name + "/" + config.bucket.name,
+                                      .scope = buckets->identity(),
                                       .size_bytes = config.disk.size_bytes,
                                       .reserve_bytes = config.disk.reserve_bytes},
-                                     bucket(), clock, metrics);
+                                     buckets->shown(), clock, metrics);
   if (!opened) return std::unexpected(opened.error());
   disk = std::move(*opened);
   return {};
@@ -181,7 +149,7 @@ Result<void> MountedBucket::Layers::build_caches() {
 // Before memory is taken: a folder that cannot be had is the user's to mend.
 Result<void> MountedBucket::Layers::build_staging() {
   const config::MountConfig& config = plan.config;
-  if (config.write.mode != config::WriteMode::kStaged) return {};
+  if (!buckets->any_staged()) return {};
   const std::string folder = write_folders(config, plan.mount_point).staging;
   const auto take = [&]() -> Result<void> {
     staging.reset();
@@ -204,12 +172,12 @@ Result<void> MountedBucket::Layers::build_staging() {
 
 Result<void> MountedBucket::Layers::build_uploads() {
   const config::MountConfig& config = plan.config;
-  if (config.write.mode == config::WriteMode::kOff) return {};
+  if (!buckets->any_writable()) return {};
   auto taken = take_write_records(config, plan.mount_point, clock);
   if (!taken) return std::unexpected(taken.error());
   records = std::move(*taken);
-  if (records.store_uploads) store->set_upload_log(*records.store_uploads);
-  auto made = upload::Uploads::create(*store, *fabric, clock, metrics,
+  if (records.store_uploads) buckets->set_upload_log(*records.store_uploads);
+  auto made = upload::Uploads::create(buckets->writer(), *fabric, clock, metrics,
                                       {.part_bytes = config.write.part_bytes,
                                        .buffer_bytes = config.write.buffer_bytes,
                                        .parallel_parts = config.write.parallel_parts,
@@ -222,23 +190,27 @@ Result<void> MountedBucket::Layers::build_uploads() {
   return {};
 }
 
-Result<void> MountedBucket::Layers::build_file_system() {
-  const config::MountConfig& config = plan.config;
+std::shared_ptr<vfs::FileSystem> MountedBucket::Layers::make_file_system(const Buckets::One& bucket,
+                                                                         vfs::Volume volume) {
+  const config::MountConfig& config = bucket.config;
   std::optional<vfs::FileSystem::Writing> writing;
-  if (uploads) {
-    finish_renames(records, *store, clock, config.retry.deadline);
-    writing.emplace(vfs::FileSystem::Writing{.writer = *store,
-                                             .uploads = *uploads,
-                                             .staging = staging.get(),
-                                             .rename_log = records.renames.get(),
-                                             .rename_keys_max = config.write.rename_keys_max});
+  if (bucket.is_writable()) {
+    writing.emplace(
+        vfs::FileSystem::Writing{.writer = buckets->writer(),
+                                 .uploads = *uploads,
+                                 .staging = bucket.is_staged() ? staging.get() : nullptr,
+                                 .rename_log = records.renames.get(),
+                                 .rename_keys_max = config.write.rename_keys_max});
   }
-  file_system = vfs::FileSystem::create(
-      bucket(), *caches.blocks, clock, metrics,
+  return vfs::FileSystem::create(
+      buckets->shown(), *caches.blocks, clock, metrics,
       vfs::FileSystem::Options{
-          .prefix = config.bucket.prefix,
-          .ttl = names ? kManifestTtl : config.metadata.ttl,
-          .negative_ttl = names ? kManifestTtl : config.metadata.negative_ttl,
+          .prefix = Buckets::prefix_of(bucket),
+          .directory = bucket.directory,
+          .volume = volume,
+          .open_trace = open_trace,
+          .ttl = bucket.names ? kManifestTtl : config.metadata.ttl,
+          .negative_ttl = bucket.names ? kManifestTtl : config.metadata.negative_ttl,
           .confirms_opens = config.metadata.open == config::OpenCheck::kAlways,
           .content_bytes_max = kContentBytesMax,
           .listing_bytes_max = config.metadata.listing_bytes_max,
@@ -250,7 +222,41 @@ Result<void> MountedBucket::Layers::build_file_system() {
                 if (disk) disk->invalidate(key, etag);
               }},
       writing, caches.objects.get());
+}
+
+// It has the directories of the buckets, which never change, and nothing can be made in it.
+std::shared_ptr<vfs::FileSystem> MountedBucket::Layers::make_root() {
+  std::map<std::string, vfs::Volume> roots;
+  vfs::Volume volume = 0;
+  for (const Buckets::One& bucket : buckets->all()) roots.emplace(bucket.directory, ++volume);
+  return vfs::FileSystem::create(buckets->root(), *caches.blocks, clock, metrics,
+                                 vfs::FileSystem::Options{.prefix = {},
+                                                          .roots = std::move(roots),
+                                                          .open_trace = open_trace,
+                                                          .ttl = kManifestTtl,
+                                                          .negative_ttl = kManifestTtl});
+}
+
+Result<void> MountedBucket::Layers::build_file_systems() {
+  if (uploads)
+    finish_renames(records, buckets->stored(), buckets->writer(), clock,
+                   plan.config.retry.deadline);
+  open_trace = std::make_shared<vfs::OpenTrace>(clock);
+  if (!buckets->are_directories()) {
+    file_system = make_file_system(buckets->all().front(), 0);
+    return {};
+  }
+  file_system = make_root();
+  for (const Buckets::One& bucket : buckets->all()) {
+    volumes.push_back(make_file_system(bucket, static_cast<vfs::Volume>(volumes.size() + 1)));
+  }
   return {};
+}
+
+// One after another: the deadline is of all.
+void MountedBucket::Layers::end_writes(Deadline deadline) const {
+  file_system->end_writes(deadline);
+  for (const auto& one : volumes) one->end_writes(deadline);
 }
 
 Result<void> MountedBucket::Layers::mount_session() {
@@ -261,6 +267,7 @@ Result<void> MountedBucket::Layers::mount_session() {
                                        .presentation = presentation_of(config),
                                        .read = read_rules(config.read),
                                        .status_files = status_files()});
+  for (const auto& one : volumes) context->volumes.push_back(one.get());
   if (auto freed = free_mount_point(plan.mount_point); !freed) return freed;
   auto mounted = fuse::Session::mount(*context, session_options(plan, over_ring));
   if (!mounted) return std::unexpected(mounted.error());
@@ -276,9 +283,11 @@ std::vector<fuse::StatusFile> MountedBucket::Layers::status_files() {
 }
 
 std::string MountedBucket::Layers::activity_text(std::chrono::nanoseconds age) const {
-  ActivityReport report = watch_activity(context->activity, *file_system);
-  report.bucket = plan.config.bucket.name;
-  report.endpoint = plan.config.endpoint.all_urls().front();
+  ActivityReport report = watch_activity(*context);
+  const std::vector<Buckets::One>& all = buckets->all();
+  report.bucket =
+      all.size() == 1 ? all.front().config.bucket.name : fmt::format("{} buckets", all.size());
+  report.endpoint = all.front().config.endpoint.all_urls().front();
   report.age = std::chrono::duration_cast<std::chrono::seconds>(age);
   const bool is_off = plan.config.rdma.mode == config::RdmaMode::kOff;
   report.settings = {{"rdma.mode", is_off ? "off" : "on"},
@@ -298,23 +307,22 @@ Result<void> MountedBucket::Layers::open_sockets() {
       activity_socket_path(plan.mount_point), "activity");
   if (!watched) return std::unexpected(watched.error());
   activity = std::move(*watched);
-  auto taking =
-      ResidentService::listen({.socket_path = control_socket_path(plan.mount_point),
-                               .record_socket_path = record_socket_path(plan.mount_point),
-                               .globs = resident_globs(plan.config),
-                               .also_answer =
-                                   [this](ControlRequest& request) {
-                                     if (!is_reload_request(request)) return false;
-                                     answer_reload_request(*reloader, request);
-                                     return true;
-                                   }},
-                              {.store = bucket(),
-                               .clock = clock,
-                               .prefix = plan.config.bucket.prefix,
-                               .request_timeout = plan.config.retry.deadline},
-                              {.targets = {.blocks = *caches.blocks, .whole = caches.objects.get()},
-                               .trace = file_system->open_trace()},
-                              metrics);
+  auto taking = ResidentService::listen(
+      {.socket_path = control_socket_path(plan.mount_point),
+       .record_socket_path = record_socket_path(plan.mount_point),
+       .globs = resident_globs(plan.config),
+       .also_answer =
+           [this](ControlRequest& request) {
+             if (!is_reload_request(request)) return false;
+             answer_reload_request(*reloader, request);
+             return true;
+           }},
+      {.store = buckets->shown(),
+       .clock = clock,
+       .prefix = buckets->are_directories() ? "" : plan.config.bucket.prefix,
+       .request_timeout = plan.config.retry.deadline},
+      {.targets = {.blocks = *caches.blocks, .whole = caches.objects.get()}, .trace = *open_trace},
+      metrics);
   if (!taking) return std::unexpected(taking.error());
   resident = std::move(*taking);
   return {};
@@ -375,7 +383,7 @@ MountedBucket::~MountedBucket() {
   // while the session can still carry it.
   const Deadline deadline = layers.clock.now() + layers.plan.config.retry.deadline;
   layers.resident->stop();
-  layers.file_system->end_writes(deadline);
+  layers.end_writes(deadline);
   if (layers.uploads) layers.uploads->shut_down(deadline);
   // Requests that wait for an RDMA session end first, so that they fail in the store as well.
   layers.fabric->shut_down();
@@ -394,13 +402,12 @@ Result<std::unique_ptr<MountedBucket>> MountedBucket::create(const MountPlan& pl
   if (!over_ring) return std::unexpected(over_ring.error());
   auto layers = std::make_unique<Layers>(plan);
   layers->over_ring = *over_ring;
-  for (const auto step :
-       {&Layers::build_store, &Layers::build_names, &Layers::check_bucket_answers,
-        &Layers::build_disk, &Layers::build_staging, &Layers::build_caches, &Layers::build_uploads,
-        &Layers::build_file_system, &Layers::mount_session, &Layers::prepare_reloads,
-        &Layers::open_sockets}) {
+  for (const auto step : {&Layers::build_stores, &Layers::check_buckets_answer, &Layers::build_disk,
+                          &Layers::build_staging, &Layers::build_caches, &Layers::build_uploads,
+                          &Layers::build_file_systems, &Layers::mount_session,
+                          &Layers::prepare_reloads, &Layers::open_sockets}) {
     if (auto done = ((*layers).*step)(); !done) {
-      if (layers->store) layers->fill_source().shut_down();
+      if (layers->buckets) layers->fill_source().shut_down();
       return std::unexpected(done.error());
     }
   }

@@ -16,7 +16,9 @@ namespace s3rdmafs::daemon {
 /// The decisions of one mount: settings, credentials and names. Plain value.
 struct MountPlan {
   config::MountConfig config;
-  config::CredentialChoice credentials;
+  config::CredentialChoice credentials;  ///< of a mount of one bucket
+  /// Those of config.directories, in their order.
+  std::vector<config::CredentialChoice> directory_credentials = {};
   std::string source;       ///< shown as the mounted device: the mount file
   std::string mount_point;  ///< checked and absolute
   std::vector<std::string> kernel_options;

@@ -54,13 +54,13 @@ Result<WriteRecords> take_write_records(const config::MountConfig& config,
   return WriteRecords{};
 }
 
-void finish_renames(WriteRecords& records, s3::HttpObjectStore& store, const Clock& clock,
-                    std::chrono::milliseconds request_time) {
+void finish_renames(WriteRecords& records, s3::ObjectStore& store, s3::ObjectWriter& writer,
+                    const Clock& clock, std::chrono::milliseconds request_time) {
   if (!records.renames) return;
   const auto request_deadline = [&clock, request_time] { return clock.now() + request_time; };
   auto unfinished = records.renames->take_unfinished();
   const auto finished = await<Result<void>>([&](auto done) {
-    vfs::finish_renames({store, store, *records.renames, request_deadline}, std::move(unfinished),
+    vfs::finish_renames({store, writer, *records.renames, request_deadline}, std::move(unfinished),
                         std::move(done));
   });
   if (!finished) spdlog::warn("rename: {}", finished.error().detail);

@@ -9,7 +9,8 @@
 #include "config/mount_config.h"
 #include "journal/state_folder.h"
 #include "journal/upload_journal.h"
-#include "s3/http_object_store.h"
+#include "s3/object_store.h"
+#include "s3/object_writer.h"
 #include "s3/upload_log.h"
 #include "s3rdmafs/base/clock.h"
 #include "vfs/renames/rename_journal.h"
@@ -35,7 +36,7 @@ struct WriteRecords {
 
 /// Finishes the renames that an earlier mount left. Blocks, each request for `request_time` at
 /// most.
-void finish_renames(WriteRecords& records, s3::HttpObjectStore& store, const Clock& clock,
-                    std::chrono::milliseconds request_time);
+void finish_renames(WriteRecords& records, s3::ObjectStore& store, s3::ObjectWriter& writer,
+                    const Clock& clock, std::chrono::milliseconds request_time);
 
 }  // namespace s3rdmafs::daemon

@@ -37,8 +37,8 @@ std::uint64_t all_bytes(const fuse::Activity::File& file) {
 
 }  // namespace
 
-ActivityReport watch_activity(const fuse::Activity& activity, const vfs::FileSystem& file_system) {
-  fuse::Activity::Snapshot now = activity.snapshot();
+ActivityReport watch_activity(const fuse::MountContext& mount) {
+  fuse::Activity::Snapshot now = mount.activity.snapshot();
   ActivityReport report;
   std::unordered_map<pid_t, pid_t> process_of;
   std::unordered_map<pid_t, ActivityReport::Process> processes;
@@ -64,7 +64,7 @@ ActivityReport watch_activity(const fuse::Activity& activity, const vfs::FileSys
   for (const auto& file : now.files) {
     const auto process = process_of.find(file.thread);
     report.files.push_back({.handle = file.handle,
-                            .path = printable(file_system.path_of(file.ino)),
+                            .path = printable(mount.file_system_of(file.ino).path_of(file.ino)),
                             .process = process == process_of.end() ? file.thread : process->second,
                             .way = std::string(name_of(file.way)),
                             .read_bytes = file.bytes.read,

@@ -2,14 +2,12 @@
 #pragma once
 
 #include "daemon/top/activity_report.h"
-#include "fuse/watch/activity.h"
-#include "vfs/file_system.h"
+#include "fuse/mount_context.h"
 
 namespace s3rdmafs::daemon {
 
 /// The files that are open now, with names: paths from the file system, processes from /proc.
 /// `bucket`, `endpoint` and `age` are left to the caller. Any thread.
-[[nodiscard]] ActivityReport watch_activity(const fuse::Activity& activity,
-                                            const vfs::FileSystem& file_system);
+[[nodiscard]] ActivityReport watch_activity(const fuse::MountContext& mount);
 
 }  // namespace s3rdmafs::daemon
