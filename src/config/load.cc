@@ -9,6 +9,7 @@
 #include "config/nearest_name.h"
 #include "config/read_file.h"
 #include "config/relations.h"
+#include "config/tables/bucket_tables.h"
 #include "config/text_checks.h"
 #include "config/toml_document.h"
 #include "config/value.h"
@@ -56,6 +57,7 @@ class Loader {
     }
     apply_profile();
     complete_defaults();
+    apply_bucket_tables(*document);
     check_required();
     if (errors_.empty()) check_relations();
     if (!errors_.empty()) return fail(ErrorCode::kConfig, all_errors());
@@ -116,18 +118,23 @@ class Loader {
 
   // Arrays of tables are not in the schema: they have no default, variable or option.
   void apply_table(const TomlTable& table, const std::vector<std::string>& sections) {
+    if (table.name == kBucketTable) {
+      has_bucket_tables_ = true;  // they need the settings of the whole mount
+      return;
+    }
     const std::string header = "[[" + table.name + "]]";
     if (table.name != kResident) {
       const bool is_section = std::ranges::find(sections, table.name) != sections.end();
       report(at(table.position), header,
              is_section ? "may appear only once; write [" + table.name + "]"
                         : "no such array of tables" +
-                              did_you_mean(table.name, std::vector{std::string(kResident)}));
+                              did_you_mean(table.name, std::vector{std::string(kResident),
+                                                                   std::string(kBucketTable)}));
       return;
     }
     bool has_glob = false;
     for (const TomlEntry& entry : table.entries) {
-      if (entry.name != kGlob) {
+      if (entry.name != kGlob || entry.section != table.name) {
         report(at(entry.name_position), header + " " + entry.name,
                "no such key" + did_you_mean(entry.name, std::vector{std::string(kGlob)}));
         continue;
@@ -221,9 +228,36 @@ class Loader {
     if (loaded_.sources[&key] == "default") apply(key, text, source, source);
   }
 
+  [[nodiscard]] bool is_given(const Key& key) const {
+    return std::ranges::find(given_, &key) != given_.end();
+  }
+
+  void apply_bucket_tables(const TomlDocument& document) {
+    if (!has_bucket_tables_) return;
+    for (const Key* const key : given_) {
+      if (key->section != kBucketTable) continue;
+      relate(key->section, key->name,
+             "is set together with [[bucket]]; it belongs into one of these tables");
+    }
+    BucketTables tables = read_bucket_tables(document.tables, loaded_.config,
+                                             [this](const Key& key) { return is_given(key); });
+    for (const BucketTables::Problem& problem : tables.problems) {
+      report(at(problem.position), problem.what, problem.detail);
+    }
+    loaded_.config.directories = std::move(tables.directories);
+    loaded_.tables_hold_secret = tables.hold_secret;
+    const bool may_write = std::ranges::any_of(loaded_.config.directories, [](const auto& one) {
+      return one.config->write.mode != WriteMode::kOff;
+    });
+    if (!may_write) return;
+    set_default("mount", "file_mode", "0644");
+    set_default("mount", "directory_mode", "0755");
+  }
+
   void check_required() {
     for (const Key& key : schema()) {
-      if (key.standard || std::ranges::find(given_, &key) != given_.end()) continue;
+      if (key.standard || is_given(key)) continue;
+      if (has_bucket_tables_ && key.section == kBucketTable) continue;  // each table has its own
       report(
           name_, key.full_name(),
           fmt::format("missing; write it under [{}], or set {}", key.section, key.variable_name()));
@@ -236,10 +270,8 @@ class Loader {
     const Key* const url = find_key("endpoint", "url");
     const Key* const urls = find_key("endpoint", "urls");
     const MountConfig::Endpoint& endpoint = loaded_.config.endpoint;
-    const auto is_given = [this](const Key* key) {
-      return std::ranges::find(given_, key) != given_.end();
-    };
-    if (!is_given(url) && !is_given(urls)) {
+    if (!is_given(*url) && !is_given(*urls)) {
+      if (has_bucket_tables_) return;  // each table was checked
       report(name_, url->full_name(),
              "missing; write it or urls, a list, under [endpoint], or set S3RDMAFS_ENDPOINT_URL");
     } else if (!endpoint.url.empty() && !endpoint.urls.empty()) {
@@ -281,15 +313,17 @@ class Loader {
   const Environment& environment_;
   LoadedConfig loaded_;
   std::vector<const Key*> given_;  // set by more than a default, rightly or wrongly
+  bool has_bucket_tables_ = false;
   std::vector<std::string> errors_;
 };
 
 // A secret that others on the machine may read is not a secret any more.
 void warn_if_readable_by_others(const std::filesystem::path& file, mode_t mode,
                                 LoadedConfig& loaded) {
-  const bool holds_secret = std::ranges::any_of(loaded.sources, [&](const auto& entry) {
-    return entry.first->is_secret && entry.second.starts_with(file.string() + ":");
-  });
+  const bool holds_secret =
+      loaded.tables_hold_secret || std::ranges::any_of(loaded.sources, [&](const auto& entry) {
+        return entry.first->is_secret && entry.second.starts_with(file.string() + ":");
+      });
   const std::string warning = open_secret_warning(file, mode);
   if (holds_secret && !warning.empty()) loaded.warnings.push_back(warning);
 }

@@ -26,9 +26,11 @@ struct Override {
 struct LoadedConfig {
   MountConfig config;
   /// Where each key's value came from: "train.toml:7", "environment S3RDMAFS_CACHE_SIZE",
-  /// "option -o cache.size", "from profile training" or "default". Has every key of the schema.
+  /// "option -o cache.size", "from profile training" or "default". Has every key of the schema, but
+  /// those of [bucket] where there are tables [[bucket]].
   std::map<const Key*, std::string> sources;
   std::vector<std::string> warnings;  ///< one line each, for the log
+  bool tables_hold_secret = false;    ///< a table [[bucket]] of the file has a secret
 };
 
 /// Reads the mount file, then the environment (S3RDMAFS_SECTION_KEY), then `overrides`; the later

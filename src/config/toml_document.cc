@@ -100,7 +100,14 @@ bool add_tables(const toml::key& key, const toml::node& node, TomlDocument& docu
     TomlTable& table = document.tables.emplace_back(
         std::string(key.str()), position_of(element.source()), std::vector<TomlEntry>());
     for (const auto& [name, value] : *element.as_table()) {
-      table.entries.push_back(entry_of(key.str(), name, value));
+      const toml::table* const within = value.as_table();
+      if (within == nullptr || within->empty()) {
+        table.entries.push_back(entry_of(key.str(), name, value));
+        continue;
+      }
+      for (const auto& [name_within, value_within] : *within) {
+        table.entries.push_back(entry_of(name.str(), name_within, value_within));
+      }
     }
   }
   return true;

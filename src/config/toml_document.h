@@ -37,7 +37,8 @@ struct TomlSection {
 struct TomlTable {
   std::string name;
   Position position;
-  std::vector<TomlEntry> entries;  ///< with the array's name as their section
+  /// With the array's name as their section; those of a table within, with that one's name.
+  std::vector<TomlEntry> entries;
 };
 
 /// A TOML text taken apart, with nothing checked but its syntax; in the order of the text.
