@@ -13,6 +13,8 @@ namespace s3rdmafs::daemon {
 namespace {
 
 constexpr std::string_view kResidentTables = "resident";
+constexpr std::string_view kBucketTables = "[[bucket]] ";  // and the directory
+constexpr std::string_view kNoTable = "none";
 
 // A profile is nothing but defaults of other keys, which are compared themselves.
 bool has_effect_itself(const config::Key& key) { return !key.section.empty(); }
@@ -25,30 +27,37 @@ std::string globs_of(const config::MountConfig& config) {
   return "[" + globs + "]";
 }
 
-// The order of the man page; [[resident]] is last there too.
-std::vector<std::pair<std::string, std::string>> values_of(config::MountConfig config) {
-  std::vector<std::pair<std::string, std::string>> values;
-  for (const config::Key& key : config::schema()) {
-    if (has_effect_itself(key)) {
-      values.emplace_back(key.full_name(), config::toml_value(key, config));
-    }
-  }
-  values.emplace_back(kResidentTables, globs_of(config));
-  return values;
-}
-
-bool is_secret(std::string_view full_name) {
-  return std::ranges::any_of(config::schema(), [&](const config::Key& key) {
-    return key.is_secret && key.full_name() == full_name;
-  });
-}
-
-std::string shown(std::string_view key, const std::string& value) {
-  return is_secret(key) && value != config::toml_string("") ? config::toml_string("********")
-                                                            : value;
+std::string shown(const config::Key& key, const std::string& value) {
+  const bool is_hidden = key.is_secret && value != config::toml_string("");
+  return is_hidden ? config::toml_string("********") : value;
 }
 
 }  // namespace
+
+Reloader::Listed Reloader::values_of(config::MountConfig config) {
+  Listed values;
+  for (const config::Key& key : config::schema()) {
+    if (!has_effect_itself(key)) continue;
+    const std::string text = config::toml_value(key, config);
+    values.emplace_back(key.full_name(), Value{.text = text, .shown = shown(key, text)});
+  }
+  const std::string globs = globs_of(config);
+  values.emplace_back(kResidentTables, Value{.text = globs, .shown = globs});
+  for (const config::MountConfig::Directory& directory : config.directories) {
+    config::MountConfig own = *directory.config;
+    Value table;
+    for (const config::Key& key : config::schema()) {
+      const std::string text = config::toml_value(key, own);
+      if (key.section != "bucket" && text == config::toml_value(key, config)) continue;
+      const std::string name = key.full_name();
+      table.text += fmt::format("{}{} = {}", table.text.empty() ? "" : ", ", name, text);
+      table.shown +=
+          fmt::format("{}{} = {}", table.shown.empty() ? "" : ", ", name, shown(key, text));
+    }
+    values.emplace_back(std::string(kBucketTables) + directory.name, std::move(table));
+  }
+  return values;
+}
 
 Reloader::Reloader(const config::MountConfig& mounted, Load load, std::vector<LiveSetting> live)
     : load_(std::move(load)), live_(std::move(live)) {
@@ -64,20 +73,27 @@ Result<std::vector<SettingChange>> Reloader::reload(Extent extent) {
   const MutexLock lock(mutex_);
   auto loaded = load_();
   if (!loaded) return std::unexpected(loaded.error());
+  Listed wanted = values_of(loaded->config);
+  for (const auto& [key, value] : in_effect_) {
+    const bool is_gone =
+        std::ranges::none_of(wanted, [&](const auto& one) { return one.first == key; });
+    if (is_gone) wanted.emplace_back(key, Value{.text = {}, .shown = std::string(kNoTable)});
+  }
   std::vector<SettingChange> changes;
-  for (auto& [key, value] : values_of(loaded->config)) {
-    std::string& in_effect = in_effect_.at(key);
-    if (value == in_effect) continue;
+  for (auto& [key, value] : wanted) {
+    const auto in_effect = in_effect_.find(key);
+    const bool is_new = in_effect == in_effect_.end();
+    if (!is_new && value.text == in_effect->second.text) continue;
     const LiveSetting* const live = live_setting(key);
     SettingChange change{.key = key,
-                         .before = shown(key, in_effect),
-                         .after = shown(key, value),
+                         .before = is_new ? std::string(kNoTable) : in_effect->second.shown,
+                         .after = value.shown,
                          .is_live = live != nullptr};
     if (extent == Extent::kApply && live != nullptr) {
       // Before: the level that it changes may be the log's.
       spdlog::info("reload: {} changes from {} to {}", change.key, change.before, change.after);
       live->apply(loaded->config);
-      in_effect = std::move(value);
+      in_effect->second = std::move(value);
     } else if (extent == Extent::kApply) {
       spdlog::warn("reload: {} stays {} until the next mount; the mount file says {}", change.key,
                    change.before, change.after);
@@ -93,19 +109,27 @@ Result<std::vector<SettingChange>> Reloader::reload(Extent extent) {
 
 std::string Reloader::settings_text() {
   const MutexLock lock(mutex_);
+  const auto first_table = in_effect_.lower_bound(kBucketTables);
+  const bool has_tables =
+      first_table != in_effect_.end() && first_table->first.starts_with(kBucketTables);
   std::string text;
   std::string_view section;
   for (const config::Key& key : config::schema()) {
-    if (!has_effect_itself(key)) continue;
+    // Each table has its own [bucket].
+    if (!has_effect_itself(key) || (has_tables && key.section == "bucket")) continue;
     if (key.section != section) {
       section = key.section;
       text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
     }
-    const std::string name = key.full_name();
-    text += fmt::format("{} = {}\n", key.name, shown(name, in_effect_.at(name)));
+    text += fmt::format("{} = {}\n", key.name, in_effect_.find(key.full_name())->second.shown);
   }
-  const std::string& globs = in_effect_.find(kResidentTables)->second;
-  return globs == "[]" ? text : text + fmt::format("\n# [[resident]] {}\n", globs);
+  const std::string& globs = in_effect_.find(kResidentTables)->second.shown;
+  if (globs != "[]") text += fmt::format("\n# [[resident]] {}\n", globs);
+  for (auto table = first_table; has_tables && table != in_effect_.end(); ++table) {
+    if (!table->first.starts_with(kBucketTables)) break;
+    text += fmt::format("\n# {}: {}\n", table->first, table->second.shown);
+  }
+  return text;
 }
 
 }  // namespace s3rdmafs::daemon

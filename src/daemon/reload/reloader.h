@@ -22,7 +22,8 @@ struct LiveSetting {
 
 /// A key whose value in the mount file differs from the one in effect.
 struct SettingChange {
-  std::string key;     ///< "cache.size"; "resident" for all tables of that name
+  /// "cache.size"; "resident" for all tables of that name; "[[bucket]] DIRECTORY" for one of those
+  std::string key;
   std::string before;  ///< in effect, as the mount file spells it; secrets as "********"
   std::string after;
   bool is_live = false;  ///< false: it takes a new mount
@@ -50,7 +51,15 @@ class Reloader {
   [[nodiscard]] std::string settings_text() EXCLUDES(mutex_);
 
  private:
-  using Values = std::map<std::string, std::string, std::less<>>;
+  /// A value as it is, and as it may be told.
+  struct Value {
+    std::string text;
+    std::string shown;
+  };
+  using Values = std::map<std::string, Value, std::less<>>;
+  /// In the order of the man page.
+  using Listed = std::vector<std::pair<std::string, Value>>;
+  [[nodiscard]] static Listed values_of(config::MountConfig config);
   [[nodiscard]] const LiveSetting* live_setting(std::string_view key) const;
 
   const Load load_;

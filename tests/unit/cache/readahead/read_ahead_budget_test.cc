@@ -12,7 +12,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::uint64_t kCacheBytes = 256 * kMiB;
-constexpr std::uint64_t kWindowMax = 64 * kMiB;
+constexpr std::uint64_t kShareWindowMax = 64 * kMiB;
 
 class ReadAheadShare : public testing::Test {
  protected:
@@ -30,14 +30,14 @@ class ReadAheadShare : public testing::Test {
   [[nodiscard]] std::uint64_t share() const { return budget_.share(now_); }
 
   ReadAhead::Time now_{std::chrono::hours(1)};
-  ReadAheadBudget budget_{kCacheBytes, kWindowMax};
+  ReadAheadBudget budget_{kCacheBytes, kShareWindowMax};
   std::deque<ReadAhead> objects_;
 };
 
 TEST_F(ReadAheadShare, IsTheWholeWindowForAStreamThatReadsAlone) {
-  EXPECT_EQ(share(), kWindowMax) << "before any read";
+  EXPECT_EQ(share(), kShareWindowMax) << "before any read";
   read_by(1);
-  EXPECT_EQ(share(), kWindowMax);
+  EXPECT_EQ(share(), kShareWindowMax);
 }
 
 TEST_F(ReadAheadShare, IsOnePartOfTheMemoryForEachStreamThatReads) {
@@ -55,7 +55,7 @@ TEST_F(ReadAheadShare, GrowsWhenOtherStreamsHaveEnded) {
   now_ += ActiveStreams::kPeriod;
   EXPECT_EQ(share(), kCacheBytes / 4 / 8) << "they may only be computing";
   now_ += ActiveStreams::kPeriod;
-  EXPECT_EQ(share(), kWindowMax);
+  EXPECT_EQ(share(), kShareWindowMax);
 }
 
 TEST_F(ReadAheadShare, StaysWhileTheStreamsGoOn) {
@@ -81,7 +81,7 @@ TEST_F(ReadAheadShare, IsNotTakenByReadersOfSmallFilesOrByThoseThatGoNowhere) {
                                  budget_.limits(now_, {}));
     budget_.note_read(random, now_);
   }
-  EXPECT_EQ(share(), kWindowMax);
+  EXPECT_EQ(share(), kShareWindowMax);
 }
 
 }  // namespace

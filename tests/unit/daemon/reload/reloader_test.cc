@@ -74,6 +74,30 @@ TEST_F(ReloaderTest, ComparesTheTablesOfResident) {
   EXPECT_THAT(applied_, ElementsAre("resident 1"));
 }
 
+TEST(ReloaderOfTables, NamesTheTableThatIsNewGoneOrOther) {
+  const auto load = [](const std::string& tables) {
+    return config::load_mount_config_text(tables + "[endpoint]\nurl = \"http://127.0.0.1:9000\"\n",
+                                          "train.toml", {});
+  };
+  const std::string train = "[[bucket]]\ndirectory = \"train\"\nname = \"train\"\n";
+  std::string now = train;
+  const auto mounted = load(train + "[[bucket]]\ndirectory = \"val\"\nname = \"val\"\n");
+  ASSERT_TRUE(mounted) << mounted.error().detail;
+  Reloader reloader(mounted->config, [&] { return load(now); }, {});
+  EXPECT_THAT(reloader.settings_text(), HasSubstr("# [[bucket]] val: bucket.name = \"val\""));
+  now =
+      "[[bucket]]\ndirectory = \"train\"\nname = \"train\"\nprefix = \"a/\"\n"
+      "[[bucket]]\ndirectory = \"test\"\nname = \"test\"\n";
+  const auto changes = reloader.reload(kApply);
+  ASSERT_TRUE(changes) << changes.error().detail;
+  std::vector<std::string> keys;
+  for (const SettingChange& change : *changes) {
+    keys.push_back(change.key);
+    EXPECT_FALSE(change.is_live) << "it takes a new mount";
+  }
+  EXPECT_THAT(keys, ElementsAre("[[bucket]] train", "[[bucket]] test", "[[bucket]] val"));
+}
+
 TEST_F(ReloaderTest, ChangesNothingWhereTheMountFileIsWrong) {
   file_ = "[log]\nlevel = \"debug\"\n[cache]\nsize = \"lots\"\n";
   EXPECT_THAT(reload(kApply), ElementsAre(HasSubstr("cache.size")));
