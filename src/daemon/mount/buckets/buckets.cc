@@ -48,8 +48,10 @@ Result<std::unique_ptr<manifest::ManifestStore>> open_manifest(Buckets::One& one
   return std::make_unique<manifest::ManifestStore>(std::move(*opened), *one.store, clock, metrics);
 }
 
-std::string named(const Buckets::One& one) {
-  return one.directory.empty() ? "" : "[[bucket]] " + one.directory;
+/// The error, which says of which bucket where there are several.
+std::unexpected<Error> fail_of(const Buckets::One& one, Error error) {
+  if (one.directory.empty()) return std::unexpected<Error>(std::move(error));
+  return fail_with_context("[[bucket]] " + one.directory, std::move(error));
 }
 
 }  // namespace
@@ -119,7 +121,7 @@ Result<std::unique_ptr<Buckets>> Buckets::open(const MountPlan& plan, rdma::Fabr
     const config::CredentialChoice& choice =
         directory.empty() ? plan.credentials : plan.directory_credentials.at(number);
     auto keys = open_keys(choice, one.config, clock, metrics);
-    if (!keys) return fail_with_context(named(one), std::move(keys.error()));
+    if (!keys) return fail_of(one, std::move(keys.error()));
     one.credentials = std::move(*keys);
     one.config.http = share_of(one.config.http, count);
     s3::HttpObjectStore::Options options = store_options(one.config);
@@ -127,7 +129,7 @@ Result<std::unique_ptr<Buckets>> Buckets::open(const MountPlan& plan, rdma::Fabr
     options.endpoint.fabric_numbers = numbers_in(all_urls, options.endpoint.urls);
     one.store = std::make_unique<s3::HttpObjectStore>(options, *one.credentials, clock, metrics);
     auto names = open_manifest(one, clock, metrics);
-    if (!names) return std::unexpected(names.error());
+    if (!names) return fail_of(one, std::move(names.error()));
     one.names = std::move(*names);
   }
   if (!plan.config.directories.empty()) buckets->join();
@@ -188,12 +190,7 @@ Result<void> Buckets::check_answers(const Clock& clock) {
   Result<void> first;
   for (auto& [one, answer] : answers) {
     Result<void> result = answer.get();  // of each: the store is not destroyed before
-    if (result || !first) continue;
-    if (one->directory.empty()) {
-      first = std::move(result);
-    } else {
-      first = fail_with_context(named(*one), std::move(result.error()));
-    }
+    if (!result && first) first = fail_of(*one, std::move(result.error()));
   }
   return first;
 }
