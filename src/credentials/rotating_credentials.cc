@@ -70,8 +70,9 @@ void RotatingCredentials::run(const std::stop_token& stop) {
   });
   while (!stop.stop_requested()) {
     const auto due = renewal_time();
-    const Time wall_now = clock_.wall_now();
+    // The wait counts from the earlier of the two: what happens between them shortens it.
     const Deadline now = clock_.now();
+    const Time wall_now = clock_.wall_now();
     const bool is_due = due && wall_now >= *due;
     if (now >= not_before_ && (is_due || source_->may_have_changed())) {
       fetch(stop);
