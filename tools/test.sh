@@ -160,12 +160,12 @@ run_tidy() {
 }
 
 # Several files at a time as one: with six, two fifths of the compiler's time went into headers. Twelve where a developer builds
-# again and again what has changed, forty where all is built once. The three warnings left out are about
+# again and again what has changed, forty where all is built once. The two warnings left out are about
 # code of which g++ then sees too much at once. tools/demo.sh and --release compile each file alone.
 once=(-Dunity=on -Dunity_size=40)
 unity=(-Dunity=on -Dunity_size=12)
 [ "${CI:-}" != true ] || unity=("${once[@]}")
-unity_warnings='-Wno-subobject-linkage -Wno-maybe-uninitialized -Wno-stringop-overflow'
+unity_warnings='-Wno-subobject-linkage -Wno-stringop-overflow'
 
 # with_build SUITE COMMAND...: the command, if the build of g++ succeeds.
 with_build() {
