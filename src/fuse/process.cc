@@ -14,6 +14,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "s3rdmafs/base/printable.h"
+
 namespace s3rdmafs::fuse {
 namespace {
 
@@ -42,6 +44,12 @@ vfs::ProcessId process_of_thread(pid_t thread) {
   if (::syscall(SYS_tgkill, thread, thread, 0) == 0) return thread;
   const auto group = number_in("/proc/" + std::to_string(thread) + "/status", "Tgid:");
   return group ? static_cast<vfs::ProcessId>(*group) : thread;
+}
+
+std::string name_of_process(vfs::ProcessId process) {
+  std::string name;
+  std::getline(std::ifstream("/proc/" + std::to_string(process) + "/comm"), name);
+  return printable(name);
 }
 
 bool is_running(vfs::ProcessId process) {

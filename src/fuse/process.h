@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <string>
+
 #include "fuse/lowlevel.h"
 #include "vfs/types.h"
 
@@ -14,6 +16,10 @@ namespace s3rdmafs::fuse {
 
 /// The same of a thread; its own number if the kernel does not know it any more.
 [[nodiscard]] vfs::ProcessId process_of_thread(pid_t thread);
+
+/// The command's name, 15 bytes at most, made printable; empty for a process that has ended.
+/// Source: proc(5).
+[[nodiscard]] std::string name_of_process(vfs::ProcessId process);
 
 [[nodiscard]] bool is_running(vfs::ProcessId process);
 

@@ -2,7 +2,6 @@
 #include "daemon/top/watch_activity.h"
 
 #include <algorithm>
-#include <fstream>
 #include <unordered_map>
 
 #include "fuse/process.h"
@@ -22,13 +21,6 @@ std::string_view name_of(fuse::Activity::Way way) {
       return "kernel";
   }
   return "";
-}
-
-/// proc(5): the command's name, 15 bytes at most. Empty for a process that has ended.
-std::string name_of_process(pid_t process) {
-  std::string name;
-  std::getline(std::ifstream(fmt::format("/proc/{}/comm", process)), name);
-  return printable(name);
 }
 
 std::uint64_t all_bytes(const fuse::Activity::File& file) {
@@ -53,7 +45,7 @@ ActivityReport watch_activity(const fuse::MountContext& mount) {
     process.written_bytes += thread.bytes.written;
   }
   for (auto& [id, process] : processes) {
-    if (id != 0) process.name = name_of_process(id);
+    if (id != 0) process.name = fuse::name_of_process(static_cast<vfs::ProcessId>(id));
     report.processes.push_back(std::move(process));
   }
   std::ranges::sort(now.files, std::ranges::greater(), all_bytes);

@@ -69,11 +69,6 @@ void status_getattr(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) no
   reply.attributes(stat_of_status(ops::context_of(request), ino), kValidSeconds);
 }
 
-void status_access(fuse_req_t request, fuse_ino_t ino, int mask) noexcept {
-  if (!StatusFiles::owns(ino)) return ops::access(request, ino, mask);
-  Reply(request, Opcode::kOther).errno_value(0);
-}
-
 void status_opendir(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) noexcept {
   if (!StatusFiles::owns(ino)) return ops::opendir(request, ino, file);
   Reply reply(request, Opcode::kOpen);
@@ -156,22 +151,16 @@ void status_release(fuse_req_t request, fuse_ino_t ino, fuse_file_info* file) no
   reply.errno_value(0);
 }
 
-void succeed(fuse_req_t request) { Reply::uninterruptible(request, Opcode::kOther).errno_value(0); }
-void refuse(fuse_req_t request) {
-  Reply::uninterruptible(request, Opcode::kOther).errno_value(EPERM);
+void answer(fuse_req_t request, int value) {
+  Reply::uninterruptible(request, Opcode::kOther).errno_value(value);
 }
+void refuse(fuse_req_t request) { answer(request, EPERM); }
 
-// An operation on an inode that does nothing here, and says that it did.
-template <auto kOperation, class... Rest>
-void or_succeed(fuse_req_t request, fuse_ino_t ino, Rest... rest) noexcept {
-  if (StatusFiles::owns(ino)) return succeed(request);
-  kOperation(request, ino, rest...);
-}
-
-// An operation that would change an inode, or a name that follows it.
-template <auto kOperation, class... Rest>
-void or_refuse(fuse_req_t request, fuse_ino_t ino, Rest... rest) noexcept {
-  if (StatusFiles::owns(ino)) return refuse(request);
+// An operation on an inode, which has this one answer here. 0: it does nothing, and says that it
+// did.
+template <auto kOperation, int kErrno, class... Rest>
+void or_answer(fuse_req_t request, fuse_ino_t ino, Rest... rest) noexcept {
+  if (StatusFiles::owns(ino)) return answer(request, kErrno);
   kOperation(request, ino, rest...);
 }
 
@@ -208,15 +197,9 @@ void status_copy_file_range(fuse_req_t request, fuse_ino_t from_ino, off_t from_
                             fuse_file_info* from, fuse_ino_t to_ino, off_t to_offset,
                             fuse_file_info* to, std::size_t length, int flags) noexcept {
   if (StatusFiles::owns(from_ino) || StatusFiles::owns(to_ino)) {
-    return Reply::uninterruptible(request, Opcode::kOther).errno_value(EXDEV);
+    return answer(request, EXDEV);
   }
   ops::copy_file_range(request, from_ino, from_offset, from, to_ino, to_offset, to, length, flags);
-}
-
-void status_getxattr(fuse_req_t request, fuse_ino_t ino, const char* name,
-                     std::size_t size) noexcept {
-  if (!StatusFiles::owns(ino)) return ops::getxattr(request, ino, name, size);
-  Reply(request, Opcode::kOther).errno_value(ENODATA);
 }
 
 void status_listxattr(fuse_req_t request, fuse_ino_t ino, std::size_t size) noexcept {
@@ -234,22 +217,22 @@ fuse_lowlevel_ops table_with_status_files() noexcept {
   table.forget = status_forget;
   table.forget_multi = status_forget_multi;
   table.getattr = status_getattr;
-  table.access = status_access;
+  table.access = or_answer<ops::access, 0>;
   table.opendir = status_opendir;
   table.readdir = status_readdir;
   table.readdirplus = status_readdirplus;
-  table.releasedir = or_succeed<ops::releasedir>;
+  table.releasedir = or_answer<ops::releasedir, 0>;
   table.open = status_open;
   table.read = status_read;
   table.release = status_release;
-  table.flush = or_succeed<ops::flush>;
-  table.fsync = or_succeed<ops::fsync>;
-  table.write = or_refuse<ops::write>;
-  table.setattr = or_refuse<ops::setattr>;
-  table.fallocate = or_refuse<ops::fallocate>;
-  table.setxattr = or_refuse<ops::setxattr>;
-  table.removexattr = or_refuse<ops::removexattr>;
-  table.readlink = or_refuse<ops::readlink>;
+  table.flush = or_answer<ops::flush, 0>;
+  table.fsync = or_answer<ops::fsync, 0>;
+  table.write = or_answer<ops::write, EPERM>;
+  table.setattr = or_answer<ops::setattr, EPERM>;
+  table.fallocate = or_answer<ops::fallocate, EPERM>;
+  table.setxattr = or_answer<ops::setxattr, EPERM>;
+  table.removexattr = or_answer<ops::removexattr, EPERM>;
+  table.readlink = or_answer<ops::readlink, EPERM>;
   table.create = or_refuse_name<ops::create>;
   table.mkdir = or_refuse_name<ops::mkdir>;
   table.mknod = or_refuse_name<ops::mknod>;
@@ -259,7 +242,7 @@ fuse_lowlevel_ops table_with_status_files() noexcept {
   table.link = status_link;
   table.symlink = status_symlink;
   table.copy_file_range = status_copy_file_range;
-  table.getxattr = status_getxattr;
+  table.getxattr = or_answer<ops::getxattr, ENODATA>;
   table.listxattr = status_listxattr;
   return table;
 }

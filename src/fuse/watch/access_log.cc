@@ -3,7 +3,7 @@
 
 #include <fcntl.h>
 
-#include <fstream>
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -28,14 +28,11 @@ std::string_view way_of(int flags) {
   }
 }
 
-// proc(5). A name may have spaces, which would end the column.
-std::string name_of_thread(pid_t thread) {
-  std::string name;
-  std::getline(std::ifstream(fmt::format("/proc/{}/comm", thread)), name);
-  for (char& c : name) {
-    if (c == ' ') c = '_';
-  }
-  return name.empty() ? "-" : printable(name);
+// A name may have spaces, which would end the column.
+std::string name_column(vfs::ProcessId process) {
+  std::string name = name_of_process(process);
+  std::ranges::replace(name, ' ', '_');
+  return name.empty() ? "-" : name;
 }
 
 std::string time_text(std::chrono::system_clock::time_point time) {
@@ -68,13 +65,13 @@ std::vector<AccessLog::Access> AccessLog::in_order() const {
 
 std::string AccessLog::text() const {
   std::string lines;
-  std::map<pid_t, std::pair<pid_t, std::string>> processes;  // one look at each thread
+  std::map<pid_t, std::pair<vfs::ProcessId, std::string>> processes;  // one look at each thread
   for (const Access& access : in_order()) {
     auto [known, is_new] = processes.try_emplace(access.thread);
     auto& [process, name] = known->second;
     if (is_new) {
-      process = access.thread == 0 ? 0 : static_cast<pid_t>(process_of_thread(access.thread));
-      name = name_of_thread(access.thread);
+      process = access.thread == 0 ? 0 : process_of_thread(access.thread);
+      name = name_column(process);
     }
     lines += fmt::format("{} {} {} {} {} {}\n", time_text(access.time), process, name, access.uid,
                          way_of(access.flags), printable(access.path));
