@@ -23,7 +23,10 @@ StagedUploads::StagedUploads(const Uploader::Context& context)
       threads_{WorkerThread("upload-read-0", context.clock, [this] { postponed_.run(); }),
                WorkerThread("upload-read-1", context.clock, [] {})} {}
 
-StagedUploads::~StagedUploads() = default;
+// All have ended before the first is destroyed: a job of one posts to another.
+StagedUploads::~StagedUploads() {
+  for (WorkerThread& thread : threads_) thread.finish();
+}
 
 void StagedUploads::shut_down() {
   postponed_.end();

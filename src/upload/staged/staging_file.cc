@@ -75,6 +75,11 @@ StagingFile::StagingFile(StagingArea& area, std::string name, UniqueFd data, Sid
 StagingFile::~StagingFile() {
   const MutexLock lock(mutex_);
   if (!is_removed_) return;
+  // The kernel closes its own descriptor of a whole file after the answer to RELEASE. The room is
+  // free before it is told to be.
+  if (state_.is_whole && ::ftruncate(data_.get(), 0) != 0) {
+    spdlog::debug("staging: {} keeps its room: {}", name_, std::strerror(errno));
+  }
   area_.discharge(allocated_.bytes() + whole_.charged_bytes + kSidecarBytes);
 }
 

@@ -16,6 +16,7 @@
 
 #include "fakes/fake_clock.h"
 #include "fakes/temporary_folder.h"
+#include "s3rdmafs/base/unique_fd.h"
 #include "s3rdmafs/base/units.h"
 #include "upload/staged/staging_area.h"
 
@@ -78,6 +79,21 @@ TEST_F(WholeStagingFile, IsWhatTheKernelWrites) {
 
 TEST_F(WholeStagingFile, IsNoCopySinceTheKernelReadsTheLocalFile) {
   EXPECT_FALSE(file_->begin_copy(10));
+}
+
+TEST_F(WholeStagingFile, GivesItsRoomBackAtItsEndAlthoughTheKernelHasItStillOpen) {
+  kernel_writes(0, "0123");
+  const UniqueFd of_the_kernel(::dup(file_->fd()));
+  const auto size_bytes = [&] {
+    struct stat status{};
+    EXPECT_EQ(::fstat(of_the_kernel.get(), &status), 0);
+    return status.st_size;
+  };
+  file_->remove();
+  EXPECT_EQ(size_bytes(), 4) << "it is read until its end";
+  file_.reset();
+  EXPECT_EQ(size_bytes(), 0);
+  EXPECT_EQ(area_->used_bytes(), 0U);
 }
 
 TEST_F(WholeStagingFile, IsChangedByEachWriteAfterAStoreAndByNoOther) {
