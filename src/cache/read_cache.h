@@ -10,6 +10,7 @@
 
 #include "s3rdmafs/base/callback.h"
 #include "s3rdmafs/base/clock.h"
+#include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::cache {
 
@@ -89,9 +90,15 @@ class ReadCache {
   /// Cheap: it does not use the network. The reader must be destroyed before the cache.
   [[nodiscard]] virtual std::shared_ptr<ObjectReader> open(ObjectVersion version) = 0;
 
-  /// Fetches the whole version as read-ahead, if the memory for that allows it. A guess: nothing
-  /// waits for it, and errors are ignored.
+  /// Longer versions are not prefetched whole: their read-ahead is soon at full speed.
+  static constexpr std::uint64_t kPrefetchedWholeMax = 4 * kMiB;
+  /// Fetches the version as read-ahead, of a long one the beginning, if the memory for that allows
+  /// it. A guess: nothing waits for it, and errors are ignored.
   virtual void prefetch(ObjectVersion version) = 0;
+
+  /// The store has answered a request without bytes, `took` after it was sent: how far ahead a
+  /// stream is to be read depends on it.
+  virtual void note_answer(std::chrono::nanoseconds took) { static_cast<void>(took); }
 };
 
 }  // namespace s3rdmafs::cache

@@ -32,6 +32,11 @@ class ResidentObjects {
   /// by pieces. `done` runs once, on the caller's thread or one of the cache's.
   virtual void open(ObjectVersion version, Deadline deadline,
                     Done<std::shared_ptr<const ResidentObject>> done) = 0;
+
+  /// Fetches the version as an open that probably follows would. A guess: nothing waits for it, and
+  /// errors are ignored. False where it does not begin, since there is no room or the size is not
+  /// for this: an open would be answered with an error as well.
+  virtual bool prefetch(ObjectVersion version, Deadline deadline) = 0;
 };
 
 }  // namespace s3rdmafs::cache

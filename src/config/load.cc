@@ -219,6 +219,9 @@ class Loader {
     if (loaded_.config.metadata.open == OpenCheck::kAlways) {
       set_default("metadata", "negative_ttl", "0s");
     }
+    if (loaded_.config.read_ahead.window_max_bytes > loaded_.config.cache.size_bytes) {
+      set_default("read_ahead", "window_max", format_size(loaded_.config.cache.size_bytes));
+    }
     if (loaded_.config.rdma.fabric == FabricChoice::kDc) set_default("rdma", "verify", "sample");
   }
 

@@ -144,6 +144,9 @@ void FileSystem::lookup(Ino parent, std::string_view name, Deadline deadline, Do
                     if (self->file_writing_) {
                       if (auto written = self->file_writing_->lookup(key)) return done(*written);
                     }
+                    if (answer->is_from_store) {
+                      self->open_files_->note_answer(self->clock_.now() - answer->seen_at);
+                    }
                     self->names_->told(key, *answer);
                     if (!answer->node) {
                       return done(fail(ErrorCode::kNotFound, "no key '" + key + "'"));
@@ -161,11 +164,23 @@ Result<Attributes> FileSystem::attributes(Ino ino) const {
   const bool is_changing = inode->node.is_directory && may_change(inode->node);
   Attributes attributes = names_->attributes_of(ino, inode->node);
   if (inode->node.is_given_up && !attributes.is_being_written) {
-    // The kernel asks by a name that it still believes, and looks that up.
-    return fail(ErrorCode::kStale, "'" + inode->node.object.key + "' is another inode now");
+    // The kernel asks by a name that it still believes, and looks that up once more only. So the
+    // name cache must not answer with what another client may have removed since.
+    const std::string& key = inode->node.object.key;
+    return names_->look_again(key, "'" + key + "' is another inode now");
   }
   attributes.is_being_written |= is_changing;
   return attributes;
+}
+
+Result<cache::ObjectVersion> FileSystem::version_of(Ino ino) const {
+  if (is_writable()) return fail(ErrorCode::kUnsupported, "the bucket may be written here");
+  const Result<Inode> inode = names_->find(ino);
+  if (!inode || inode->node.is_directory || inode->node.is_symlink()) {
+    return fail(ErrorCode::kInvalidArgument, "the inode is of no file");
+  }
+  const s3::ObjectInfo& object = inode->node.object;
+  return cache::ObjectVersion{object.key, object.etag, object.size_bytes, inode->node.generation};
 }
 
 std::string FileSystem::path_of(Ino ino) const {

@@ -151,6 +151,10 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   /// to it.
   [[nodiscard]] std::string path_of(Ino ino) const;
 
+  /// The version of a file that can be read without this file system. Errors: kUnsupported: it may
+  /// be written here; kInvalidArgument: no file, or not known to the kernel.
+  [[nodiscard]] Result<cache::ObjectVersion> version_of(Ino ino) const;
+
   /// A snapshot of the directory, listed page by page as it is read. Errors: kNotDirectory.
   [[nodiscard]] Result<std::uint64_t> open_directory(Ino ino);
   /// Up to `entries_max` entries from `offset` (0, or a next_offset) on; none at the end. "." and
@@ -317,6 +321,7 @@ class FileSystem : public std::enable_shared_from_this<FileSystem> {
   void open_version(Ino ino, const Node& version,
                     std::shared_ptr<const cache::ResidentObject> whole, Deadline deadline,
                     Done<OpenFile> done);
+  void prefetch_next(const s3::ObjectInfo& opened, bool as_whole, Deadline deadline);
   void get_content(OpenFile opened, Deadline deadline, Done<OpenFile> done);
 
   // In file_system_attributes.cc.

@@ -21,9 +21,6 @@ void FileSystem::open_version(Ino ino, const Node& version,
                               std::shared_ptr<const cache::ResidentObject> whole, Deadline deadline,
                               Done<OpenFile> done) {
   const s3::ObjectInfo& object = version.object;
-  for (const s3::ObjectInfo& next : directories_->on_open(object)) {
-    open_files_->prefetch(next, names_->generation_of(next));
-  }
   if (file_writing_) {
     file_writing_->version_opened(ino);
     // From here on the inode's bytes can be followed, but it may have become another version since.
@@ -42,6 +39,16 @@ void FileSystem::open_version(Ino ino, const Node& version,
   const bool is_small = object.size_bytes > 0 && object.size_bytes <= options_.content_bytes_max;
   if (opened.whole || !is_small || !names_->mark_opened(ino)) return done(std::move(opened));
   get_content(std::move(opened), deadline, std::move(done));
+}
+
+// Called when an open begins, so that what comes next is on its way together with it.
+void FileSystem::prefetch_next(const s3::ObjectInfo& opened, bool as_whole, Deadline deadline) {
+  for (const s3::ObjectInfo& next : directories_->on_open(opened, deadline)) {
+    const std::uint64_t generation = names_->generation_of(next);
+    const bool is_whole =
+        as_whole && whole_->prefetch({next.key, next.etag, next.size_bytes, generation}, deadline);
+    if (!is_whole) open_files_->prefetch(next, generation);
+  }
 }
 
 // One request for open and read: a program that opens a small file nearly always reads all of it
@@ -72,6 +79,7 @@ void FileSystem::open(Ino ino, Deadline deadline, Done<OpenFile> done) {
                   [self = shared_from_this(), ino, deadline,
                    done = std::move(done)](Result<Node> version) mutable {
                     if (!version) return done(std::unexpected(std::move(version.error())));
+                    self->prefetch_next(version->object, /*as_whole=*/false, deadline);
                     self->open_version(ino, *version, /*whole=*/nullptr, deadline, std::move(done));
                   });
 }
@@ -89,6 +97,7 @@ void FileSystem::open_whole(Ino ino, Deadline deadline, Done<OpenFile> done) {
         // The kernel reads a whole object by itself, and a handle of it cannot follow
         // what this mount writes next.
         if (self->file_writing_ && self->file_writing_->was_changed(version->object.key)) {
+          self->prefetch_next(version->object, /*as_whole=*/false, deadline);
           return self->open_version(ino, *version, /*whole=*/nullptr, deadline, std::move(done));
         }
         self->fetch_whole(ino, std::move(*version), deadline, std::move(done));
@@ -100,6 +109,7 @@ void FileSystem::open_whole(Ino ino, Deadline deadline, Done<OpenFile> done) {
 void FileSystem::fetch_whole(Ino ino, Node version, Deadline deadline, Done<OpenFile> done) {
   const s3::ObjectInfo& object = version.object;
   cache::ObjectVersion wanted{object.key, object.etag, object.size_bytes, version.generation};
+  const s3::ObjectInfo opened = object;
   whole_->open(
       std::move(wanted), deadline,
       [self = shared_from_this(), ino, version = std::move(version), deadline,
@@ -111,6 +121,7 @@ void FileSystem::fetch_whole(Ino ino, Node version, Deadline deadline, Done<Open
         self->open_version(ino, version, whole ? std::move(*whole) : nullptr, deadline,
                            std::move(done));
       });
+  prefetch_next(opened, /*as_whole=*/true, deadline);
 }
 
 void FileSystem::confirm_version(Ino ino, Deadline deadline, Done<Node> done) {

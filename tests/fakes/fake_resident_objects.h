@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,15 @@ class FakeResidentObjects final : public cache::ResidentObjects {
     asked_.push_back(std::move(version));
     waiting_.push_back(std::move(done));
   }
+
+  bool prefetch(cache::ObjectVersion version, Deadline) override {
+    if (!has_room) return false;
+    prefetched.push_back(std::move(version.key));
+    return true;
+  }
+
+  bool has_room = true;  ///< for prefetched objects
+  std::vector<std::string> prefetched;
 
   /// Answers the open that has waited longest.
   void answer(Result<Object> object) {

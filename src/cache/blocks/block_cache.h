@@ -41,6 +41,7 @@ class BlockCache final : public ReadCache {
 
   [[nodiscard]] std::shared_ptr<ObjectReader> open(ObjectVersion version) override;
   void prefetch(ObjectVersion version) override EXCLUDES(mutex_);
+  void note_answer(std::chrono::nanoseconds took) override { sender_.note_answer(took); }
 
   /// Options::read_ahead_max_bytes from now on.
   void set_read_ahead_max(std::uint64_t bytes) { read_ahead_.set_window_max(bytes); }

@@ -28,6 +28,7 @@ class FillSender {
 
   /// The pace that the last transfers suggest to read-ahead. Takes no lock.
   [[nodiscard]] Pace pace() const { return transfers_.pace(); }
+  void note_answer(std::chrono::nanoseconds took) { transfers_.on_answer(took, clock_.now()); }
 
  private:
   memory::Arena& arena_;

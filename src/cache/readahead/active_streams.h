@@ -33,6 +33,18 @@ class ActiveStreams {
     }
   }
 
+  /// In which periods one stream was counted: the newest, 0 for none, and maybe the one before.
+  struct Counted {
+    std::uint64_t period = 0;
+    bool was_before = false;
+  };
+  /// A stream that has ended no longer counts.
+  void remove(const Counted& counted) {
+    if (counted.period == 0) return;
+    remove(counted.period);
+    if (counted.was_before) remove(counted.period - 1);
+  }
+
   [[nodiscard]] std::uint64_t count(Time now) const {
     const std::uint64_t period = period_of(now);
     return std::max(count_in(period), count_in(period - 1));
@@ -47,6 +59,14 @@ class ActiveStreams {
     return period << kCountBits | count;
   }
   [[nodiscard]] static std::uint64_t period_in(std::uint64_t word) { return word >> kCountBits; }
+
+  void remove(std::uint64_t period) {
+    std::atomic<std::uint64_t>& slot = slots_.at(period % slots_.size());
+    std::uint64_t old = slot.load();
+    while (period_in(old) == period && (old & kCountMask) > 0) {
+      if (slot.compare_exchange_weak(old, old - 1)) return;
+    }
+  }
 
   [[nodiscard]] std::uint64_t count_in(std::uint64_t period) const {
     const std::uint64_t word = slots_.at(period % slots_.size()).load();

@@ -4,7 +4,8 @@
 // long, and so does a third one if both are smaller than a unit (those cost nothing more). From
 // then on the window is as long as the bytes that the stream has read, up to the pace's window, and
 // longer only if the stream stalls. So a mistake costs about as much as was read correctly before
-// it.
+// it. Where the server is far, one stall brings the pace's window at once: the next would cost the
+// program another round trip.
 //
 // Cost. A read looks at each stream once (some 30 ns). Only a read that asks for more adds up the
 // unread bytes.
@@ -38,11 +39,19 @@ ByteRanges ReadAhead::on_read(const Read& read, const Limits& limits) {
   return ranges;
 }
 
+ActiveStreams::Counted ReadAhead::take_ended() {
+  Stream& stream = streams_.at(last_);
+  if (stream.next < object_bytes_) return {};
+  return std::exchange(stream.counted, {});
+}
+
 bool ReadAhead::is_to_count(std::uint64_t period) {
   Stream& stream = streams_.at(last_);
-  const bool needs_a_share =
-      stream.window_bytes > 0 && stream.next - stream.begin > kCountedFromBytes;
-  return needs_a_share && std::exchange(stream.counted_period, period) != period;
+  const bool needs_a_share = stream.window_bytes > 0 && stream.next < object_bytes_ &&
+                             stream.next - stream.begin > kCountedFromBytes;
+  if (!needs_a_share || stream.counted.period == period) return false;
+  stream.counted = {.period = period, .was_before = stream.counted.period == period - 1};
+  return true;
 }
 
 bool ReadAhead::expects(ByteRange range) const {
@@ -123,10 +132,15 @@ void ReadAhead::size_window(Stream& stream, const Read& read, const Limits& limi
     if (goes_on) stream.window_bytes = limits.pace.first_bytes;
   } else {
     const bool stalled = read.found != Found::kAll && stream.reads > 1;
-    if (stalled) stream.window_bytes *= 2;
+    if (stalled) {
+      stream.window_bytes *= 2;
+      const std::uint64_t at_once = limits.pace.is_far ? limits.pace.window_bytes : 0;
+      stream.window_bytes = std::max(stream.window_bytes, at_once);
+    }
     stream.window_bytes = std::max(stream.window_bytes, std::min(length, limits.pace.window_bytes));
   }
-  stream.window_bytes = std::min(stream.window_bytes, limits.window_max_bytes);
+  stream.window_bytes =
+      std::min({stream.window_bytes, limits.window_max_bytes, limits.pace.useful_bytes});
 }
 
 void ReadAhead::ask_ahead(Stream& stream, const Read& read, const Limits& limits,

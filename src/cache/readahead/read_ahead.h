@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "cache/readahead/active_streams.h"
 #include "cache/readahead/byte_range.h"
 #include "cache/readahead/stride.h"
 #include "cache/readahead/transfer_model.h"
@@ -84,6 +85,9 @@ class ReadAhead {
   /// Whether the last read's stream needs a share of the memory and has not been counted in this
   /// period (active_streams.h). Then it has been from now on.
   [[nodiscard]] bool is_to_count(std::uint64_t period);
+  /// The periods in which the last read's stream was counted, if that read has brought it to the
+  /// object's end: it needs its share no longer. Once.
+  [[nodiscard]] ActiveStreams::Counted take_ended();
 
  private:
   struct Stream {
@@ -94,8 +98,8 @@ class ReadAhead {
     std::uint64_t window_bytes = 0;  // 0: not known to go on
     unsigned reads = 1;              // that moved `next` forward
     Time last_read;
-    std::uint64_t last_use = 0;        // of uses_; 0: unused
-    std::uint64_t counted_period = 0;  // the last one that it was counted in
+    std::uint64_t last_use = 0;  // of uses_; 0: unused
+    ActiveStreams::Counted counted;
   };
 
   [[nodiscard]] std::optional<std::size_t> find(ByteRange range) const;

@@ -33,6 +33,7 @@ class ReadAheadBudget {
   void note_read(ReadAhead& streams, Time now) {
     const std::uint64_t period = ActiveStreams::period_of(now);
     if (streams.is_to_count(period)) active_.add(period);
+    active_.remove(streams.take_ended());
   }
 
   /// At least 1.

@@ -3,6 +3,12 @@
 // the network can do; with means a long queue would ask for a longer one. The shortest time and the
 // best rate belong to transfers that did not hinder each other, as in congestion control by
 // bottleneck bandwidth and round trip (BBR).
+//
+// Far servers. Of a GET that takes 50 ms the network may need one: its bytes in its time are not
+// what the network can do. So there the time of an answer without bytes does not count. A mistake
+// then costs a stream no more time of the network than the wait that it saves, times the jitter.
+// Near servers have no such time that can be told from chance. GETs alone do not show that a server
+// is far: they take as long where the network is slow, and there a longer window helps no reader.
 #include "cache/readahead/transfer_model.h"
 
 #include <algorithm>
@@ -19,9 +25,26 @@ std::uint64_t part_of(double bytes) {
 
 }  // namespace
 
+void TransferModel::on_answer(std::chrono::nanoseconds took, Time now) {
+  const MutexLock lock(mutex_);
+  if (!answers_.began || now - *answers_.began >= kAnswerMemory) {
+    answers_ = {.before = answers_.now, .began = now};
+  }
+  answers_.now = std::min(answers_.now, took);
+}
+
+std::optional<std::chrono::nanoseconds> TransferModel::far_answer() const {
+  const std::chrono::nanoseconds shortest = std::min(answers_.now, answers_.before);
+  const bool is_known = shortest != std::chrono::nanoseconds::max();
+  return is_known && shortest >= kFarFrom ? std::optional(shortest) : std::nullopt;
+}
+
 void TransferModel::on_done(std::uint64_t bytes, std::chrono::nanoseconds took, Time now) {
   using Seconds = std::chrono::duration<double>;
   took = std::max(took, std::chrono::nanoseconds{1});  // a coarse clock
+  const auto rate_in = [bytes](std::chrono::nanoseconds time) {
+    return static_cast<double>(bytes) / Seconds(time).count();
+  };
   const MutexLock lock(mutex_);
   if (!began_ || now - *began_ >= kMemory) {
     before_ = now_;
@@ -29,20 +52,34 @@ void TransferModel::on_done(std::uint64_t bytes, std::chrono::nanoseconds took, 
     began_ = now;
   }
   now_.latency = std::min(now_.latency, took);
-  now_.bytes_per_second =
-      std::max(now_.bytes_per_second, static_cast<double>(bytes) / Seconds(took).count());
+  now_.bytes_per_second = std::max(now_.bytes_per_second, rate_in(took));
+  const auto answer = far_answer();
+  if (answer) {
+    const auto moving = std::max<std::chrono::nanoseconds>(took - *answer, kRequestTime);
+    now_.network_bytes_per_second = std::max(now_.network_bytes_per_second, rate_in(moving));
+  }
 
-  const double latency_s = Seconds(std::min(now_.latency, before_.latency)).count();
-  const double rate = std::max(now_.bytes_per_second, before_.bytes_per_second);
+  const double latency_s =
+      Seconds(answer.value_or(std::min(now_.latency, before_.latency))).count();
+  const double rate =
+      answer ? std::max(now_.network_bytes_per_second, before_.network_bytes_per_second)
+             : std::max(now_.bytes_per_second, before_.bytes_per_second);
   const double part_s = std::max(Seconds(kPartTime).count(), kPartRoundTrips * latency_s);
   const std::uint64_t part = part_of(rate * part_s);
   first_bytes_ = part_of(rate * latency_s);
   part_bytes_ = part;
   window_bytes_ = std::max(2 * part, static_cast<std::uint64_t>(rate * latency_s * kJitter));
+  const double useful_bytes = answer ? kUsefulBytesPerSecond * latency_s : 0;
+  useful_bytes_ = std::max(kUsefulBytesMin, static_cast<std::uint64_t>(useful_bytes));
+  is_far_ = answer.has_value();
 }
 
 Pace TransferModel::pace() const {
-  return {.first_bytes = first_bytes_, .part_bytes = part_bytes_, .window_bytes = window_bytes_};
+  return {.first_bytes = first_bytes_,
+          .part_bytes = part_bytes_,
+          .window_bytes = window_bytes_,
+          .useful_bytes = useful_bytes_,
+          .is_far = is_far_};
 }
 
 }  // namespace s3rdmafs::cache

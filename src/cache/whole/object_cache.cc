@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole objects, for opens that the kernel then serves alone.
+// Whole objects, for opens that the kernel then serves alone, and parts of objects, for programs
+// that read past FUSE (daemon/attach/).
 //
 // Life of an entry. If open() finds none, it takes room in the pool, which may name files to drop.
 // It hands both to the cache's thread, since closing, making and registering a file block. The
@@ -17,7 +18,8 @@
 // filling it would show zeros or another object's bytes. The lease probe finds it (object_file.cc).
 //
 // Pinned objects are fetched ahead of time; they have any size and are never evicted. Large files
-// take long to clear, which the second thread does, as it does for spare files (spare_files.cc).
+// take long to clear, which the second thread does, as it does for spare files (spare_files.cc) and
+// for objects that are fetched ahead of their opens.
 //
 // Late writes. If a fetch ends with one possible, no reader has seen the object, and the file stays
 // busy in quarantine until its region has been fenced.
@@ -80,58 +82,115 @@ void ObjectCache::shut_down() {
 }
 
 void ObjectCache::open(ObjectVersion version, Deadline deadline, Opened done) {
-  Outcome outcome = decide_open(version, deadline, done);
+  serve_open({.part = ObjectPart::whole_of(std::move(version)), .deadline = deadline},
+             std::move(done));
+}
+
+void ObjectCache::open_part(ObjectPart part, Deadline deadline, Opened done) {
+  serve_open({.part = std::move(part), .deadline = deadline, .may_have_any_length = true},
+             std::move(done));
+}
+
+void ObjectCache::serve_open(OpenRequest request, Opened done) {
+  const bool is_part = request.may_have_any_length;
+  Outcome outcome = decide_open(request, done);
   if (auto* const resident = std::get_if<Resident>(&outcome)) {
     done(std::make_shared<Handle>(*this, std::move(resident->entry), resident->fd));
   } else if (auto* const declined = std::get_if<Declined>(&outcome)) {
     done(std::unexpected(std::move(declined->error)));
   } else if (auto* const fetch = std::get_if<std::shared_ptr<Fetch>>(&outcome)) {
-    table_.metrics.fetches.add();
-    spares_.want(file_bytes((*fetch)->work.entry->version.size_bytes));
-    start(std::move(*fetch));
+    if (!is_part) table_.metrics.fetches.add();
+    start_for_open(std::move(*fetch));
   }
 }
 
-ObjectCache::Outcome ObjectCache::decide_open(ObjectVersion& version, Deadline deadline,
-                                              Opened& done) {
-  const bool is_for_open = version.size_bytes >= options_.object_bytes_min &&
-                           version.size_bytes <= options_.object_bytes_max;
+bool ObjectCache::prefetch(ObjectVersion version, Deadline deadline) {
+  return fetch_ahead(
+      {.part = ObjectPart::whole_of(std::move(version)), .deadline = deadline, .is_ahead = true});
+}
+
+bool ObjectCache::prefetch_part(ObjectPart part, Deadline deadline) {
+  return fetch_ahead({.part = std::move(part),
+                      .deadline = deadline,
+                      .may_have_any_length = true,
+                      .is_ahead = true});
+}
+
+bool ObjectCache::has_whole(const ObjectVersion& version) const {
   const MutexLock lock(table_.mutex);
-  if (const Entry entry = table_.find(version)) return join(entry, done);
-  if (!is_for_open) {
+  return table_.find(ObjectPart::whole_of(version)) != nullptr;
+}
+
+bool ObjectCache::fetch_ahead(const OpenRequest& request) {
+  if (!is_for_open(request)) return false;
+  std::shared_ptr<Fetch> fetch;
+  {
+    const MutexLock lock(table_.mutex);
+    if (table_.find(request.part)) return true;
+    if (!table_.is_shut_down) fetch = begin_for_open(request);
+  }
+  if (!fetch) return false;
+  table_.metrics.prefetches.add();
+  start_for_open(std::move(fetch));
+  return true;
+}
+
+void ObjectCache::start_for_open(std::shared_ptr<Fetch> fetch) {
+  spares_.want(file_bytes(fetch->work.entry->part.length_bytes));
+  start(std::move(fetch));
+}
+
+bool ObjectCache::is_for_open(const OpenRequest& request) const noexcept {
+  return request.may_have_any_length || (request.part.length_bytes >= options_.object_bytes_min &&
+                                         request.part.length_bytes <= options_.object_bytes_max);
+}
+
+std::shared_ptr<ObjectCache::Fetch> ObjectCache::begin_for_open(const OpenRequest& request) {
+  auto work = table_.add(request.part);
+  if (!work) return nullptr;
+  work->entry->is_for_open = true;
+  const Deadline end = fetch_deadline(clock_.now(), request.deadline);
+  auto fetch = fetch_of(std::move(*work), {.part_deadline = [end] { return end; }});
+  fetch->is_ahead = request.is_ahead;
+  return fetch;
+}
+
+ObjectCache::Outcome ObjectCache::decide_open(OpenRequest& request, Opened& done) {
+  const MutexLock lock(table_.mutex);
+  if (const Entry entry = table_.find(request.part)) return join(entry, request, done);
+  if (!is_for_open(request)) {
     return Declined{{ErrorCode::kUnsupported, "the object's size is not for a file of its own"}};
   }
   if (table_.is_shut_down) return Declined{{ErrorCode::kCancelled, "the mount ends"}};
-  if (auto work = table_.add(version)) {
-    work->entry->is_for_open = true;
-    work->entry->waiters.push_back(std::exchange(done, nullptr));
-    const Deadline end = fetch_deadline(clock_.now(), deadline);
-    return fetch_of(std::move(*work), {.part_deadline = [end] { return end; }});
+  if (auto fetch = begin_for_open(request)) {
+    fetch->work.entry->waiters.push_back(std::exchange(done, nullptr));
+    return fetch;
   }
-  if (!table_.may_fit_after_spare(version)) {
-    table_.metrics.no_room.add();
+  if (!table_.may_fit_after_spare(request.part.length_bytes)) {
+    if (!request.may_have_any_length) table_.metrics.no_room.add();
     return Declined{{ErrorCode::kNoMemory, "no room for a file of its own"}};
   }
   table_.after_spare.emplace_back(
-      [this, version = std::move(version), deadline, done = std::move(done)]() mutable {
-        if (clock_.now() >= deadline) {
+      [this, request = std::move(request), done = std::move(done)]() mutable {
+        if (clock_.now() >= request.deadline) {
           table_.metrics.no_room.add();
           return done(fail(ErrorCode::kTimedOut, "no room for a file of its own in time"));
         }
-        open(std::move(version), deadline, std::move(done));
+        serve_open(std::move(request), std::move(done));
       });
   return Waiting{};
 }
 
 // An open of an object that has a file already.
-ObjectCache::Outcome ObjectCache::join(const Entry& entry, Opened& done) {
+ObjectCache::Outcome ObjectCache::join(const Entry& entry, const OpenRequest& request,
+                                       Opened& done) {
+  const bool is_hit = entry->is_resident || entry->is_for_open;
+  if (is_hit && !request.may_have_any_length) table_.metrics.hits.add();
   if (entry->is_resident) {
-    table_.metrics.hits.add();
     table_.add_user(*entry);
     return Resident{.entry = entry, .fd = table_.fd_of(*entry)};
   }
   if (entry->is_for_open) {
-    table_.metrics.hits.add();
     entry->waiters.push_back(std::move(done));
     return Waiting{};
   }
@@ -157,7 +216,8 @@ ObjectCache::Outcome ObjectCache::decide_pin(ObjectVersion& version, PinTerms& t
                                              Done<Pinned>& done) {
   const MutexLock lock(table_.mutex);
   table_.unpin_other_versions(version);
-  if (const Entry entry = table_.find(version)) {
+  const ObjectPart whole = ObjectPart::whole_of(version);
+  if (const Entry entry = table_.find(whole)) {
     if (!entry->is_resident) {
       entry->pinners.push_back(std::move(done));
       return Waiting{};
@@ -166,14 +226,14 @@ ObjectCache::Outcome ObjectCache::decide_pin(ObjectVersion& version, PinTerms& t
     return Resident{.entry = entry};
   }
   if (table_.is_shut_down) return Declined{{ErrorCode::kCancelled, "the mount ends"}};
-  if (auto work = table_.add(version)) {
+  if (auto work = table_.add(whole)) {
     work->entry->pinners.push_back(std::exchange(done, nullptr));
     return fetch_of(
         std::move(*work),
         {.part_deadline = [this, after = terms.part_timeout] { return clock_.now() + after; },
          .on_part = std::move(terms.on_part)});
   }
-  if (!table_.may_fit_after_spare(version)) {
+  if (!table_.may_fit_after_spare(version.size_bytes)) {
     return Declined{table_.no_room_for(version.size_bytes)};
   }
   table_.after_spare.emplace_back([this, version = std::move(version), terms = std::move(terms),
@@ -209,9 +269,9 @@ void ObjectCache::prepare(const std::shared_ptr<Fetch>& fetch) {
   const auto file = file_for(*fetch);
   if (!file) return give_up(entry, file.error());
   fetch->work.file = *file;
-  // Opens of other objects do not wait while a large file is cleared.
-  const bool is_large = entry->version.size_bytes > options_.object_bytes_max;
-  if (is_large && makers_.post([this, fetch] { fill(*fetch); })) return;
+  // Opens of other objects do not wait while a large file is cleared, or one for a guess.
+  const bool is_large = entry->part.length_bytes > options_.object_bytes_max;
+  if ((is_large || fetch->is_ahead) && makers_.post([this, fetch] { fill(*fetch); })) return;
   fill(*fetch);
 }
 
@@ -223,7 +283,7 @@ Result<ObjectFile*> ObjectCache::file_for(Fetch& fetch) {
     table_.set_closed(work.dropped_bytes);
   }
   if (work.file != nullptr) return work.file;
-  auto made = make_file(file_bytes(work.entry->version.size_bytes));
+  auto made = make_file(file_bytes(work.entry->part.length_bytes));
   if (!made) return std::unexpected(made.error());
   ObjectFile* const file = made->get();
   const MutexLock lock(table_.mutex);
@@ -244,7 +304,7 @@ void ObjectCache::fill(Fetch& fetch) {
     thread_.post([this, entry, error = begun.error()] { give_up(entry, error); });
     return;
   }
-  fetch_object(store_, entry->version, file->region(), std::move(fetch.terms),
+  fetch_object(store_, entry->part, file->region(), std::move(fetch.terms),
                [this, entry, file](std::expected<void, s3::GetFailure> outcome) {
                  thread_.post([this, entry, file, outcome = std::move(outcome)]() mutable {
                    finish(entry, *file, std::move(outcome));
@@ -254,7 +314,7 @@ void ObjectCache::fill(Fetch& fetch) {
 
 // The file is closed before its room is given to others.
 void ObjectCache::give_up(const Entry& entry, const Error& error) {
-  spdlog::debug("cache: no file for '{}': {}", entry->version.key, error.detail);
+  spdlog::debug("cache: no file for '{}': {}", entry->part.version.key, error.detail);
   std::unique_ptr<ObjectFile> unusable;
   {
     const MutexLock lock(table_.mutex);
@@ -271,14 +331,14 @@ void ObjectCache::give_up(const Entry& entry, const Error& error) {
 void ObjectCache::finish(const Entry& entry, ObjectFile& file,
                          std::expected<void, s3::GetFailure> outcome) {
   if (outcome) {
-    if (auto cut = file.end_fill(entry->version.size_bytes); !cut) {
+    if (auto cut = file.end_fill(entry->part.length_bytes); !cut) {
       outcome = std::unexpected(s3::GetFailure{.error = cut.error()});
     }
   }
   if (outcome) return publish(entry);
 
-  spdlog::debug("cache: fetch of '{}' failed: {}; the file is free for others", entry->version.key,
-                outcome.error().error.detail);
+  spdlog::debug("cache: fetch of '{}' failed: {}; the file is free for others",
+                entry->part.version.key, outcome.error().error.detail);
   {
     const MutexLock lock(table_.mutex);
     table_.forget_entry(*entry);

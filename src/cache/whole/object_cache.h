@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cache/resident_objects.h"
+#include "cache/resident_parts.h"
 #include "cache/whole/object_fetch.h"
 #include "cache/whole/object_file.h"
 #include "cache/whole/object_table.h"
@@ -23,8 +24,9 @@
 
 namespace s3rdmafs::cache {
 
-/// Objects that are in memory as a whole, each in a file of its own, under one budget. Thread-safe.
-class ObjectCache final : public ResidentObjects {
+/// Objects that are in memory as a whole, and parts of objects, each in a file of its own, under
+/// one budget. Thread-safe.
+class ObjectCache final : public ResidentObjects, public ResidentParts {
  public:
   struct Options {
     ObjectPool::Limits limits;
@@ -46,6 +48,13 @@ class ObjectCache final : public ResidentObjects {
 
   void open(ObjectVersion version, Deadline deadline,
             Done<std::shared_ptr<const ResidentObject>> done) override;
+  bool prefetch(ObjectVersion version, Deadline deadline) override;
+
+  void open_part(ObjectPart part, Deadline deadline,
+                 Done<std::shared_ptr<const ResidentObject>> done) override;
+  bool prefetch_part(ObjectPart part, Deadline deadline) override;
+  [[nodiscard]] bool has_whole(const ObjectVersion& version) const override;
+  [[nodiscard]] std::uint64_t memory_bytes_max() const override { return bytes_max(); }
 
   using Pinned = cache::Pinned;
   struct PinTerms {
@@ -78,10 +87,17 @@ class ObjectCache final : public ResidentObjects {
   using Opened = ObjectEntry::Opened;
   class Handle;
 
+  struct OpenRequest {
+    ObjectPart part;
+    Deadline deadline;
+    bool may_have_any_length = false;  ///< else Options has the limits
+    bool is_ahead = false;             ///< nothing waits for it yet
+  };
   /// A new entry, and how to fetch its object.
   struct Fetch {
     ObjectTable::NewEntry work;
     FetchTerms terms;
+    bool is_ahead = false;  ///< no open waits for it yet
   };
   // The outcomes of a request: decided under the lock, acted on after it is released.
   struct Resident {
@@ -94,9 +110,17 @@ class ObjectCache final : public ResidentObjects {
   };
   using Outcome = std::variant<Resident, Waiting, Declined, std::shared_ptr<Fetch>>;
 
-  /// Moves from `done` and `version` where the request is stored.
-  [[nodiscard]] Outcome decide_open(ObjectVersion& version, Deadline deadline, Opened& done);
-  [[nodiscard]] Outcome join(const Entry& entry, Opened& done) REQUIRES(table_.mutex);
+  void serve_open(OpenRequest request, Opened done);
+  bool fetch_ahead(const OpenRequest& request);
+  [[nodiscard]] bool is_for_open(const OpenRequest& request) const noexcept;
+  /// An entry for the part, where it has none and there is room; its fetch is to be started.
+  [[nodiscard]] std::shared_ptr<Fetch> begin_for_open(const OpenRequest& request)
+      REQUIRES(table_.mutex);
+  void start_for_open(std::shared_ptr<Fetch> fetch);
+  /// Moves from both where the request is stored.
+  [[nodiscard]] Outcome decide_open(OpenRequest& request, Opened& done);
+  [[nodiscard]] Outcome join(const Entry& entry, const OpenRequest& request, Opened& done)
+      REQUIRES(table_.mutex);
   [[nodiscard]] Outcome decide_pin(ObjectVersion& version, PinTerms& terms, Done<Pinned>& done);
   [[nodiscard]] std::shared_ptr<Fetch> fetch_of(ObjectTable::NewEntry work, FetchTerms terms) const;
   void start(std::shared_ptr<Fetch> fetch);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fixed number of chains, each of which sends its next part when the last one has arrived. A
-// chain ends at its first failure, and the others end with their present part.
+// A fixed number of chains, each of which sends its next piece when the last one has arrived. A
+// chain ends at its first failure, and the others end with their present piece.
 #include "cache/whole/object_fetch.h"
 
 #include <algorithm>
@@ -16,36 +16,36 @@ namespace {
 
 // Long enough that a request costs next to nothing beside its bytes; short enough that an object of
 // 32 MiB uses four connections (and rails) at once.
-constexpr std::uint64_t kPartBytes = 8 * kMiB;
+constexpr std::uint64_t kPieceBytes = 8 * kMiB;
 // 32 MiB under way cover 25 GB/s at more than a millisecond; several objects are opened at once.
-constexpr std::uint64_t kParallelParts = 4;
+constexpr std::uint64_t kParallelPieces = 4;
 
 class Fetch : public std::enable_shared_from_this<Fetch> {
  public:
-  Fetch(s3::ObjectStore& store, ObjectVersion version, rdma::MemoryRegion& region, FetchTerms terms,
+  Fetch(s3::ObjectStore& store, ObjectPart part, rdma::MemoryRegion& region, FetchTerms terms,
         ObjectFetched done)
       : store_(store),
-        version_(std::move(version)),
+        part_(std::move(part)),
         region_(region),
         terms_(std::move(terms)),
         done_(std::move(done)),
-        parts_((version_.size_bytes + kPartBytes - 1) / kPartBytes),
-        chains_(std::min(parts_, kParallelParts)) {}
+        pieces_((part_.length_bytes + kPieceBytes - 1) / kPieceBytes),
+        chains_(std::min(pieces_, kParallelPieces)) {}
 
   void run() {
-    const std::uint64_t chains = std::min(parts_, kParallelParts);
+    const std::uint64_t chains = std::min(pieces_, kParallelPieces);
     for (std::uint64_t i = 0; i < chains; ++i) send_next();
   }
 
  private:
   void send_next() {
-    if (const auto part = next_part()) {
-      const std::uint64_t offset = *part * kPartBytes;
-      const std::uint64_t length = std::min(kPartBytes, version_.size_bytes - offset);
+    if (const auto piece = next_piece()) {
+      const std::uint64_t offset = *piece * kPieceBytes;
+      const std::uint64_t length = std::min(kPieceBytes, part_.length_bytes - offset);
       store_.get(
-          {.key = version_.key,
-           .etag = version_.etag,
-           .offset_bytes = offset,
+          {.key = part_.version.key,
+           .etag = part_.version.etag,
+           .offset_bytes = part_.offset_bytes + offset,
            .window = {.region = &region_, .offset = offset, .length = length}},
           terms_.part_deadline(),
           [self = shared_from_this(),
@@ -62,9 +62,9 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     end_chain();
   }
 
-  [[nodiscard]] std::optional<std::uint64_t> next_part() {
+  [[nodiscard]] std::optional<std::uint64_t> next_piece() {
     const MutexLock lock(mutex_);
-    if (failure_ || next_ == parts_) return std::nullopt;
+    if (failure_ || next_ == pieces_) return std::nullopt;
     return next_++;
   }
 
@@ -89,11 +89,11 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   }
 
   s3::ObjectStore& store_;
-  const ObjectVersion version_;
+  const ObjectPart part_;
   rdma::MemoryRegion& region_;
   const FetchTerms terms_;
   ObjectFetched done_;
-  const std::uint64_t parts_;
+  const std::uint64_t pieces_;
 
   Mutex mutex_;  // leaf
   std::uint64_t next_ GUARDED_BY(mutex_) = 0;
@@ -103,9 +103,9 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
 
 }  // namespace
 
-void fetch_object(s3::ObjectStore& store, const ObjectVersion& version, rdma::MemoryRegion& region,
+void fetch_object(s3::ObjectStore& store, const ObjectPart& part, rdma::MemoryRegion& region,
                   FetchTerms terms, ObjectFetched done) {
-  std::make_shared<Fetch>(store, version, region, std::move(terms), std::move(done))->run();
+  std::make_shared<Fetch>(store, part, region, std::move(terms), std::move(done))->run();
 }
 
 }  // namespace s3rdmafs::cache

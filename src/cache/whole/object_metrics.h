@@ -19,6 +19,9 @@ struct ObjectMetrics {
         being_fetched(declined(registry, R"(reason="being_fetched")")),
         late_writes(registry.counter("cache_object_quarantines_total",
                                      "Object files withheld because a late write was possible")),
+        prefetches(registry.counter("cache_object_prefetches_total",
+                                    "Whole objects, and parts of them, fetched before they were "
+                                    "asked for")),
         spares_made(registry.counter("cache_object_spare_files_total",
                                      "Files of whole objects made ahead of need")),
         bytes(registry.gauge("cache_object_bytes", "Memory of whole objects")),
@@ -35,6 +38,7 @@ struct ObjectMetrics {
   metrics::Counter& no_file;
   metrics::Counter& being_fetched;
   metrics::Counter& late_writes;
+  metrics::Counter& prefetches;
   metrics::Counter& spares_made;
   metrics::Gauge& bytes;
   metrics::Gauge& files;

@@ -11,14 +11,14 @@
 
 namespace s3rdmafs::cache {
 
-ObjectTable::Entry ObjectTable::find(const ObjectVersion& version) const {
-  const auto found = entries_.find(index_key(version));
+ObjectTable::Entry ObjectTable::find(const ObjectPart& part) const {
+  const auto found = entries_.find(index_key(part));
   return found == entries_.end() ? nullptr : found->second;
 }
 
-std::optional<ObjectTable::NewEntry> ObjectTable::add(const ObjectVersion& version) {
+std::optional<ObjectTable::NewEntry> ObjectTable::add(const ObjectPart& part) {
   const auto room =
-      pool_.take(file_bytes(version.size_bytes), [this](ObjectPool::FileId id) REQUIRES(mutex) {
+      pool_.take(file_bytes(part.length_bytes), [this](ObjectPool::FileId id) REQUIRES(mutex) {
         return slots_.at(id).file->is_held_elsewhere();
       });
   if (!room) return std::nullopt;
@@ -29,10 +29,10 @@ std::optional<ObjectTable::NewEntry> ObjectTable::add(const ObjectVersion& versi
   if (room->reused) slot.file = forget(room->file);
   made.file = slot.file.get();
   made.entry = std::make_shared<ObjectEntry>();
-  made.entry->version = version;
+  made.entry->part = part;
   made.entry->file_id = room->file;
   slot.entry = made.entry;
-  entries_.emplace(index_key(version), made.entry);
+  entries_.emplace(index_key(part), made.entry);
   slots_.emplace(room->file, std::move(slot));
   update_gauges();
   return made;
@@ -40,12 +40,12 @@ std::optional<ObjectTable::NewEntry> ObjectTable::add(const ObjectVersion& versi
 
 std::unique_ptr<ObjectFile> ObjectTable::forget(ObjectPool::FileId id) {
   auto node = slots_.extract(id);
-  if (node.mapped().entry) entries_.erase(index_key(node.mapped().entry->version));
+  if (node.mapped().entry) entries_.erase(index_key(node.mapped().entry->part));
   return std::move(node.mapped().file);
 }
 
 void ObjectTable::forget_entry(const ObjectEntry& entry) {
-  entries_.erase(index_key(entry.version));
+  entries_.erase(index_key(entry.part));
   slots_.at(entry.file_id).entry = nullptr;
 }
 
@@ -59,23 +59,23 @@ void ObjectTable::remove_user(ObjectEntry& entry) {
 
 void ObjectTable::pin(const Entry& entry) {
   if (std::exchange(entry->is_pinned, true)) return;
-  unpin_other_versions(entry->version);  // one may have become resident while this was fetched
+  unpin_other_versions(entry->part.version);  // one may have become resident while this was fetched
   add_user(*entry);
-  pinned_.emplace(entry->version.key, entry);
+  pinned_.emplace(entry->part.version.key, entry);
   metrics.pinned_objects.add(1);
-  metrics.pinned_bytes.add(static_cast<std::int64_t>(entry->version.size_bytes));
+  metrics.pinned_bytes.add(static_cast<std::int64_t>(entry->part.length_bytes));
 }
 
 void ObjectTable::end_pin(ObjectEntry& entry) {
   entry.is_pinned = false;
   remove_user(entry);
   metrics.pinned_objects.add(-1);
-  metrics.pinned_bytes.add(-static_cast<std::int64_t>(entry.version.size_bytes));
+  metrics.pinned_bytes.add(-static_cast<std::int64_t>(entry.part.length_bytes));
 }
 
 void ObjectTable::unpin_other_versions(const ObjectVersion& version) {
   const auto found = pinned_.find(version.key);
-  if (found == pinned_.end() || found->second->version.etag == version.etag) return;
+  if (found == pinned_.end() || found->second->part.version.etag == version.etag) return;
   end_pin(*found->second);
   pinned_.erase(found);
 }
@@ -88,7 +88,7 @@ ObjectTable::Amount ObjectTable::unpin(const std::function<bool(std::string_view
       continue;
     }
     amount.objects += 1;
-    amount.bytes += at->second->version.size_bytes;
+    amount.bytes += at->second->part.length_bytes;
     end_pin(*at->second);
     at = pinned_.erase(at);
   }
@@ -112,10 +112,10 @@ void ObjectTable::set_empty(ObjectPool::FileId id) {
   update_gauges();
 }
 
-bool ObjectTable::may_fit_after_spare(const ObjectVersion& version) const {
+bool ObjectTable::may_fit_after_spare(std::uint64_t length_bytes) const {
   if (spare_in_the_making == 0) return false;
   const std::uint64_t busy_then = pool_.busy_bytes() - spare_in_the_making;
-  return busy_then + file_bytes(version.size_bytes) <= bytes_max();
+  return busy_then + file_bytes(length_bytes) <= bytes_max();
 }
 
 Error ObjectTable::no_room_for(std::uint64_t size_bytes) const {

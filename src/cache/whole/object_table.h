@@ -14,6 +14,7 @@
 #include "cache/resident_objects.h"
 #include "cache/whole/object_file.h"
 #include "cache/whole/object_metrics.h"
+#include "cache/whole/object_part.h"
 #include "cache/whole/object_pool.h"
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/base/units.h"
@@ -24,11 +25,12 @@ namespace s3rdmafs::cache {
 /// How an object came to be pinned.
 enum class Pinned { kWasResident, kFetched };
 
-/// An object with a file: being filled, or resident. ObjectTable's lock guards it.
+/// An object, or a part of one, with a file: being filled, or resident. ObjectTable's lock guards
+/// it.
 struct ObjectEntry {
   using Opened = Done<std::shared_ptr<const ResidentObject>>;
 
-  ObjectVersion version;
+  ObjectPart part;
   ObjectPool::FileId file_id = 0;
   bool is_resident = false;
   bool is_for_open = false;  ///< its fetch ends in an open's time, so other opens may wait for it
@@ -66,10 +68,10 @@ class ObjectTable {
   }
   [[nodiscard]] std::uint64_t bytes_max() const noexcept { return limits_.bytes_max; }
 
-  /// Null where the object has no file.
-  [[nodiscard]] Entry find(const ObjectVersion& version) const REQUIRES(mutex);
-  /// Makes an entry for a version that has none. Nothing where there is no room.
-  [[nodiscard]] std::optional<NewEntry> add(const ObjectVersion& version) REQUIRES(mutex);
+  /// Null where the part has no file.
+  [[nodiscard]] Entry find(const ObjectPart& part) const REQUIRES(mutex);
+  /// Makes an entry for a part that has none. Nothing where there is no room.
+  [[nodiscard]] std::optional<NewEntry> add(const ObjectPart& part) REQUIRES(mutex);
   /// Takes the file and its entry out of the table. The room stays taken until remove().
   std::unique_ptr<ObjectFile> forget(ObjectPool::FileId id) REQUIRES(mutex);
   /// Takes the entry out; its file stays busy without one.
@@ -79,7 +81,7 @@ class ObjectTable {
   void add_user(ObjectEntry& entry) REQUIRES(mutex);
   void remove_user(ObjectEntry& entry) REQUIRES(mutex);
 
-  /// Pins a resident object; earlier versions of it are unpinned.
+  /// Pins a resident whole object; earlier versions of it are unpinned.
   void pin(const Entry& entry) REQUIRES(mutex);
   void unpin_other_versions(const ObjectVersion& version) REQUIRES(mutex);
   Amount unpin(const std::function<bool(std::string_view key)>& covers) REQUIRES(mutex);
@@ -100,8 +102,8 @@ class ObjectTable {
   void remove(ObjectPool::FileId id) REQUIRES(mutex);
   [[nodiscard]] std::uint64_t empty_bytes() const REQUIRES(mutex) { return pool_.empty_bytes(); }
 
-  /// Whether the object would have room if no spare file were in the making.
-  [[nodiscard]] bool may_fit_after_spare(const ObjectVersion& version) const REQUIRES(mutex);
+  /// Whether a part of this length would have room if no spare file were in the making.
+  [[nodiscard]] bool may_fit_after_spare(std::uint64_t length_bytes) const REQUIRES(mutex);
   /// Why pinning finds no room, and what to raise.
   [[nodiscard]] Error no_room_for(std::uint64_t size_bytes) const REQUIRES(mutex);
 

@@ -73,7 +73,7 @@ std::optional<Finding> waits_for_memory(const Look& look) {
                  .evidence = fmt::format("{} reads wait, {} slabs evicted, cache of {}", waiting,
                                          format_frequency(evicted),
                                          format_bytes(look.now("cache_size_bytes"))),
-                 .advice = "raise cache.size; each stream wants read_ahead.window_max of it"};
+                 .advice = "raise cache.size; each stream wants up to read_ahead.window_max of it"};
 }
 
 std::string_view advice_for_declined(std::string_view reason) {

@@ -88,6 +88,17 @@ void Directories::on_lookup(const std::string& key, bool was_asked, Deadline dea
   if (auto step = preload_.on_asked(key)) get_page(std::move(*step), deadline - clock_.now());
 }
 
+std::vector<s3::ObjectInfo> Directories::on_open(const s3::ObjectInfo& object, Deadline deadline) {
+  auto next = order_->on_open(object);  // first: a listing counts the open before it
+  const bool keeps_names = options_.ttl != std::chrono::milliseconds(0);
+  if (keeps_names && order_->wants_listing(object)) {
+    if (auto step = preload_.on_large(object.key)) {
+      get_page(std::move(*step), deadline - clock_.now());
+    }
+  }
+  return next;
+}
+
 // Calls itself for each page that has come before it is asked for: those that were paid for
 // together, so kSideBySide times at most. The names of a page are gone by then.
 void Directories::get_page(DirectoryPreload::Step step, std::chrono::steady_clock::duration time) {

@@ -61,10 +61,10 @@ class Directories : public std::enable_shared_from_this<Directories> {
   [[nodiscard]] std::vector<s3::ObjectInfo> on_stat(const std::string& key) {
     return order_->on_stat(key);
   }
-  /// A file is opened. Returns the files to fetch now; see directory_order.h.
-  [[nodiscard]] std::vector<s3::ObjectInfo> on_open(const s3::ObjectInfo& object) {
-    return order_->on_open(object);
-  }
+  /// A file is opened. Returns the files to fetch now; see directory_order.h. The first large file
+  /// of a directory may have its listing fetched into the name cache.
+  [[nodiscard]] std::vector<s3::ObjectInfo> on_open(const s3::ObjectInfo& object,
+                                                    Deadline deadline);
 
  private:
   [[nodiscard]] DirectorySnapshot::Context snapshot_context() const;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which small files a program opens next, guessed from the order of a listing.
+// Which files a program opens next, guessed from the order of a listing.
+//
+// Large files. A loader takes the shards of a set in order, by names that it has from an index: no
+// listing tells of the next. A listing costs one request, and the file some milliseconds of the
+// network at least, so the first open of a large file asks for one.
 //
 // Cost. An open of a file in a directory that was listed: one lock, a hash lookup and a binary
 // search. A listed file takes about 150 bytes.
@@ -31,7 +35,29 @@ void DirectoryOrder::on_listed(const std::string& prefix, std::size_t position,
     ++files_;
   }
   sort_added(directory.files, sorted, &s3::ObjectInfo::key);
+  catch_up(prefix, directory);
   make_room(directory);
+}
+
+void DirectoryOrder::catch_up(const std::string& prefix, Directory& directory) {
+  const auto opened = unlisted_.find(prefix);
+  if (opened == unlisted_.end()) return;
+  const auto place =
+      std::ranges::lower_bound(directory.files, opened->second, {}, &s3::ObjectInfo::key);
+  if (place == directory.files.end() || place->key != opened->second) return;
+  directory.run = directory.steps = 1;
+  directory.next = static_cast<std::size_t>(place - directory.files.begin()) + 1;
+  directory.fetched_to = directory.next;
+  unlisted_.erase(opened);
+}
+
+bool DirectoryOrder::wants_listing(const s3::ObjectInfo& object) {
+  if (!is_large(object)) return false;
+  const std::string prefix = prefix_of(object.key);
+  const MutexLock lock(mutex_);
+  if (directories_.contains(prefix)) return false;
+  if (unlisted_.size() >= kUnlistedMax) unlisted_.clear();
+  return unlisted_.insert_or_assign(prefix, object.key).second;
 }
 
 void DirectoryOrder::make_room(const Directory& but) {
@@ -81,6 +107,15 @@ std::vector<s3::ObjectInfo> DirectoryOrder::on_stat(const std::string& key) {
           directory->files.begin() + static_cast<std::ptrdiff_t>(end)};
 }
 
+bool DirectoryOrder::has_room_for_large(const Directory& directory) {
+  if (directory.fetched_to - directory.next >= kLargeFilesMax) return false;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = directory.next; i < directory.fetched_to; ++i) {
+    bytes += directory.files[i].size_bytes;
+  }
+  return bytes < kLargeBytesMax;
+}
+
 std::vector<s3::ObjectInfo> DirectoryOrder::on_open(const s3::ObjectInfo& object) {
   std::vector<s3::ObjectInfo> wanted;
   const MutexLock lock(mutex_);
@@ -91,20 +126,26 @@ std::vector<s3::ObjectInfo> DirectoryOrder::on_open(const s3::ObjectInfo& object
   const std::vector<s3::ObjectInfo>& files = directory.files;
 
   const bool is_in_order = index + kSlack >= directory.next && index <= directory.next + kSlack;
+  const bool is_forward = index >= directory.next;
   directory.run = is_in_order ? directory.run + 1 : 1;
+  directory.steps = is_in_order ? directory.steps + (is_forward ? 1 : 0) : 1;
   directory.next = is_in_order ? std::max(directory.next, index + 1) : index + 1;
   directory.fetched_to =
       is_in_order ? std::max(directory.fetched_to, directory.next) : directory.next;
-  if (directory.run < kRunMin) return wanted;
+  const bool has_order =
+      is_large(object) ? directory.steps >= kLargeStepsMin : directory.run >= kRunMin;
+  if (!has_order) return wanted;
 
   const std::size_t window = std::min(kFilesMax, 2 * directory.run);
   if (directory.fetched_to - directory.next >= window / 2) return wanted;
   const std::size_t end = std::min(directory.next + window, files.size());
   std::uint64_t bytes = 0;
   while (directory.fetched_to < end && bytes < kBytesMax) {
-    const s3::ObjectInfo& file = files[directory.fetched_to++];
-    if (file.size_bytes == 0 || file.size_bytes > kFileBytesMax) continue;
-    bytes += file.size_bytes;
+    const s3::ObjectInfo& file = files[directory.fetched_to];
+    if (is_large(file) && !has_room_for_large(directory)) break;
+    ++directory.fetched_to;
+    if (file.size_bytes == 0) continue;
+    if (!is_large(file)) bytes += file.size_bytes;
     wanted.push_back(file);
   }
   return wanted;

@@ -23,13 +23,22 @@
 namespace s3rdmafs::vfs {
 
 std::optional<DirectoryPreload::Step> DirectoryPreload::on_asked(const std::string& key) {
+  return pay_names(key, 1);
+}
+
+std::optional<DirectoryPreload::Step> DirectoryPreload::on_large(const std::string& key) {
+  return pay_names(key, kNamesAPage);
+}
+
+std::optional<DirectoryPreload::Step> DirectoryPreload::pay_names(const std::string& key,
+                                                                  std::size_t names) {
   std::string prefix = prefix_of(key);
   const MutexLock lock(mutex_);
   if (directories_.size() >= kDirectoriesMax && !directories_.contains(prefix)) {
     directories_.clear();
   }
   const auto at = directories_.try_emplace(prefix, prefix).first;
-  ++at->second.asked;
+  at->second.asked += names;
   return begin_page(at);
 }
 

@@ -55,6 +55,8 @@ class DirectoryPreload {
   /// The store was asked for this key and has it. Returns the page to get now, if any; report its
   /// outcome to on_page() or on_failure().
   [[nodiscard]] std::optional<Step> on_asked(const std::string& key) EXCLUDES(mutex_);
+  /// A large file was opened: its bytes cost more than a page, so it pays for one.
+  [[nodiscard]] std::optional<Step> on_large(const std::string& key) EXCLUDES(mutex_);
   /// A lookup was answered without the store.
   void on_known() noexcept { known_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -85,6 +87,8 @@ class DirectoryPreload {
   };
   using ByPrefix = std::unordered_map<std::string, Directory>;
 
+  [[nodiscard]] std::optional<Step> pay_names(const std::string& key, std::size_t names)
+      EXCLUDES(mutex_);
   [[nodiscard]] std::optional<Step> begin_page(const ByPrefix::iterator& at) REQUIRES(mutex_);
   /// Whether lookups have paid for the next pages.
   [[nodiscard]] bool pay(Directory& directory) REQUIRES(mutex_);

@@ -54,6 +54,7 @@ class OpenFiles {
   [[nodiscard]] std::shared_ptr<cache::ObjectReader> read_at(cache::ObjectVersion place) {
     return cache_.open(std::move(place));
   }
+  void note_answer(std::chrono::nanoseconds took) { cache_.note_answer(took); }
   /// This version will probably be opened soon.
   void prefetch(const s3::ObjectInfo& object, std::uint64_t generation = 0);
 

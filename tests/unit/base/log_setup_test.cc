@@ -26,7 +26,13 @@ using testing::Not;
 
 class LogSetupTest : public testing::Test {
  protected:
-  ~LogSetupTest() override { spdlog::set_default_logger(before_); }
+  ~LogSetupTest() override { end_log(); }
+
+  // spdlog 1.15 still holds a default logger that another one replaces; 1.10 does not.
+  void end_log() const {
+    spdlog::drop("s3rdmafs");
+    spdlog::set_default_logger(before_);
+  }
 
   [[nodiscard]] std::string logged() const {
     std::ostringstream text;
@@ -100,7 +106,7 @@ TEST_F(LogSetupTest, WithoutAJournalLinesAreTextAndTheFirstSaysSo) {
 TEST_F(LogSetupTest, RepeatsAreLeftOutAndCounted) {
   ASSERT_TRUE(set_up_log(to_file(LogFormat::kText)));
   for (int i = 0; i < 100; ++i) spdlog::warn("GET 'key-{}' failed", i);
-  spdlog::set_default_logger(before_);  // the end of the log tells what is left to tell
+  end_log();  // it tells what is left to tell
   const std::string text = logged();
   EXPECT_EQ(std::ranges::count(text, '\n'), 11) << text;
   EXPECT_THAT(text, HasSubstr("log: 90 lines like this one were left out: GET 'key-9' failed\n"));

@@ -239,6 +239,13 @@ TEST(LoadMountConfig, NeverPrintsASecret) {
   EXPECT_THAT(error, Not(HasSubstr("hunter2")));
 }
 
+TEST(LoadMountConfig, ReadsAheadNoFurtherThanASmallCacheHolds) {
+  const auto small = load_with("[cache]\nsize = \"72MiB\"\n");
+  ASSERT_TRUE(small) << small.error().detail;
+  EXPECT_EQ(small->config.read_ahead.window_max_bytes, 72 * kMiB);
+  EXPECT_EQ(load_with("")->config.read_ahead.window_max_bytes, 256 * kMiB) << "the control";
+}
+
 TEST(LoadMountConfig, RefusesAKeyThatWouldBreakARequestsHeaders) {
   const std::string error = error_of(load_with(
       "[credentials]\naccess_key_id = \"AK\\r\\nX-Evil: 1\"\nsecret_access_key = \"s\"\n"));

@@ -53,11 +53,12 @@ TEST(OptionsPage, OfS3rdmafsHasTheOptionsOfEachVerbAndNoOthers) {
   EXPECT_EQ(documented["EXPLAIN"], help_of({"s3rdmafs", "explain", "--help"}));
   EXPECT_EQ(documented["WARM"], help_of({"s3rdmafs", "warm", "--help"}));
   EXPECT_EQ(documented["RELOAD"], help_of({"s3rdmafs", "reload", "--help"}));
+  EXPECT_EQ(documented["RUN"], help_of({"s3rdmafs", "run", "--help"}));
   EXPECT_EQ(documented["RECOVER"], help_of({"s3rdmafs", "recover", "--help"}));
   EXPECT_EQ(documented["DOCTOR"], help_of({"s3rdmafs", "doctor", "--help"}));
   EXPECT_EQ(documented["MANIFEST"], help_of({"s3rdmafs", "manifest", "--help"}));
   EXPECT_EQ(documented["CONFIG"], help_of({"s3rdmafs", "config", "--help"}));
-  EXPECT_EQ(documented.size(), 12U) << "a verb that the program does not have, or this test";
+  EXPECT_EQ(documented.size(), 13U) << "a verb that the program does not have, or this test";
 }
 
 TEST(OptionsPage, OfTheHelperHasItsOptionsAndNoOthers) {
@@ -70,7 +71,7 @@ TEST(OptionsPage, OfTheHelperHasItsOptionsAndNoOthers) {
 // one set.
 std::set<std::string> long_options_of_help() {
   std::set<std::string> all = help_of({"s3rdmafs", "--help"});
-  for (const char* verb : {"mount", "umount", "stats", "top", "explain", "warm", "reload",
+  for (const char* verb : {"mount", "umount", "stats", "top", "explain", "warm", "reload", "run",
                            "recover", "doctor", "manifest", "config"}) {
     all.merge(help_of({"s3rdmafs", verb, "--help"}));
   }

@@ -24,6 +24,7 @@ class ResidentFiles final : public cache::ResidentObjects {
     if (refuses_) return done(fail(ErrorCode::kNoMemory, "refused by the test"));
     done(std::make_shared<const File>(alive_));
   }
+  bool prefetch(cache::ObjectVersion, Deadline) override { return false; }
 
  private:
   class File final : public cache::ResidentObject {

@@ -36,6 +36,22 @@ class DirectoryOrderTest : public ::testing::Test {
     return keys;
   }
 
+  static constexpr std::uint64_t kLarge = 64 * kMiB;
+  std::vector<std::string> open_large(const std::vector<std::size_t>& numbers) {
+    std::vector<std::string> keys;
+    for (const std::size_t number : numbers) {
+      for (const s3::ObjectInfo& next : order_.on_open(file(number, kLarge))) {
+        keys.push_back(next.key);
+      }
+    }
+    return keys;
+  }
+  static std::vector<std::string> keys(const std::vector<std::size_t>& numbers) {
+    std::vector<std::string> keys;
+    for (const std::size_t number : numbers) keys.push_back(file(number).key);
+    return keys;
+  }
+
   /// The number of files to be asked for because of each of these lookups.
   std::vector<std::size_t> stat(const std::vector<std::size_t>& numbers) {
     std::vector<std::size_t> counts;
@@ -95,17 +111,53 @@ TEST_F(DirectoryOrderTest, TakesWorkersThatShareADirectoryForOne) {
   EXPECT_FALSE(open({3, 0, 1, 2, 7, 4}).empty());
 }
 
-TEST_F(DirectoryOrderTest, SkipsLargeAndEmptyFiles) {
-  list(100, DirectoryOrder::kFileBytesMax + 1);
-  EXPECT_TRUE(open({0, 1, 2, 3, 4}).empty());
+TEST_F(DirectoryOrderTest, SkipsEmptyFiles) {
   list(100, 0);
   EXPECT_TRUE(open({0, 1, 2, 3, 4}).empty());
 }
 
 TEST_F(DirectoryOrderTest, FetchesNoMoreThanItsShareOfBytes) {
-  list(1000, DirectoryOrder::kFileBytesMax);
+  list(1000, DirectoryOrder::kSmallMax);
   for (std::size_t i = 0; i < 100; ++i) {
-    EXPECT_LE(open({i}).size(), DirectoryOrder::kBytesMax / DirectoryOrder::kFileBytesMax);
+    EXPECT_LE(open({i}).size(), DirectoryOrder::kBytesMax / DirectoryOrder::kSmallMax);
+  }
+}
+
+// Large files.
+
+TEST_F(DirectoryOrderTest, FetchesTheNextShardsFromTheSecondOn) {
+  list(10, kLarge);
+  EXPECT_TRUE(open_large({0}).empty());
+  EXPECT_EQ(open_large({1}), keys({2, 3})) << "of 64 MiB two are enough";
+  EXPECT_EQ(open_large({2}), keys({4}));
+  EXPECT_EQ(open_large({3, 4, 5, 6, 7, 8, 9}), keys({5, 6, 7, 8, 9})) << "each once";
+  list(10, 100 * kLarge);
+  EXPECT_EQ(open_large({0, 1}), keys({2})) << "one larger than all that may be ahead";
+}
+
+TEST_F(DirectoryOrderTest, FetchesNoLargeFileWhereNoOrderShows) {
+  list(100, kLarge);
+  EXPECT_TRUE(open_large({50, 3, 77, 20, 91}).empty());
+  EXPECT_TRUE(open_large({91, 91, 91}).empty()) << "one file again and again";
+}
+
+TEST_F(DirectoryOrderTest, TheFirstLargeFileOfADirectoryWithoutAListingAsksForOne) {
+  EXPECT_TRUE(order_.wants_listing(file(0, kLarge)));
+  EXPECT_FALSE(order_.wants_listing(file(1, kLarge))) << "it is on its way";
+  list(10, kLarge);
+  EXPECT_FALSE(order_.wants_listing(file(2, kLarge)));
+  EXPECT_EQ(open_large({2}), keys({3, 4})) << "the open before the listing counts";
+}
+
+TEST_F(DirectoryOrderTest, ASmallFileIsNotWorthAListing) {
+  EXPECT_FALSE(order_.wants_listing(file(0)));
+}
+
+TEST_F(DirectoryOrderTest, RemembersFewDirectoriesThatWereNeverListed) {
+  for (std::size_t i = 0; i < 10 * DirectoryOrder::kUnlistedMax; ++i) {
+    s3::ObjectInfo shard = file(0, kLarge);
+    shard.key = std::to_string(i) + "/" + shard.key;
+    EXPECT_TRUE(order_.wants_listing(shard)) << "each is forgotten before it comes again";
   }
 }
 

@@ -187,6 +187,21 @@ TEST_F(FileSystemTest, AnOpenAsksAgainOnlyWhenTheKnownAnswerIsOld) {
   EXPECT_EQ(requests(), 1U) << "the answer counts for another ttl";
 }
 
+// Read-ahead depends on how far the server is.
+TEST_F(FileSystemTest, ALookupThatAsksTheStoreTellsTheCacheHowLongItsAnswerTook) {
+  store_.put("a", "");
+  store_.hold();
+  Answer<Entry> answer;
+  bucket_.fs.lookup(kRootIno, "a", {}, answer.done());
+  bucket_.clock.advance(milliseconds(20));
+  store_.release_all();
+  ASSERT_TRUE(answer.get());
+  EXPECT_EQ(bucket_.cache.newest_answer(), milliseconds(20));
+  bucket_.clock.advance(milliseconds(5));
+  ASSERT_NE(ino_of("a"), 0U);
+  EXPECT_EQ(bucket_.cache.newest_answer(), milliseconds(20)) << "the control: it is known";
+}
+
 TEST_F(FileSystemTest, OpensInTheOrderOfAListingFetchTheNextFilesAhead) {
   std::vector<std::string> names;
   for (char c = 'a'; c <= 'z'; ++c) store_.put(names.emplace_back(1, c), "bytes");

@@ -73,6 +73,42 @@ TEST_F(OpenWholeTest, AnOldVersionIsNotFetched) {
   EXPECT_TRUE(whole_.asked().empty());
 }
 
+class NextShard : public OpenWholeTest {
+ protected:
+  static constexpr std::size_t kShard = 5 * kMiB;
+
+  NextShard() {
+    for (const char* name : {"s1", "s2", "s3", "s4"}) store_.put(name, std::string(kShard, 's'));
+  }
+  void open(std::string_view name, bool as_whole) {
+    Answer<OpenFile> opened;
+    fs_.open_whole(ino_of(name), {}, opened.done());
+    whole_.answer(as_whole ? Result<fakes::FakeResidentObjects::Object>(
+                                 std::make_shared<fakes::FakeResidentObject>(7))
+                           : fail(ErrorCode::kNoMemory, "the test says no"));
+    ASSERT_EQ(opened.error(), "");
+  }
+};
+
+// No program has listed the directory: the first shard has its listing fetched.
+TEST_F(NextShard, IsFetchedWholeWhileTheOneBeforeItIsRead) {
+  open("s1", true);
+  EXPECT_TRUE(whole_.prefetched.empty());
+  open("s2", true);
+  EXPECT_EQ(whole_.prefetched, (std::vector<std::string>{"s3", "s4"}));
+  EXPECT_TRUE(cache_.prefetched().empty());
+}
+
+TEST_F(NextShard, IsBegunInTheReadCacheWhereItCannotBeWhole) {
+  for (const bool as_whole : {false, true}) {
+    whole_.has_room = false;
+    open(as_whole ? "s3" : "s1", as_whole);
+    open(as_whole ? "s4" : "s2", as_whole);
+  }
+  EXPECT_EQ(cache_.prefetched(), (std::vector<std::string>{"s3", "s4"}));
+  EXPECT_TRUE(whole_.prefetched.empty());
+}
+
 TEST_F(OpenWholeTest, APlainOpenFetchesNothing) {
   fs_.open(ino_of("a"), {}, opened_.done());
   ASSERT_EQ(opened_.error(), "");

@@ -23,12 +23,42 @@ TEST_F(BlockCacheTest, PrefetchesAWholeObjectOnceForTheNextOpen) {
   expect_all_released();
 }
 
-TEST_F(BlockCacheTest, DoesNotPrefetchLargeObjectsOrWhenSwitchedOff) {
+TEST_F(BlockCacheTest, PrefetchesTheBeginningOfALargeObject) {
+  start(/*slabs=*/4, /*read_ahead_max_bytes=*/4 * kMiB);
+  const std::string bytes = pattern(5 * kMiB);
+  const std::string etag = store_.put("l", bytes);
+  cache_->prefetch({.key = "l", .etag = etag, .size_bytes = bytes.size()});
+  EXPECT_EQ(gets(), 1U);
+  const auto reader = cache_->open({.key = "l", .etag = etag, .size_bytes = bytes.size()});
+  EXPECT_EQ(read_now(*reader, 0, 64 * kKiB), bytes.substr(0, 64 * kKiB));
+  EXPECT_EQ(gets(), 1U);
+  EXPECT_EQ(read_now(*reader, 4 * kMiB, kMiB), bytes.substr(4 * kMiB));
+  EXPECT_EQ(gets(), 2U) << "the control: the end was not";
+}
+
+// The first window of a far server is longer than this object.
+TEST_F(BlockCacheTest, PrefetchesNoFurtherThanTheObjectsEnd) {
+  start(/*slabs=*/4, /*read_ahead_max_bytes=*/16 * kMiB);
+  cache_->note_answer(std::chrono::milliseconds(50));
+  const auto first = put_and_open("k", pattern(kMiB));
+  store_.hold();
+  Outcome outcome;
+  read(*first, 0, kMiB, outcome);
+  clock_.advance(std::chrono::milliseconds(51));
+  store_.release_all();
+  ASSERT_TRUE(outcome);
+  const std::size_t before = gets();
+  const std::string bytes = pattern(5 * kMiB);
+  const std::string etag = store_.put("l", bytes);
+  cache_->prefetch({.key = "l", .etag = etag, .size_bytes = bytes.size()});
+  const auto reader = cache_->open({.key = "l", .etag = etag, .size_bytes = bytes.size()});
+  EXPECT_EQ(read_now(*reader, 4 * kMiB, kMiB), bytes.substr(4 * kMiB));
+  EXPECT_EQ(gets(), before + 1);
+}
+
+TEST_F(BlockCacheTest, PrefetchesNothingWhereReadAheadIsSwitchedOff) {
   start(/*slabs=*/4);
   cache_->prefetch({.key = "k", .etag = store_.put("k", "bytes"), .size_bytes = 5});
-  start(/*slabs=*/4, /*read_ahead_max_bytes=*/4 * kMiB);
-  cache_->prefetch(
-      {.key = "l", .etag = store_.put("l", pattern(5 * kMiB)), .size_bytes = 5 * kMiB});
   EXPECT_EQ(gets(), 0U);
 }
 

@@ -58,6 +58,24 @@ TEST_F(ReadAheadShare, GrowsWhenOtherStreamsHaveEnded) {
   EXPECT_EQ(share(), kShareWindowMax);
 }
 
+// A program that reads one file after another must not have half a window for each.
+TEST_F(ReadAheadShare, IsFreeAtOnceWhenAStreamHasComeToTheEndOfItsObject) {
+  for (int file = 0; file < 3; ++file) {
+    const std::uint64_t size = 2 * kMiB;
+    read_by(1, /*object_bytes=*/size + kMiB);
+    EXPECT_EQ(budget_.active_streams(now_), 1U) << "the control: it has a MiB to go";
+    now_ += ActiveStreams::kPeriod;  // counted in two periods
+    for (const std::uint64_t at : {size - kMiB, size}) {
+      std::ignore = objects_.back().on_read({.range = {.begin = at, .end = at + kMiB}, .now = now_},
+                                            budget_.limits(now_, {}));
+      budget_.note_read(objects_.back(), now_);
+    }
+    read_by(7);
+    EXPECT_EQ(budget_.active_streams(now_), 7U);
+    now_ += 2 * ActiveStreams::kPeriod;
+  }
+}
+
 TEST_F(ReadAheadShare, StaysWhileTheStreamsGoOn) {
   read_by(8);
   for (int i = 0; i < 5; ++i) {

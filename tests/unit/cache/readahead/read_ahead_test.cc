@@ -99,6 +99,29 @@ TEST_F(ReadAheadTest, DoublesItsWindowUpToTheLimitWhileTheReaderStalls) {
   EXPECT_LE(sum(asked), 200 * kMiB + kWindowMax);
 }
 
+TEST_F(ReadAheadTest, HasThePacesWindowAfterOneStallWhereTheServerIsFar) {
+  for (const bool is_far : {true, false}) {
+    policy_ = ReadAhead(kObject);
+    limits_.pace = {.first_bytes = kMiB, .part_bytes = kMiB, .window_bytes = 40 * kMiB};
+    limits_.pace.is_far = is_far;
+    std::ignore = read(0, kMiB);
+    const ByteRanges asked = read(kMiB, kMiB, Found::kOnTheirWay);
+    ASSERT_EQ(asked.size(), 1U);
+    EXPECT_EQ(asked.begin()->end, is_far ? 42 * kMiB : 4 * kMiB) << "the control: near it doubles";
+  }
+}
+
+TEST_F(ReadAheadTest, GetsNoFurtherAheadThanIsOfUse) {
+  limits_.window_max_bytes = 256 * kMiB;
+  for (const std::uint64_t useful : {64 * kMiB, 128 * kMiB}) {
+    policy_ = ReadAhead(kObject);
+    limits_.pace.useful_bytes = useful;
+    const auto asked = read_through(0, 200 * kMiB, kMiB, Found::kOnTheirWay);
+    EXPECT_GT(sum(asked), 200 * kMiB + useful / 2);
+    EXPECT_LE(sum(asked), 200 * kMiB + useful);
+  }
+}
+
 TEST_F(ReadAheadTest, GetsNoFurtherThanThePaceAsksForWhileTheReaderFindsEverything) {
   const auto asked = read_through(0, 200 * kMiB, kMiB, Found::kAll);
   EXPECT_LE(sum(asked), 200 * kMiB + kFast.window_bytes);

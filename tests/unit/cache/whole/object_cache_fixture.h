@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -82,6 +83,22 @@ class ObjectCacheTest : public testing::Test, protected fakes::CacheWorld {
         .key = key, .etag = store_.put(key, std::string(size, key.front())), .size_bytes = size};
   }
 
+  // Each run of bytes differs from its neighbours.
+  ObjectVersion put_numbered(const std::string& key, std::uint64_t size) {
+    std::string& bytes = contents_[key];
+    while (bytes.size() < size) bytes += std::to_string(bytes.size()) + ' ';
+    bytes.resize(size);
+    return {.key = key, .etag = store_.put(key, bytes), .size_bytes = size};
+  }
+  const std::string& store_content(const std::string& key) { return contents_.at(key); }
+
+  Result<Object> open_part(ObjectPart part) {
+    std::promise<Result<Object>> promise;
+    cache_->open_part(std::move(part), clock_.now() + std::chrono::seconds(30),
+                      [&](Result<Object> object) { promise.set_value(std::move(object)); });
+    return promise.get_future().get();
+  }
+
   std::future<Result<Object>> open_later(ObjectVersion version) {
     auto promise = std::make_shared<std::promise<Result<Object>>>();
     auto future = promise->get_future();
@@ -124,6 +141,7 @@ class ObjectCacheTest : public testing::Test, protected fakes::CacheWorld {
   std::atomic<bool> no_files_{false};
   std::atomic<bool> files_wait_{false};
   std::atomic<int> files_begun_{0};
+  std::map<std::string, std::string> contents_;
   std::unique_ptr<ObjectCache> cache_;
 };
 

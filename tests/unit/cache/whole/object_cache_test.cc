@@ -31,6 +31,42 @@ TEST_F(ObjectCacheTest, AResidentObjectIsNotFetchedAgain) {
   EXPECT_EQ(gets(), 1U);
 }
 
+TEST_F(ObjectCacheTest, APartOfALargeObjectIsInAFileOfItsOwn) {
+  start(2);
+  const ObjectVersion large = put_numbered("a", 20 * kMiB);
+  const auto middle =
+      open_part({.version = large, .offset_bytes = 8 * kMiB, .length_bytes = kSize});
+  const auto last =
+      open_part({.version = large, .offset_bytes = 17 * kMiB, .length_bytes = 3 * kMiB});
+  ASSERT_TRUE(middle && last);
+  EXPECT_EQ(content(*middle), store_content("a").substr(8 * kMiB, kSize));
+  EXPECT_EQ(content(*last), store_content("a").substr(17 * kMiB));
+  EXPECT_FALSE(cache_->has_whole(large));
+}
+
+TEST_F(ObjectCacheTest, APartIsNotTakenForAnotherOrForTheWhole) {
+  start(3);
+  const ObjectVersion version = put_numbered("a", kSize);
+  ASSERT_TRUE(open_part({.version = version, .offset_bytes = 0, .length_bytes = kMiB}));
+  EXPECT_EQ(gets(), 1U);
+  EXPECT_EQ(content(*open_part({.version = version, .offset_bytes = kMiB, .length_bytes = kMiB})),
+            store_content("a").substr(kMiB, kMiB));
+  EXPECT_EQ(content(*open(version)), store_content("a"));
+  EXPECT_TRUE(cache_->has_whole(version));
+  EXPECT_EQ(gets(), 3U);
+  ASSERT_TRUE(open_part({.version = version, .offset_bytes = 0, .length_bytes = kSize}));
+  EXPECT_EQ(gets(), 3U) << "the whole object is a part as well";
+}
+
+TEST_F(ObjectCacheTest, APartThatIsFetchedAheadIsThereForTheProgramThatFollows) {
+  start(2);
+  const ObjectVersion large = put_numbered("a", 20 * kMiB);
+  const ObjectPart part{.version = large, .offset_bytes = 4 * kMiB, .length_bytes = 4 * kMiB};
+  EXPECT_TRUE(cache_->prefetch_part(part, clock_.now() + std::chrono::seconds(30)));
+  EXPECT_EQ(content(*open_part(part)), store_content("a").substr(4 * kMiB, 4 * kMiB));
+  EXPECT_EQ(gets(), 1U);
+}
+
 TEST_F(ObjectCacheTest, OpensAtTheSameTimeShareOneFetchAndWaitForItsEnd) {
   const auto version = start_with_an_object_held_back(2);
   auto first = open_later(version);
@@ -43,6 +79,38 @@ TEST_F(ObjectCacheTest, OpensAtTheSameTimeShareOneFetchAndWaitForItsEnd) {
   ASSERT_TRUE(one && two);
   EXPECT_EQ((*one)->fd(), (*two)->fd());
   EXPECT_EQ(gets(), 1U);
+}
+
+TEST_F(ObjectCacheTest, AnObjectThatIsFetchedAheadIsThereForTheOpenThatFollows) {
+  start(2);
+  const ObjectVersion next = put("a");
+  store_.hold();
+  EXPECT_TRUE(cache_->prefetch(next, clock_.now() + std::chrono::seconds(30)));
+  EXPECT_TRUE(cache_->prefetch(next, clock_.now() + std::chrono::seconds(30))) << "once";
+  auto opened = open_later(next);
+  store_.release_all();
+  ASSERT_TRUE(opened.get());
+  const std::size_t fetched = gets();
+  EXPECT_TRUE(open(next));
+  EXPECT_EQ(gets(), fetched);
+  EXPECT_EQ(metrics_.counter("cache_object_prefetches_total", "").value(), 1U);
+}
+
+TEST_F(ObjectCacheTest, FetchesAheadOnlyWhatAnOpenWouldAndWhereThereIsRoom) {
+  start(1);
+  const auto deadline = clock_.now() + std::chrono::seconds(30);
+  EXPECT_FALSE(cache_->prefetch(put("small", kMiB - 1), deadline));
+  EXPECT_FALSE(cache_->prefetch(put("large", 8 * kMiB + 1), deadline));
+  const auto open_now = open(put("a"));
+  ASSERT_TRUE(open_now);
+  EXPECT_FALSE(cache_->prefetch(put("b"), deadline)) << "what is open takes all the room";
+}
+
+TEST_F(ObjectCacheTest, AnObjectAheadThatFailsLeavesItsRoomToOthers) {
+  start(1);
+  EXPECT_TRUE(cache_->prefetch({.key = "gone", .etag = "\"1\"", .size_bytes = kSize},
+                               clock_.now() + std::chrono::seconds(30)));
+  EXPECT_TRUE(fakes::eventually([&] { return open(put("a")).has_value(); }));
 }
 
 TEST_F(ObjectCacheTest, SizesOutsideTheBoundsAreUnsupported) {

@@ -26,7 +26,7 @@ class ObjectFetchTest : public testing::Test {
     version_ = {.key = "k", .etag = store_.put("k", bytes_), .size_bytes = kFetchedBytes};
   }
   void fetch() {
-    fetch_object(store_, version_, region_,
+    fetch_object(store_, ObjectPart::whole_of(version_), region_,
                  {.part_deadline = [this] { return clock_.now() + std::chrono::seconds(30); }},
                  [this](std::expected<void, s3::GetFailure> outcome) {
                    EXPECT_FALSE(outcome_) << "done was called twice";

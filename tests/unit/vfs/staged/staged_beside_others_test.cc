@@ -82,6 +82,19 @@ TEST_F(StagedBesideOthers, ShowsNoAttributesOfAClosedFileWhoseStoreFailed) {
   EXPECT_EQ(size_of("file"), 9U);
 }
 
+TEST_F(StagedBesideOthers, BelievesNoListingAfterAStatByTheNameOfAClosedFileWhoseStoreFailed) {
+  store_.put("file", "One");
+  const Ino ino = bucket_.ino_of("file");
+  EXPECT_EQ(close(fail_a_store()), "Stale");
+  bucket_.clock.advance(std::chrono::milliseconds(1));
+  ASSERT_TRUE(bucket_.list(kRootIno)) << "it shows the other client's version";
+  store_.remove("file");
+  EXPECT_EQ(size_of("file"), 3U) << "a name that was listed is believed until its ttl ends";
+  bucket_.clock.advance(std::chrono::milliseconds(1));
+  EXPECT_EQ(error_of(fs_.attributes(ino)), "Stale");
+  EXPECT_EQ(error_of(bucket_.lookup(kRootIno, "file")), "NotFound");
+}
+
 TEST_F(StagedBesideOthers, OpensWhatAnotherClientStoredThoughAnOlderVersionIsOpen) {
   store_.put("file", "one");
   const auto handle = open("file");
