@@ -74,7 +74,7 @@ ln -sfn ../bin/s3rdmafs "$stage/usr/sbin/mount.s3rdma" # relative: the tarball m
 install -D --mode=644 packaging/CHANGELOG.md "$stage/usr/share/doc/s3rdmafs/CHANGELOG.md"
 
 say "what the programs ask for"
-tools/package/check.sh "$stage/usr/bin/s3rdmafs" "$stage/usr/bin/s3rdma-target"
+tools/package/check.sh "$stage/usr/bin/s3rdmafs" "$stage/usr/bin/s3rdma-target" "$stage"/usr/lib/s3rdmafs/*.so
 
 say "tarball"
 name=s3rdmafs-$version-$machine

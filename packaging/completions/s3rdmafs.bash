@@ -10,7 +10,7 @@ _s3rdmafs() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "mount umount stats top explain warm reload recover doctor manifest config --help --version" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "mount umount stats top explain warm reload run recover doctor manifest config --help --version" -- "$word")
     return
   fi
   case $before in
@@ -29,6 +29,7 @@ _s3rdmafs() {
   explain) options="--seconds --json" ;;
   warm) options="--cached --record --from-trace --from-manifest --rate --requests --release" ;;
   reload) options="--dry-run" ;;
+  run) options="--report" ;;
   recover) options="--send --discard --json --options" ;;
   doctor) options="--json --measure --report" ;;
   manifest) options="--output --from-inventory --jobs --verify --show" ;;

@@ -55,20 +55,24 @@ UniqueFd accept_soon(int listener) {
 
 }  // namespace
 
-Result<UniqueFd> listen_on_unix_socket(const std::string& path) {
+Result<UniqueFd> listen_on_unix_socket(const std::string& path, UnixSocketTerms terms) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code ignored;  // mkdir below reports it
   std::filesystem::create_directories(folder.parent_path(), ignored);
-  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-    return fail_errno("folder " + folder.string(), errno);
+  const mode_t old_mask = ::umask(0);
+  const int made = ::mkdir(folder.c_str(), terms.for_all_users ? 0755 : 0700);
+  const int mkdir_errno = errno;
+  ::umask(old_mask);
+  if (made != 0 && mkdir_errno != EEXIST) {
+    return fail_errno("folder " + folder.string(), mkdir_errno);
   }
   if (auto safe = check_folder(folder); !safe) return std::unexpected(safe.error());
   const auto address = address_of(path);
   if (!address) return std::unexpected(address.error());
-  UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  UniqueFd listener(::socket(AF_UNIX, terms.type | SOCK_CLOEXEC, 0));
   if (!listener) return fail_errno("socket", errno);
   ::unlink(path.c_str());
-  const mode_t old_mask = ::umask(0077);
+  ::umask(terms.for_all_users ? 0 : 0077);
   const int bound =
       ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address));
   const int saved_errno = errno;

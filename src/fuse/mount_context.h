@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "fuse/copy_guess.h"
@@ -48,6 +49,8 @@ struct MountContext {
   /// Of a mount of several buckets: the file systems of their directories, that of volume 1 first.
   /// `file_system` then has these directories alone. Borrowed.
   std::vector<vfs::FileSystem*> volumes = {};
+  /// Where programs that read past FUSE find the daemon; empty: they cannot.
+  std::string attach_socket = {};
   metrics::Counter& read_bytes =
       metrics.counter("fuse_read_bytes_total", "Bytes of files given to the kernel");
   metrics::Counter& written_bytes =

@@ -64,12 +64,23 @@ def open_file(path):
 
 
 def test_the_kernel_reads_without_asking(mounted):
-    for number in range(2):
+    for number in (1, 0):  # in the order of names the next one would be fetched as well
         check((mounted / f"file{number}").read_bytes(), number)
     stats = mounted.stats()
     assert total(stats, OPENS, 'mode="passthrough"') == 2
     assert total(stats, "fuse_read_bytes_total") == 0
     assert total(stats, GET_BYTES, f'path="{mounted.path}"') == 2 * SIZE
+
+
+def test_the_file_after_two_that_were_opened_in_order_is_there_when_it_is_opened(mounted):
+    """As a loader opens the shards of a set: by names that it has from an index, without a listing."""
+    for number in range(2):
+        check((mounted / f"file{number}").read_bytes(), number)
+    eventually(lambda: total(mounted.stats(), GET_BYTES) >= 3 * SIZE, 10, "the third file is fetched")
+    assert total(mounted.stats(), "cache_object_prefetches_total") >= 1
+    check((mounted / "file2").read_bytes(), 2)
+    assert total(mounted.stats(), "cache_object_opens_total", 'result="fetch"') == 2, "the first two alone"
+    assert total(mounted.stats(), OPENS, 'mode="passthrough"') == 3
 
 
 def test_without_passthrough_the_daemon_is_asked(site):

@@ -24,7 +24,7 @@ def layering(root):
         if inside[0] == "src":
             owner = inside[1]
         elif inside[:2] == ("include", "s3rdmafs"):
-            owner = inside[2]
+            owner = inside[2].removesuffix(".h")  # client.h, which programs include, is of the layer client
         elif inside[:2] == ("tools", "bench"):
             continue  # measures layers one by one, so it sees them as tests do
         elif inside[0] == "tools":
@@ -37,7 +37,7 @@ def layering(root):
         for included in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text_of(path), re.MULTILINE):
             where = included.split("/")
             is_public = where[0] == "s3rdmafs"
-            layer = where[1] if is_public else where[0]
+            layer = where[1].removesuffix(".h") if is_public else where[0]
             if not is_public and (path.parent / included).is_file():
                 continue  # a neighbour
             if owner is None:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/socket.h>
+
 #include <chrono>
 #include <functional>
 #include <stop_token>
@@ -12,10 +14,15 @@
 
 namespace s3rdmafs {
 
-/// Listens on a stream socket with this name, to which only this user and root can connect. Makes
-/// the folder, and takes over a name that a dead process left. Errors: kSystem, also where another
-/// user may change the folder.
-[[nodiscard]] Result<UniqueFd> listen_on_unix_socket(const std::string& path);
+struct UnixSocketTerms {
+  int type = SOCK_STREAM;      ///< or SOCK_SEQPACKET
+  bool for_all_users = false;  ///< else only this user and root can connect
+};
+
+/// Listens on a socket with this name. Makes the folder, and takes over a name that a dead process
+/// left. Errors: kSystem, also where another user may change the folder.
+[[nodiscard]] Result<UniqueFd> listen_on_unix_socket(const std::string& path,
+                                                     UnixSocketTerms terms = {});
 
 /// Accepts one client after another, gives each to `serve` and closes its connection. Ends 0.2 s
 /// after `stop` was requested, or when `serve` returns after that.

@@ -31,6 +31,7 @@ struct RunCommand {
   int operator()(const WarmCommand& command) const { return run_warm(command); }
   int operator()(const RecordCommand& command) const { return run_record(command); }
   int operator()(const ReloadCommand& command) const { return run_reload(command); }
+  int operator()(const PastFuseCommand& command) const { return run_past_fuse(command); }
   int operator()(const RecoverCommand& command) const { return run_recover(command); }
   int operator()(const DoctorCommand& command) const { return run_doctor(command); }
   int operator()(const ManifestCommand& command) const { return run_manifest(command); }

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "daemon/attach/attach_socket.h"
 #include "daemon/cli/verbs.h"
 #include "daemon/mount/mount_point.h"
 #include "daemon/mount/process/other_mounts.h"
@@ -78,6 +79,7 @@ int run_umount(const UmountCommand& command) {
   if (!daemon) {
     ::unlink(metrics::stats_socket_path(mount_point).c_str());
     ::unlink(control_socket_path(mount_point).c_str());
+    ::unlink(attach_socket_path(mount_point).c_str());
   }
   if (!daemon || command.lazy) return kExitSuccess;
   return wait_for_end(daemon, mount_point, device);

@@ -24,6 +24,8 @@ inline constexpr int kExitDoctorReport = 73;
 [[nodiscard]] int run_warm(const WarmCommand& command);
 [[nodiscard]] int run_record(const RecordCommand& command);
 [[nodiscard]] int run_reload(const ReloadCommand& command);
+/// Does not return where the program runs. Returns 127 or 126 as env(1) does.
+[[nodiscard]] int run_past_fuse(const PastFuseCommand& command);
 [[nodiscard]] int run_recover(const RecoverCommand& command);
 [[nodiscard]] int run_doctor(const DoctorCommand& command);
 [[nodiscard]] int run_manifest(const ManifestCommand& command);

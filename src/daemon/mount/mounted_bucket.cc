@@ -13,6 +13,7 @@
 #include <thread>
 #include <tuple>
 
+#include "daemon/attach/past_fuse.h"
 #include "daemon/mount/buckets/buckets.h"
 #include "daemon/mount/caches.h"
 #include "daemon/mount/choose_fabric.h"
@@ -81,6 +82,7 @@ struct MountedBucket::Layers {
   std::vector<std::shared_ptr<vfs::FileSystem>> volumes;  // of several buckets, one each
   std::unique_ptr<fuse::MountContext> context;
   std::unique_ptr<fuse::Session> session;
+  std::unique_ptr<PastFuse> past_fuse;  // null where programs have to read through FUSE
   std::unique_ptr<metrics::StatsSocket> stats;
   std::unique_ptr<metrics::ScrapeListener> scrapes;  // null without metrics.listen
   std::unique_ptr<metrics::StatsSocket> activity;
@@ -267,6 +269,8 @@ Result<void> MountedBucket::Layers::mount_session() {
                                        .presentation = presentation_of(config),
                                        .read = read_rules(config.read),
                                        .status_files = status_files()});
+  context->attach_socket =
+      PastFuse::socket_path(plan.mount_point, caches.objects.get(), uploads != nullptr);
   for (const auto& one : volumes) context->volumes.push_back(one.get());
   if (auto freed = free_mount_point(plan.mount_point); !freed) return freed;
   auto mounted = fuse::Session::mount(*context, session_options(plan, over_ring));
@@ -302,6 +306,9 @@ Result<void> MountedBucket::Layers::open_sockets() {
   if (!listening) return std::unexpected(listening.error());
   stats = std::move(*listening);
   if (auto opened = open_scrapes(); !opened) return opened;
+  auto past = PastFuse::listen(caches.objects.get(), *context, plan.config);
+  if (!past) return std::unexpected(past.error());
+  past_fuse = std::move(*past);
   auto watched = metrics::StatsSocket::listen(
       [this, begin = clock.now()] { return activity_text(clock.now() - begin); },
       activity_socket_path(plan.mount_point), "activity");
@@ -379,6 +386,7 @@ MountedBucket::MountedBucket(std::unique_ptr<Layers> layers) : layers_(std::move
 MountedBucket::~MountedBucket() {
   Layers& layers = *layers_;
   layers.hangups.reset();
+  if (layers.past_fuse) layers.past_fuse->stop();
   // Uploads of closed files get their time; then every request under way gets its answer (EIO)
   // while the session can still carry it.
   const Deadline deadline = layers.clock.now() + layers.plan.config.retry.deadline;
@@ -426,6 +434,7 @@ Result<void> MountedBucket::serve(const std::function<void()>& on_answer) {
       layers_->session->stop();
       return;
     }
+    if (layers_->past_fuse) layers_->past_fuse->begin(status.st_dev);
     fuse::raise_kernel_read_ahead(layers_->plan.mount_point);
     answered = true;
     on_answer();

@@ -15,6 +15,7 @@
 #include "fuse/ops/ops.h"
 #include "fuse/process.h"
 #include "fuse/reply.h"
+#include "s3rdmafs/client/attach_wire.h"
 
 namespace s3rdmafs::fuse::ops {
 namespace {
@@ -66,6 +67,10 @@ void getxattr(fuse_req_t request, fuse_ino_t ino, const char* name, std::size_t 
   MountContext& mount = context_of(request);
   Reply reply(request, Opcode::kXattr);
   if (!is_of_users(name) && !is_of_server(name)) return reply.errno_value(EOPNOTSUPP);
+  if (std::string_view(name) == attach::kSocketAttribute) {
+    if (mount.attach_socket.empty()) return reply.errno_value(ENODATA);
+    return give(reply, mount.attach_socket, size);
+  }
   mount.file_system_of(ino).get_extended_attribute(
       ino, name, mount.deadline(),
       [size, reply = std::move(reply)](const Result<std::string>& value) mutable {

@@ -204,6 +204,19 @@ Result<Command> make_reload(const CLI::App&, const RawArguments& raw) {
   return ReloadCommand{.mountpoint = raw.mountpoint, .dry_run = raw.dry_run};
 }
 
+void declare_run(CLI::App& verb, RawArguments& raw) {
+  verb.add_option("--report", raw.report,
+                  "Each process appends to this file what it has read past FUSE")
+      ->type_name("FILE");
+  verb.add_option("COMMAND", raw.command, "The program and its arguments, after \"--\"")
+      ->type_name("")
+      ->required();
+}
+
+Result<Command> make_run(const CLI::App&, const RawArguments& raw) {
+  return PastFuseCommand{.report = raw.report, .words = raw.command};
+}
+
 void declare_recover(CLI::App& verb, RawArguments& raw) {
   add_file(verb, raw);
   verb.add_option("MOUNTPOINT", raw.mountpoint,
@@ -311,6 +324,7 @@ constexpr Verb kVerbs[] = {
     {"warm", "Fetch objects ahead of time, or record what a job reads", declare_warm, make_warm},
     {"reload", "Read the mount file again, and change what can change", declare_reload,
      make_reload},
+    {"run", "Run a program whose reads go past FUSE", declare_run, make_run},
     {"recover", "List, send or discard written files that a mount could not store", declare_recover,
      make_recover},
     {"doctor", "Check what a mount needs, and advise", declare_doctor, make_doctor},

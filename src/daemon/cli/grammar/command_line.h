@@ -80,6 +80,12 @@ struct ReloadCommand {
   bool dry_run = false;  ///< say what would change, and change nothing
 };
 
+/// `s3rdmafs run [--report FILE] -- COMMAND [ARGUMENT...]`
+struct PastFuseCommand {
+  std::string report;              ///< where each process tells what it read; empty: nowhere
+  std::vector<std::string> words;  ///< the command and its arguments; not empty
+};
+
 /// `s3rdmafs doctor [FILE.toml] [--json] [--measure] [--report FILE]`
 struct DoctorCommand {
   std::string file;  ///< empty: check the machine alone
@@ -124,9 +130,10 @@ struct RecoverCommand {
   std::vector<config::Override> overrides;
 };
 
-using Command = std::variant<MountCommand, UmountCommand, StatsCommand, TopCommand, ExplainCommand,
-                             WarmCommand, RecordCommand, ReloadCommand, RecoverCommand,
-                             DoctorCommand, ManifestCommand, ConfigCommand, ShowText>;
+using Command =
+    std::variant<MountCommand, UmountCommand, StatsCommand, TopCommand, ExplainCommand, WarmCommand,
+                 RecordCommand, ReloadCommand, PastFuseCommand, RecoverCommand, DoctorCommand,
+                 ManifestCommand, ConfigCommand, ShowText>;
 
 /// Reads the command line; `arguments` are argv, the program's name first. A name that ends in
 /// "mount.s3rdma" selects the form that mount(8) calls helpers in (section EXTERNAL HELPERS).

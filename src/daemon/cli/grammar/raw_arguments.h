@@ -53,6 +53,7 @@ struct RawArguments {
   bool send = false;
   bool discard = false;
   bool dry_run = false;
+  std::vector<std::string> command;
 };
 
 /// The mistake, and which --help to read.

@@ -179,6 +179,18 @@ TEST_F(VerbsTest, UmountDetachesAMountWhoseDaemonIsGoneAndRemovesItsSockets) {
   EXPECT_FALSE(is_left);
 }
 
+TEST_F(VerbsTest, RunOfACommandThatIsNotThereFailsAsEnvDoes) {
+  const Outcome refused = run_verb({"run", "--", directory() + "/none"});
+  EXPECT_EQ(refused.status, 127);
+  EXPECT_THAT(refused.err, HasSubstr("s3rdmafs: "));
+}
+
+TEST_F(VerbsTest, RunWithoutACommandIsAMistake) {
+  const Outcome refused = run_verb({"run"});
+  EXPECT_EQ(refused.status, kExitUsage);
+  EXPECT_THAT(refused.err, HasSubstr("COMMAND"));
+}
+
 TEST_F(VerbsTest, UmountOfABusyMountAdvisesUnlessItIsLazy) {
   const std::string mount_point = directory();
   Outcome busy;
