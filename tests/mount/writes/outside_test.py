@@ -23,7 +23,9 @@ TTL_SECONDS = {"short": 0, "default": 10}
 # With names that are kept: stat(2) gave size 0 for a closed file whose store had failed.
 # After a rename of a version that a listing had shown and the kernel did not know, the new name was a former inode: stat(2)
 # gave that one's size, and what was written through it was stored nowhere.
-KEPT_SEEDS = (4716895, 4716887, 15158471, 15158472)
+# A call by the name of a closed file whose store had failed gave ESTALE, and then a listing that was older than the removal of
+# the object gave it to the kernel once more.
+KEPT_SEEDS = (4716895, 4716887, 15158471, 15158472, 9815210)
 KEPT_CALLS = 1000
 
 

@@ -31,6 +31,9 @@ STAGING_BYTES = 8192 * MIB
 # The cache of mounts that only look at names, or write.
 SMALL_CACHE = {"size": 256 * MIB}
 
+# By how much servers that take their time are late: another building, another city.
+LATE_MS = (20, 50)
+
 
 # The read-ahead that a mount of ours asks for (src/fuse/session.cc), where none is there to be looked at.
 READ_AHEAD_KIB = "2048"
@@ -228,8 +231,11 @@ class Field:
             "target-none": lambda stack: Target(stack, place, "none", "none"),
             "target-copy": lambda stack: Target(stack, place, "copy", "copy"),
             "target-renames": lambda stack: Target(stack, place, "renames", "copy", "--behave-as", "rename-object"),
-            "target-late": lambda stack: Target(stack, place, "late", "copy", "--delay", "20ms"),
+            **{f"target-late{ms}": self._late(ms) for ms in LATE_MS},
         }
+
+    def _late(self, ms):
+        return lambda stack: Target(stack, self._place, f"late{ms}", "copy", "--delay", f"{ms}ms")
 
     def _ours(self):
         def ours(name, target, mode="require", **sections):
@@ -240,7 +246,8 @@ class Field:
             ours("ours-copy", "target-copy"),
             ours("ours-http", "target-copy", "off"),
             ours("ours-names", "target-copy", cache=SMALL_CACHE),
-            ours("ours-late", "target-late", cache=SMALL_CACHE),
+            ours("ours-late", "target-late20", cache=SMALL_CACHE),
+            *(ours(f"ours-late{ms}", f"target-late{ms}") for ms in LATE_MS),
             ours("ours-staged", "target-copy", cache=SMALL_CACHE, write={"mode": "staged"}),
             ours("ours-renames", "target-renames", cache=SMALL_CACHE, write={"mode": "staged"}),
             ours("ours-sequential", "target-copy", cache=SMALL_CACHE, write={"mode": "sequential"}),
@@ -264,7 +271,7 @@ class Field:
             "null-sink": lambda stack: Null(stack, place, "null-sink", self._any_of_ours(), "--direct", "--sink"),
             "tmpfs": lambda _: Tmpfs(place),
             "raw-shm": lambda _: Raw(self["target-copy"], "shm"),
-            "raw-late": lambda _: Raw(self["target-late"], "shm"),
+            "raw-late": lambda _: Raw(self["target-late20"], "shm"),
             "raw-http": lambda _: Raw(self["target-copy"], "none"),
         }
 

@@ -80,7 +80,8 @@ def _command(place, side, contestant, words):
         return [place.programs[program], *([] if first == "put" else [first]), *contestant.arguments, *rest]
     if first in ("train", "tree"):
         return [sys.executable, place.programs[first], *rest]
-    return [place.programs["read_load"], *words]
+    past_fuse = [place.programs["s3rdmafs"], "run", "--"] if side.past_fuse else []
+    return [*past_fuse, place.programs["read_load"], *words]
 
 
 def _per(amount, of):

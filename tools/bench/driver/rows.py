@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from samples import TrainingSet
 
-from . import rows_names, rows_writes
+from . import rows_late, rows_names, rows_past_fuse, rows_writes
 from .data import Files
 from .work import (DAEMON_CPU, EPOCHS, FETCHED, GIB, KIB, LATENCY, MIB, OPS, RATE, Claim, Side, Work)
 
@@ -25,16 +25,17 @@ class Scale:
     resident: int
     rival_training: int
     held: int  # memory kept from the host's reach (memory.py)
+    late: rows_late.Scale
     names: rows_names.Scale
     writes: rows_writes.Scale
 
 
 FULL = Scale(runs=5, cache=GIB, sequential=4 * GIB, rivals=GIB, small_files=20_000, rival_files=1000,
              whole_files=200, random_object=4 * GIB, random_reads=40_000, resident=512 * MIB, rival_training=GIB // 4, held=6 * GIB,
-             names=rows_names.FULL, writes=rows_writes.FULL)
+             late=rows_late.FULL, names=rows_names.FULL, writes=rows_writes.FULL)
 QUICK = Scale(runs=3, cache=512 * MIB, sequential=GIB, rivals=256 * MIB, small_files=2000, rival_files=200,
               whole_files=24, random_object=GIB, random_reads=8000, resident=256 * MIB, rival_training=GIB // 4, held=2 * GIB,
-              names=rows_names.QUICK, writes=rows_writes.QUICK)
+              late=rows_late.QUICK, names=rows_names.QUICK, writes=rows_writes.QUICK)
 
 
 def works(scale):
@@ -113,6 +114,8 @@ def works(scale):
              {name: Side(on, "again --block 4096 --reads 20000 {first}")
               for name, on in (("s3rdmafs", "ours-copy"), ("null", "null-direct"))},
              (Claim(LATENCY, "null", at_most=1.15),), cold=False, metrics=(LATENCY,)),
+        *rows_late.works(scale.late),
+        *rows_past_fuse.works(scale),
         *training(scale),
         *rows_names.works(scale.names),
         *rows_writes.works(scale.writes),

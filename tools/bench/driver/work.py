@@ -28,6 +28,7 @@ class Side:
     on: str
     load: str
     files: Files | Tree | TrainingSet | None = None  # of its own where the work's would take it too long
+    past_fuse: bool = False  # under "s3rdmafs run"
 
 
 @dataclass(frozen=True)

@@ -67,8 +67,10 @@ int main(int argc, char** argv) {
   sequential->add_option("--share", share_bytes, "Readers take turns with pieces of so many bytes");
   auto* random = subcommand("random", "Random blocks of one file");
   random->add_option("--reads", count, "How many in all")->required();
-  auto* files = subcommand("files", "The files of a folder, each whole, in random order");
+  auto* files = subcommand(
+      "files", "The files of a folder, each whole, in random order unless told otherwise");
   files->add_option("--files", count, "At most so many; 0: all");
+  files->add_flag("--in-order", load.in_order, "In the order of the names");
   auto* drop = app.add_subcommand("drop", "Take the files below a folder out of the page cache");
   drop->add_option("paths", paths)->required();
   auto* again = subcommand("again", "One block again and again, for the latency of a hit");

@@ -151,7 +151,7 @@ Outcome read_files(const Load& load, const std::string& folder, std::uint64_t fi
   }
   if (error || paths.empty()) give_up((folder + ": cannot be listed, or is empty").c_str());
   std::ranges::sort(paths);
-  std::ranges::shuffle(paths, std::mt19937_64(load.seed));
+  if (!load.in_order) std::ranges::shuffle(paths, std::mt19937_64(load.seed));
   if (files != 0 && files < paths.size()) paths.resize(files);
   const std::chrono::duration<double> listing = std::chrono::steady_clock::now() - began;
 

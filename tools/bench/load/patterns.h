@@ -21,6 +21,7 @@ struct Load {
   unsigned readers = 1;
   bool verify = false;  ///< that content is what `make` writes (content.h)
   std::uint64_t seed = 1;
+  bool in_order = false;  ///< of the names, where another load's order is random
 };
 
 /// Front to back. Reader i reads the i-th path, counted around.
@@ -32,7 +33,7 @@ struct Load {
 [[nodiscard]] Outcome read_randomly(const Load& load, const std::string& path, std::uint64_t reads);
 
 /// Every file of a folder (at most `files`; 0: all), opened, read whole and closed, in random
-/// order. Listing the folder is part of the time.
+/// order or in that of the names. Listing the folder is part of the time.
 [[nodiscard]] Outcome read_files(const Load& load, const std::string& folder, std::uint64_t files);
 
 /// The same block `reads` times, each timed by itself.
