@@ -12,16 +12,10 @@ constexpr std::uint64_t kPartBytes = memory::Arena::kSlabBytes;
 
 }  // namespace
 
-std::string PastFuse::socket_path(std::string_view mount_point, const cache::ResidentParts* parts,
-                                  bool may_write) {
-  return parts == nullptr || may_write ? "" : attach_socket_path(mount_point);
-}
-
-Result<std::unique_ptr<PastFuse>> PastFuse::listen(cache::ResidentParts* parts,
+Result<std::unique_ptr<PastFuse>> PastFuse::listen(cache::ResidentParts& parts,
                                                    const fuse::MountContext& context,
                                                    const config::MountConfig& config) {
-  if (context.attach_socket.empty()) return nullptr;
-  std::unique_ptr<PastFuse> made(new PastFuse(*parts, context, config));
+  std::unique_ptr<PastFuse> made(new PastFuse(parts, context, config));
   auto listening = AttachSocket::listen(context.attach_socket, made->service_);
   if (!listening) return std::unexpected(listening.error());
   made->socket_ = std::move(*listening);

@@ -5,8 +5,6 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
-#include <string_view>
 
 #include "config/mount_config.h"
 #include "daemon/attach/attach_socket.h"
@@ -17,14 +15,9 @@ namespace s3rdmafs::daemon {
 /// The part of a mount that serves programs past FUSE. Thread-safe.
 class PastFuse {
  public:
-  /// The socket that a mount would have; empty where programs cannot read past FUSE: parts need the
-  /// memory of whole objects, and a program that holds a part would not see what a mount writes.
-  [[nodiscard]] static std::string socket_path(std::string_view mount_point,
-                                               const cache::ResidentParts* parts, bool may_write);
-
-  /// Listens on context.attach_socket; null where that is empty. Refuses every file until begin().
-  /// Borrows all but the settings. Errors: kSystem.
-  [[nodiscard]] static Result<std::unique_ptr<PastFuse>> listen(cache::ResidentParts* parts,
+  /// Listens on context.attach_socket. Refuses every file until begin(). Borrows all but the
+  /// settings. Errors: kSystem.
+  [[nodiscard]] static Result<std::unique_ptr<PastFuse>> listen(cache::ResidentParts& parts,
                                                                 const fuse::MountContext& context,
                                                                 const config::MountConfig& config);
 

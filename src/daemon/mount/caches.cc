@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "daemon/mount/object_memory.h"
 #include "daemon/mount/process/numa_node.h"
 #include "s3rdmafs/base/log.h"
 
@@ -28,11 +27,12 @@ memory::MemoryLock memory_lock(config::CacheLock lock) {
 }
 
 Result<Caches> build_caches(const config::MountConfig& config, rdma::Fabric& fabric,
-                            s3::ObjectStore& source, const Clock& clock,
-                            metrics::Registry& metrics) {
+                            s3::ObjectStore& source, const Clock& clock, metrics::Registry& metrics,
+                            ObjectReaders readers) {
   const PreferNode near_the_device(node_of_devices(fabric.name(), config.rdma.rails));
-  CacheShares shares = share_cache(config.cache);
+  CacheShares shares = share_cache(config.cache, readers);
   Caches caches;
+  caches.object_readers = readers;
   auto made = memory::Arena::create(shares.blocks_bytes, memory_lock(config.cache.lock), fabric,
                                     {.budget_bytes = config.cache.size_bytes});
   if (!made) return std::unexpected(made.error());

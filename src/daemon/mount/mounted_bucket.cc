@@ -142,7 +142,10 @@ Result<void> MountedBucket::Layers::build_disk() {
 }
 
 Result<void> MountedBucket::Layers::build_caches() {
-  auto built = daemon::build_caches(plan.config, *fabric, fill_source(), clock, metrics);
+  auto built = daemon::build_caches(plan.config, *fabric, fill_source(), clock, metrics,
+                                    {.kernel = kernel_may_pass_through(),
+                                     // They would not see what this mount writes next.
+                                     .programs = !buckets->any_writable()});
   if (!built) return std::unexpected(built.error());
   caches = std::move(*built);
   return {};
@@ -223,7 +226,7 @@ std::shared_ptr<vfs::FileSystem> MountedBucket::Layers::make_file_system(const B
               [this](std::string_view key, std::string_view etag) {
                 if (disk) disk->invalidate(key, etag);
               }},
-      writing, caches.objects.get());
+      writing, caches.passed_objects());
 }
 
 // It has the directories of the buckets, which never change, and nothing can be made in it.
@@ -269,8 +272,9 @@ Result<void> MountedBucket::Layers::mount_session() {
                                        .presentation = presentation_of(config),
                                        .read = read_rules(config.read),
                                        .status_files = status_files()});
-  context->attach_socket =
-      PastFuse::socket_path(plan.mount_point, caches.objects.get(), uploads != nullptr);
+  if (caches.attached_objects() != nullptr) {
+    context->attach_socket = attach_socket_path(plan.mount_point);
+  }
   for (const auto& one : volumes) context->volumes.push_back(one.get());
   if (auto freed = free_mount_point(plan.mount_point); !freed) return freed;
   auto mounted = fuse::Session::mount(*context, session_options(plan, over_ring));
@@ -306,9 +310,11 @@ Result<void> MountedBucket::Layers::open_sockets() {
   if (!listening) return std::unexpected(listening.error());
   stats = std::move(*listening);
   if (auto opened = open_scrapes(); !opened) return opened;
-  auto past = PastFuse::listen(caches.objects.get(), *context, plan.config);
-  if (!past) return std::unexpected(past.error());
-  past_fuse = std::move(*past);
+  if (auto* const parts = caches.attached_objects(); parts != nullptr) {
+    auto past = PastFuse::listen(*parts, *context, plan.config);
+    if (!past) return std::unexpected(past.error());
+    past_fuse = std::move(*past);
+  }
   auto watched = metrics::StatsSocket::listen(
       [this, begin = clock.now()] { return activity_text(clock.now() - begin); },
       activity_socket_path(plan.mount_point), "activity");
@@ -328,7 +334,8 @@ Result<void> MountedBucket::Layers::open_sockets() {
        .clock = clock,
        .prefix = buckets->are_directories() ? "" : plan.config.bucket.prefix,
        .request_timeout = plan.config.retry.deadline},
-      {.targets = {.blocks = *caches.blocks, .whole = caches.objects.get()}, .trace = *open_trace},
+      {.targets = {.blocks = *caches.blocks, .whole = caches.passed_objects()},
+       .trace = *open_trace},
       metrics);
   if (!taking) return std::unexpected(taking.error());
   resident = std::move(*taking);

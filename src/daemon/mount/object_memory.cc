@@ -13,10 +13,7 @@
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::daemon {
-namespace {
 
-// Linux has passthrough since 6.9. The kernel confirms it only in INIT, after the mount and long
-// after memory was divided. A wrong guess here only leaves memory unused.
 bool kernel_may_pass_through() {
   utsname name{};
   if (::uname(&name) != 0) return false;
@@ -26,22 +23,20 @@ bool kernel_may_pass_through() {
   return major > 6 || (major == 6 && minor >= 9);
 }
 
-}  // namespace
-
-CacheShares share_cache(const config::MountConfig::Cache& cache) {
+CacheShares share_cache(const config::MountConfig::Cache& cache, ObjectReaders readers) {
   constexpr std::uint64_t kSlab = memory::Arena::kSlabBytes;
   CacheShares shares{.blocks_bytes = cache.size_bytes, .objects = {}};
   const std::uint64_t spare_bytes = cache.size_bytes - config::kBlocksBytesMin;
   const std::uint64_t wanted_bytes =
       round_up(std::min(cache.resident_bytes.value_or(cache.size_bytes / 2), spare_bytes), kSlab);
   if (cache.passthrough_max_bytes == 0 || wanted_bytes == 0) return shares;
-  if (!kernel_may_pass_through()) {
-    spdlog::info("cache: no passthrough: needs Linux 6.9");
+  if (!readers.kernel && !readers.programs) {
+    spdlog::info("cache: no whole objects: passthrough needs Linux 6.9, and the mount may write");
     return shares;
   }
   auto tmpfs = memory::HugeTmpfs::mount(wanted_bytes);
   if (!tmpfs) {
-    spdlog::info("cache: no passthrough: needs CAP_SYS_ADMIN ({})", tmpfs.error().detail);
+    spdlog::info("cache: no whole objects: they need CAP_SYS_ADMIN ({})", tmpfs.error().detail);
     return shares;
   }
   spdlog::info("cache: up to {} of {} for whole objects", format_size(wanted_bytes),

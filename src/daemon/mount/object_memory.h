@@ -16,9 +16,20 @@ struct CacheShares {
   std::optional<memory::HugeTmpfs> objects;  ///< holds those; nothing where objects_bytes is 0
 };
 
-/// Divides the cache. Whole objects get a share only where the kernel can read them by itself
-/// (passthrough: Linux 6.9 and CAP_SYS_ADMIN); otherwise logs the reason.
-[[nodiscard]] CacheShares share_cache(const config::MountConfig::Cache& cache);
+/// Who can read whole objects, and parts of them, where they lie.
+struct ObjectReaders {
+  bool kernel = false;    ///< by itself (FUSE passthrough)
+  bool programs = false;  ///< past FUSE (daemon/attach/): the mount only reads
+};
+
+/// Whether this kernel may have passthrough: Linux 6.9. It confirms it only in INIT, after the
+/// mount and long after memory was divided; where it does not, memory stays unused.
+[[nodiscard]] bool kernel_may_pass_through();
+
+/// Divides the cache. Whole objects get a share only where somebody can read them, and with
+/// CAP_SYS_ADMIN; otherwise logs the reason.
+[[nodiscard]] CacheShares share_cache(const config::MountConfig::Cache& cache,
+                                      ObjectReaders readers);
 
 /// The limit on object files: half of this process's limit on descriptors.
 [[nodiscard]] std::size_t object_files_max();
