@@ -27,6 +27,7 @@ def pytest_configure(config):
     os.register_at_fork(after_in_child=forget_how_to_end)
     config.addinivalue_line("markers", "needs_fuse: mounts something")
     config.addinivalue_line("markers", "needs_passthrough: the kernel reads files of the daemon")
+    config.addinivalue_line("markers", "needs_admin: the daemon has memory for whole objects, on a tmpfs of its own")
     config.addinivalue_line("markers", "needs_root: enters name spaces of its own")
     config.addinivalue_line("markers", "needs(program, ...): runs programs of other authors")
 
@@ -36,6 +37,8 @@ def pytest_runtest_setup(item):
         pytest.skip(why)
     if item.get_closest_marker("needs_passthrough") and (why := can_pass_through()):
         pytest.skip(why)
+    if item.get_closest_marker("needs_admin") and os.geteuid() != 0:
+        pytest.skip("needs root: memory for whole objects needs CAP_SYS_ADMIN")
     if item.get_closest_marker("needs_root") and os.geteuid() != 0:
         pytest.skip("needs root: it makes a mount name space")
     for marker in item.iter_markers("needs"):

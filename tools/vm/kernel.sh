@@ -14,16 +14,40 @@ readonly guest_modules=(
   crc32_generic ib_uverbs rdma_cm rdma_ucm rdma_rxe sch_netem
 )
 
-# The package is unpacked below the cache, never installed: it changes nothing on this machine.
+# This machine's apt.
+own_apt() { "$@"; }
+
+# newest_kernel APT: the package that linux-image-amd64 means, by own_apt or private_apt.
+newest_kernel() {
+  "$1" apt-cache depends linux-image-amd64 2> /dev/null |
+    awk '/Depends: linux-image-/ && !found {print $2; found = 1}'
+}
+
+# list_release RELEASE FOLDER: makes the private apt of another release of Debian.
+list_release() {
+  local mirror origin
+  read -r mirror origin < <(find_mirror) || true
+  [ "${origin:-}" = Debian ] || cannot "the kernel of $1 needs a mirror of Debian that apt knows: run 'apt-get update'"
+  make_private_apt "$2" amd64 < <(printf 'deb %s %s main\n' "$mirror" "$1") > "$2.log" 2>&1 || {
+    cat "$2.log" >&2
+    cannot "apt has no release $1 of Debian (see above)"
+  }
+}
+
+# unpack_kernel RELEASE FOLDER: of this machine's release where RELEASE is empty; FOLDER is for temporary files. The
+# package is unpacked below the cache, never installed: it changes nothing on this machine.
 unpack_kernel() {
-  local package fresh
-  package=$(apt-cache depends linux-image-amd64 2> /dev/null |
-    awk '/Depends: linux-image-/ && !found {print $2; found = 1}') || true
-  if [ -z "$package" ]; then
+  local package fresh apt=own_apt
+  if [ -n "$1" ]; then
+    list_release "$1" "$2/apt"
+    apt=private_apt
+  fi
+  package=$(newest_kernel "$apt") || true
+  if [ -z "$package" ] && [ -z "$1" ]; then
     # Without package lists, a kernel that was fetched before serves.
     package=$(find "$cache" -maxdepth 1 -name 'linux-image-*' -printf '%f\n' 2> /dev/null | sort -V | tail -n 1)
-    [ -n "$package" ] || cannot "apt knows no package linux-image-amd64: run 'apt-get update' as root, on Debian"
   fi
+  [ -n "$package" ] || cannot "apt knows no package linux-image-amd64: run 'apt-get update' as root, on Debian"
   kernel_version=${package#linux-image-}
   kernel_root=$cache/$package
   kernel=$kernel_root/boot/vmlinuz-$kernel_version
@@ -32,7 +56,7 @@ unpack_kernel() {
   mkdir -p "$cache"
   fresh=$(mktemp -d "$cache/fresh.XXXXXX")
   printf 'vm: fetching %s\n' "$package" >&2
-  if ! (cd "$fresh" && apt-get -q download "$package" > log 2>&1 && dpkg-deb -x ./*.deb .); then
+  if ! (cd "$fresh" && "$apt" apt-get -q download "$package" > log 2>&1 && dpkg-deb -x ./*.deb .); then
     cat "$fresh/log" >&2
     rm -rf "$fresh"
     cannot "apt-get download $package failed (see above)"

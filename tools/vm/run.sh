@@ -3,7 +3,8 @@
 # Runs a command on a kernel with soft-RoCE (rdma_rxe), whatever the kernel of this machine: in one virtual
 # machine, or in two with a wire between them. Installs nothing and changes nothing outside OUT.
 #
-#   tools/vm/run.sh [--hosts 1|2] [--mem MIB] [--timeout SECONDS] [--out FOLDER] [--root FOLDER] -- COMMAND [ARG ...]
+#   tools/vm/run.sh [--hosts 1|2] [--mem MIB] [--timeout SECONDS] [--out FOLDER] [--root FOLDER]
+#                   [--kernel RELEASE] -- COMMAND [ARG ...]
 #
 #   --hosts 2     a second guest runs the same command; HOST says which one it is, 1 or 2
 #   --mem MIB     memory of each guest; 3072 unless given. It also holds the files that guests write elsewhere than in OUT.
@@ -11,6 +12,7 @@
 #   --out FOLDER  what the guests see as $OUT, shared for real: what they write there stays
 #   --root FOLDER what the guests see in place of this machine's files; the current folder is added at its path, read-only.
 #                 Its systemd is the first process, and the command a unit that runs after multi-user.target.
+#   --kernel R    the kernel of another release of Debian, such as bullseye; of this machine's unless given
 #
 # Guests see this machine's whole file system, copy on write: the command is run in the same folder with the
 # same programs, but what it writes is gone afterwards, OUT excepted. They have no way to other machines.
@@ -24,10 +26,10 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-hosts=1 mem_mib=3072 timeout_s=300 root=/ out=
+hosts=1 mem_mib=3072 timeout_s=300 root=/ release='' out=
 
 usage() {
-  sed -n '3,23s/^# \{0,1\}//p' "$0" >&2
+  sed -n '3,25s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 
@@ -39,6 +41,7 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
   --timeout) timeout_s=$2 ;;
   --out) out=$2 ;;
   --root) root=$(realpath -- "$2") ;;
+  --kernel) release=$2 ;;
   *) usage ;;
   esac
   shift 2
@@ -51,6 +54,8 @@ cannot() {
   exit 77
 }
 
+# shellcheck source=tools/private_apt.sh
+. "$here/../private_apt.sh" # for kernel.sh
 # shellcheck source=tools/vm/kernel.sh
 . "$here/kernel.sh"
 
@@ -78,7 +83,7 @@ trap 'exit 143' TERM
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 
-unpack_kernel
+unpack_kernel "$release" "$work"
 initramfs "$work/initramfs" "$here/init"
 
 # The command of the guests, quoted by the shell itself, so that any argument arrives as it is.

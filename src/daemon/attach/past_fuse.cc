@@ -12,10 +12,11 @@ constexpr std::uint64_t kPartBytes = memory::Arena::kSlabBytes;
 
 }  // namespace
 
-Result<std::unique_ptr<PastFuse>> PastFuse::listen(cache::ResidentParts& parts,
+Result<std::unique_ptr<PastFuse>> PastFuse::listen(cache::ResidentParts* parts,
                                                    const fuse::MountContext& context,
                                                    const config::MountConfig& config) {
-  std::unique_ptr<PastFuse> made(new PastFuse(parts, context, config));
+  if (parts == nullptr) return nullptr;
+  std::unique_ptr<PastFuse> made(new PastFuse(*parts, context, config));
   auto listening = AttachSocket::listen(context.attach_socket, made->service_);
   if (!listening) return std::unexpected(listening.error());
   made->socket_ = std::move(*listening);

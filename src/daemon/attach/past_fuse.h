@@ -15,9 +15,9 @@ namespace s3rdmafs::daemon {
 /// The part of a mount that serves programs past FUSE. Thread-safe.
 class PastFuse {
  public:
-  /// Listens on context.attach_socket. Refuses every file until begin(). Borrows all but the
-  /// settings. Errors: kSystem.
-  [[nodiscard]] static Result<std::unique_ptr<PastFuse>> listen(cache::ResidentParts& parts,
+  /// Listens on context.attach_socket; null without parts. Refuses every file until begin().
+  /// Borrows all but the settings. Errors: kSystem.
+  [[nodiscard]] static Result<std::unique_ptr<PastFuse>> listen(cache::ResidentParts* parts,
                                                                 const fuse::MountContext& context,
                                                                 const config::MountConfig& config);
 

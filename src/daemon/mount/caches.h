@@ -27,7 +27,7 @@ inline constexpr std::uint64_t kPassthroughFromBytes = kMiB;
 struct Caches {
   std::unique_ptr<memory::Arena> arena;
   std::unique_ptr<cache::BlockCache> blocks;
-  std::unique_ptr<cache::ObjectCache> objects;  ///< null where nobody could read them
+  std::unique_ptr<cache::ObjectCache> objects;  ///< null where they have no reader
   ObjectReaders object_readers = {};
 
   /// The objects that the kernel reads by itself; null where it cannot.

@@ -142,10 +142,8 @@ Result<void> MountedBucket::Layers::build_disk() {
 }
 
 Result<void> MountedBucket::Layers::build_caches() {
-  auto built = daemon::build_caches(plan.config, *fabric, fill_source(), clock, metrics,
-                                    {.kernel = kernel_may_pass_through(),
-                                     // They would not see what this mount writes next.
-                                     .programs = !buckets->any_writable()});
+  const ObjectReaders readers = object_readers(buckets->any_writable());
+  auto built = daemon::build_caches(plan.config, *fabric, fill_source(), clock, metrics, readers);
   if (!built) return std::unexpected(built.error());
   caches = std::move(*built);
   return {};
@@ -243,9 +241,8 @@ std::shared_ptr<vfs::FileSystem> MountedBucket::Layers::make_root() {
 }
 
 Result<void> MountedBucket::Layers::build_file_systems() {
-  if (uploads)
-    finish_renames(records, buckets->stored(), buckets->writer(), clock,
-                   plan.config.retry.deadline);
+  const auto time = plan.config.retry.deadline;
+  if (uploads) finish_renames(records, buckets->stored(), buckets->writer(), clock, time);
   open_trace = std::make_shared<vfs::OpenTrace>(clock);
   if (!buckets->are_directories()) {
     file_system = make_file_system(buckets->all().front(), 0);
@@ -272,9 +269,7 @@ Result<void> MountedBucket::Layers::mount_session() {
                                        .presentation = presentation_of(config),
                                        .read = read_rules(config.read),
                                        .status_files = status_files()});
-  if (caches.attached_objects() != nullptr) {
-    context->attach_socket = attach_socket_path(plan.mount_point);
-  }
+  if (caches.attached_objects()) context->attach_socket = attach_socket_path(plan.mount_point);
   for (const auto& one : volumes) context->volumes.push_back(one.get());
   if (auto freed = free_mount_point(plan.mount_point); !freed) return freed;
   auto mounted = fuse::Session::mount(*context, session_options(plan, over_ring));
@@ -310,11 +305,9 @@ Result<void> MountedBucket::Layers::open_sockets() {
   if (!listening) return std::unexpected(listening.error());
   stats = std::move(*listening);
   if (auto opened = open_scrapes(); !opened) return opened;
-  if (auto* const parts = caches.attached_objects(); parts != nullptr) {
-    auto past = PastFuse::listen(*parts, *context, plan.config);
-    if (!past) return std::unexpected(past.error());
-    past_fuse = std::move(*past);
-  }
+  auto past = PastFuse::listen(caches.attached_objects(), *context, plan.config);
+  if (!past) return std::unexpected(past.error());
+  past_fuse = std::move(*past);
   auto watched = metrics::StatsSocket::listen(
       [this, begin = clock.now()] { return activity_text(clock.now() - begin); },
       activity_socket_path(plan.mount_point), "activity");

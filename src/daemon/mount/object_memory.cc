@@ -13,6 +13,7 @@
 #include "s3rdmafs/base/units.h"
 
 namespace s3rdmafs::daemon {
+namespace {
 
 bool kernel_may_pass_through() {
   utsname name{};
@@ -21,6 +22,12 @@ bool kernel_may_pass_through() {
   unsigned minor = 0;
   if (std::sscanf(name.release, "%u.%u", &major, &minor) != 2) return false;
   return major > 6 || (major == 6 && minor >= 9);
+}
+
+}  // namespace
+
+ObjectReaders object_readers(bool may_write) {
+  return {.kernel = kernel_may_pass_through(), .programs = !may_write};
 }
 
 CacheShares share_cache(const config::MountConfig::Cache& cache, ObjectReaders readers) {

@@ -16,17 +16,18 @@ struct CacheShares {
   std::optional<memory::HugeTmpfs> objects;  ///< holds those; nothing where objects_bytes is 0
 };
 
-/// Who can read whole objects, and parts of them, where they lie.
+/// The readers of whole objects, and of parts of them, where they lie.
 struct ObjectReaders {
   bool kernel = false;    ///< by itself (FUSE passthrough)
   bool programs = false;  ///< past FUSE (daemon/attach/): the mount only reads
 };
 
-/// Whether this kernel may have passthrough: Linux 6.9. It confirms it only in INIT, after the
-/// mount and long after memory was divided; where it does not, memory stays unused.
-[[nodiscard]] bool kernel_may_pass_through();
+/// Those that a mount has on this kernel. Passthrough needs Linux 6.9; the kernel confirms it only
+/// in INIT, after the mount and long after memory was divided. Where it does not, memory stays
+/// unused. A program past FUSE would not see what a mount writes.
+[[nodiscard]] ObjectReaders object_readers(bool may_write);
 
-/// Divides the cache. Whole objects get a share only where somebody can read them, and with
+/// Divides the cache. Whole objects get a share only where they have a reader, and with
 /// CAP_SYS_ADMIN; otherwise logs the reason.
 [[nodiscard]] CacheShares share_cache(const config::MountConfig::Cache& cache,
                                       ObjectReaders readers);

@@ -18,7 +18,7 @@ from harness.mount import COMMAND_SECONDS, GET_BYTES, total
 from harness.processes import eventually, unmount_lazily
 from harness.units import MIB
 
-pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_passthrough]
+pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_admin]
 
 BUCKET = "past"
 SIZE = 40 * MIB + 4321
@@ -97,6 +97,7 @@ def test_parts_that_are_wanted_next_are_fetched_ahead(site):
         eventually(lambda: total(mount.stats(), GET_BYTES) == 4 * PART, 10, "two more are fetched")
 
 
+@pytest.mark.needs_passthrough
 def test_an_object_that_is_resident_is_one_part(mounted, client):
     small = mounted / "file2"
     subprocess.run([mounted.program, "warm", mounted.point, "file2"], check=True, timeout=COMMAND_SECONDS)

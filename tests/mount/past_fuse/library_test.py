@@ -20,7 +20,7 @@ from harness.mount import COMMAND_SECONDS, total
 from harness.processes import eventually, unmount_lazily
 from harness.units import MIB
 
-pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_passthrough]
+pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_admin]
 
 BUCKET = "library"
 SIZE = 40 * MIB + 4321

@@ -13,7 +13,7 @@ from harness.mount import COMMAND_SECONDS, total
 from harness.settings import BUILD
 from harness.units import MIB
 
-pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_passthrough]
+pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_admin]
 
 BUCKET = "preload"
 SIZE = 40 * MIB + 4321

@@ -112,9 +112,12 @@ Finding judge_kernel(const std::string& release) {
   if (version < std::pair(6U, 6U)) {
     return {Level::kNote,
             seen + ": large files are read through the page cache, which costs a copy",
-            "Linux 6.6 reads large files without that copy"};
+            "Linux 6.6 reads large files without that copy; so do programs under `s3rdmafs run`"};
   }
-  if (version < std::pair(6U, 9U)) return {Level::kNote, seen + ": no FUSE passthrough", {}};
+  if (version < std::pair(6U, 9U)) {
+    return {Level::kNote, seen + ": no FUSE passthrough",
+            "programs under `s3rdmafs run` need none: they read past FUSE"};
+  }
   return {Level::kPass, seen + ": has FUSE passthrough", {}};
 }
 
