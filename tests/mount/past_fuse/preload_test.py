@@ -2,14 +2,19 @@
 """Programs that know nothing of it read past FUSE, under libs3rdmafs_preload.so: the bytes and the offsets are those
 that the kernel gives."""
 
+import concurrent.futures
 import os
+import random
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from harness import content
 from harness.mount import COMMAND_SECONDS, total
+from harness.processes import eventually
 from harness.settings import BUILD
 from harness.units import MIB
 
@@ -231,6 +236,30 @@ assert descriptors < 20, descriptors
 """
     check(python(run, script, mounted / "file1"), 1)
     assert run.past == SIZE, run.report
+
+
+KILLS = int(os.environ.get("S3RDMAFS_KILLS", "20"))
+HELD = "attach_held_bytes"
+
+
+def test_programs_that_are_killed_while_they_read_hold_nothing_and_disturb_no_reader(mounted):
+    draw = random.Random(7)
+    under = {**os.environ, "LD_PRELOAD": str(PRELOAD)}
+    many = [str(mounted / f"file{number}") for number in range(2)] * 50
+    most = 0
+    with concurrent.futures.ThreadPoolExecutor(1) as other:
+        for _ in range(KILLS):
+            reader = other.submit(subprocess.run, ["cat", many[1]], env=under, check=True, stdout=subprocess.PIPE,
+                                  timeout=COMMAND_SECONDS)
+            with subprocess.Popen(["cat", *many], env=under, stdout=subprocess.DEVNULL) as victim:
+                time.sleep(draw.uniform(0, 0.05))
+                most = max(most, total(mounted.stats(), HELD))
+                victim.kill()
+            assert victim.returncode == -signal.SIGKILL, "it would read for long"
+            check(reader.result().stdout, 1)
+    assert most > 0, "a program held parts when it was killed"
+    eventually(lambda: total(mounted.stats(), HELD) == 0, 10, "nothing is held")
+    assert total(mounted.stats(), "cache_object_bytes") <= 128 * MIB
 
 
 def test_errors_are_those_of_the_kernel(mounted, run):
