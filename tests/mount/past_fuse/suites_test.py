@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Suites of the mount run again with the library in front of libc: what they ask of a mount holds past FUSE too.
+
+`read_test.py` alone, since the others take a minute each; S3RDMAFS_PRELOAD_SUITES names others, such as
+"overwrite_test.py outage_test.py".
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from harness.settings import BUILD
+
+pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_admin]
+
+MOUNT_TESTS = Path(__file__).resolve().parent.parent
+SUITES = os.environ.get("S3RDMAFS_PRELOAD_SUITES", "read_test.py").split()
+SUITE_SECONDS = 600
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_suite_passes_under_the_library(suite, tmp_path):
+    report = tmp_path / "report"
+    ended = subprocess.run(
+        [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'base'}",
+         MOUNT_TESTS / suite],
+        check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SUITE_SECONDS,
+        env={**os.environ, "S3RDMAFS_BUILD": str(BUILD), "S3RDMAFS_RUN_REPORT": str(report),
+             "LD_PRELOAD": str(BUILD / "src/client/preload/libs3rdmafs_preload.so")})
+    print(ended.stdout)
+    assert ended.returncode == 0
+    assert re.search(r"past FUSE [1-9]", report.read_text()), "some reads did not go through the mount"
