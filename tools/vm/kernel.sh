@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # The guests' kernel, their initial file system, and how fast they may run. Sourced by run.sh, which has
-# cannot().
+# cannot() and tools/private_apt.sh.
 #
 # Sets, in unpack_kernel: kernel (the image), kernel_root (where its package is unpacked), kernel_version.
 
@@ -13,15 +13,6 @@ readonly guest_modules=(
   virtio_pci virtio_console virtio_rng virtio_net 9pnet_virtio 9p overlay fuse autofs4 binfmt_misc dummy
   crc32_generic ib_uverbs rdma_cm rdma_ucm rdma_rxe sch_netem
 )
-
-# This machine's apt.
-own_apt() { "$@"; }
-
-# newest_kernel APT: the package that linux-image-amd64 means, by own_apt or private_apt.
-newest_kernel() {
-  "$1" apt-cache depends linux-image-amd64 2> /dev/null |
-    awk '/Depends: linux-image-/ && !found {print $2; found = 1}'
-}
 
 # list_release RELEASE FOLDER: makes the private apt of another release of Debian.
 list_release() {
@@ -37,12 +28,13 @@ list_release() {
 # unpack_kernel RELEASE FOLDER: of this machine's release where RELEASE is empty; FOLDER is for temporary files. The
 # package is unpacked below the cache, never installed: it changes nothing on this machine.
 unpack_kernel() {
-  local package fresh apt=own_apt
+  local package fresh apt=() # private_apt before a program of another release
   if [ -n "$1" ]; then
     list_release "$1" "$2/apt"
-    apt=private_apt
+    apt=(private_apt)
   fi
-  package=$(newest_kernel "$apt") || true
+  package=$("${apt[@]}" apt-cache depends linux-image-amd64 2> /dev/null |
+    awk '/Depends: linux-image-/ && !found {print $2; found = 1}') || true
   if [ -z "$package" ] && [ -z "$1" ]; then
     # Without package lists, a kernel that was fetched before serves.
     package=$(find "$cache" -maxdepth 1 -name 'linux-image-*' -printf '%f\n' 2> /dev/null | sort -V | tail -n 1)
@@ -56,7 +48,7 @@ unpack_kernel() {
   mkdir -p "$cache"
   fresh=$(mktemp -d "$cache/fresh.XXXXXX")
   printf 'vm: fetching %s\n' "$package" >&2
-  if ! (cd "$fresh" && "$apt" apt-get -q download "$package" > log 2>&1 && dpkg-deb -x ./*.deb .); then
+  if ! (cd "$fresh" && "${apt[@]}" apt-get -q download "$package" > log 2>&1 && dpkg-deb -x ./*.deb .); then
     cat "$fresh/log" >&2
     rm -rf "$fresh"
     cannot "apt-get download $package failed (see above)"

@@ -55,7 +55,7 @@ cannot() {
 }
 
 # shellcheck source=tools/private_apt.sh
-. "$here/../private_apt.sh" # for kernel.sh
+. "$here/../private_apt.sh"
 # shellcheck source=tools/vm/kernel.sh
 . "$here/kernel.sh"
 

@@ -2,11 +2,14 @@
 """Processes that a test starts, and the proof that none is left: each inherits a mark in its environment."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import time
 from pathlib import Path
+
+from harness.settings import BUILD
 
 
 def eventually(condition, seconds, what):
@@ -113,3 +116,15 @@ def mounts_below(folder):
 def unmount_lazily(point):
     subprocess.run(["umount", "--lazy", point], check=False, timeout=20,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def past_fuse(report=None):
+    """The environment of a program with libs3rdmafs_preload.so in front of libc; at its end it appends to `report`."""
+    told = {} if report is None else {"S3RDMAFS_RUN_REPORT": str(report)}
+    return {**os.environ, "LD_PRELOAD": str(BUILD / "src/client/preload/libs3rdmafs_preload.so"), **told}
+
+
+def bytes_read(report):
+    """How many bytes that report tells of: past FUSE, and through it."""
+    told = report.read_text() if report.exists() else ""
+    return tuple(sum(map(int, re.findall(rf"{way} (\d+) bytes", told))) for way in ("past FUSE", "through it"))

@@ -5,7 +5,6 @@ that the kernel gives."""
 import concurrent.futures
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -14,8 +13,7 @@ import time
 import pytest
 from harness import content
 from harness.mount import COMMAND_SECONDS, total
-from harness.processes import eventually
-from harness.settings import BUILD
+from harness.processes import bytes_read, eventually, past_fuse
 from harness.units import MIB
 
 pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_admin]
@@ -23,7 +21,6 @@ pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_admin]
 BUCKET = "preload"
 SIZE = 40 * MIB + 4321
 CACHE = {"size": "256MiB", "resident_size": "128MiB", "passthrough_max": "16MiB"}
-PRELOAD = BUILD / "src" / "client" / "preload" / "libs3rdmafs_preload.so"
 
 
 @pytest.fixture(scope="module", params=["rdma", "http"])
@@ -45,13 +42,10 @@ def run(tmp_path):
     def runner(*command, **keywords):
         report.unlink(missing_ok=True)
         ended = subprocess.run(
-            command, check=False, capture_output=True, timeout=COMMAND_SECONDS,
-            env={**os.environ, "LD_PRELOAD": str(PRELOAD), "S3RDMAFS_RUN_REPORT": str(report)}, **keywords)
+            command, check=False, capture_output=True, timeout=COMMAND_SECONDS, env=past_fuse(report), **keywords)
         assert ended.returncode == 0, ended
-        told = report.read_text() if report.exists() else ""
-        runner.report = told
-        runner.past = sum(map(int, re.findall(r"past FUSE (\d+) bytes", told)))
-        runner.through = sum(map(int, re.findall(r"through it (\d+) bytes", told)))
+        runner.report = report.read_text() if report.exists() else ""
+        runner.past, runner.through = bytes_read(report)
         return ended.stdout
 
     return runner
@@ -244,7 +238,7 @@ HELD = "attach_held_bytes"
 
 def test_programs_that_are_killed_while_they_read_hold_nothing_and_disturb_no_reader(mounted):
     draw = random.Random(7)
-    under = {**os.environ, "LD_PRELOAD": str(PRELOAD)}
+    under = past_fuse()
     many = [str(mounted / f"file{number}") for number in range(2)] * 50
     most = 0
     with concurrent.futures.ThreadPoolExecutor(1) as other:
@@ -257,7 +251,7 @@ def test_programs_that_are_killed_while_they_read_hold_nothing_and_disturb_no_re
                 victim.kill()
             assert victim.returncode == -signal.SIGKILL, "it would read for long"
             check(reader.result().stdout, 1)
-    assert most > 0, "a program held parts when it was killed"
+    assert most > 128 * MIB // 4, "more than one process may hold: a program held parts when it was killed"
     eventually(lambda: total(mounted.stats(), HELD) == 0, 10, "nothing is held")
     assert total(mounted.stats(), "cache_object_bytes") <= 128 * MIB
 
@@ -293,4 +287,4 @@ def test_when_the_daemon_refuses_the_mount_serves(site, run):
     check(run("cat", str(mount / "file0")), 0)
     assert run.past == 0
     assert "that can be read past FUSE" in run.report
-    assert total(mount.stats(), "fuse_read_bytes_total") >= 0
+    assert total(mount.stats(), "attach_opens_total") == 0
