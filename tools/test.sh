@@ -18,6 +18,7 @@
 #     tsan      unit and property under ThreadSanitizer
 #     systemd   mounts as systemd makes them, in a virtual machine with the .deb, which it builds if dist/ has an older
 #               one (needs qemu, root; 40 minutes or more on two cores)
+#     arm64     unit and property, built for ARM by tools/package's compiler and run under qemu-user (30 minutes on two cores)
 #     packages  tools/package.sh, the linters of Debian and of RPM, and the .deb in clean roots of Debian 11, 12 and 13; as root
 #     coverage  the lines that unit and property run, for each folder of src; fails below its floors
 #
@@ -45,7 +46,7 @@ finish() {
   [ $failed -eq 0 ] || exit 1
 }
 
-usage() { sed -n '3,27s/^# \{0,1\}//p' "$0" >&2; }
+usage() { sed -n '3,28s/^# \{0,1\}//p' "$0" >&2; }
 
 release=
 if [ "${1:-}" = --release ]; then
@@ -59,7 +60,7 @@ fi
 
 for suite in "$@"; do
   case $suite in
-  tidy | unit | property | fault | mount | rdma | format | lint | asan | tsan | systemd | packages | coverage) ;;
+  tidy | unit | property | fault | mount | rdma | format | lint | asan | tsan | systemd | arm64 | packages | coverage) ;;
   *)
     usage
     exit 2
@@ -361,6 +362,23 @@ run_release() {
   fi
   if [ -e "$results/unit.xml" ]; then count 0 "$results/unit.xml"; else fail "$release: no unit test was run"; fi
   check "$release: the build, the unit tests and the demo" [ $status -eq 0 ]
+}
+
+# The build differs from that of tools/package.sh by the tests alone.
+run_arm64() {
+  local sysroot
+  tools/setup.sh --packages
+  sysroot=$(tools/package/sysroot.sh arm64) || {
+    fail "arm64: no sysroot"
+    return
+  }
+  build build-arm64 clang++-19 --cross-file "$sysroot/cross.ini" -Dbench=false -Dcsi=disabled -Dman=disabled -Dunity=on -Dunity_size=40 || {
+    fail "arm64: the build"
+    return
+  }
+  # Each instruction of ARM is emulated, by some twenty of this machine.
+  gtest_suite build-arm64 unit --timeout-multiplier 20
+  gtest_suite build-arm64 property --timeout-multiplier 20
 }
 
 # make_packages ARCHITECTURE

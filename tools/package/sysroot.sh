@@ -56,6 +56,8 @@ from_bullseye=(libc6 libc6-dev libgcc-s1)
 # The kernel's headers, the compiler's libraries, and headers and static archives of what we use.
 from_bookworm=(linux-libc-dev libstdc++-12-dev libgcc-12-dev libssl-dev libpugixml-dev liburing-dev libnuma-dev
   libspdlog-dev libfmt-dev libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libibverbs-dev)
+# For the tests of the other architecture alone (tools/test.sh arm64).
+from_bookworm+=(libgtest-dev libgmock-dev librapidcheck-dev)
 
 list_suites() {
   local mirror origin
