@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <functional>
 #include <future>
@@ -43,10 +44,30 @@ void add_path(Outcome& outcome, s3::Path path) {
   (path == s3::Path::kRdma ? outcome.by_rdma : outcome.by_http) = true;
 }
 
+/// As <errno.h> has it. strerrorname_np(3) is not in the C library of the portable build.
+std::string name_of(int error) {
+  switch (error) {
+    case EIO:
+      return "EIO";
+    case EACCES:
+      return "EACCES";
+    case ENOENT:
+      return "ENOENT";
+    case ESTALE:
+      return "ESTALE";
+    case EOPNOTSUPP:
+      return "EOPNOTSUPP";
+    case ETIMEDOUT:
+      return "ETIMEDOUT";
+    default:
+      return "errno " + std::to_string(error);
+  }
+}
+
 }  // namespace
 
 std::string Outcome::text() const {
-  if (error) return ::strerrorname_np(fuse::errno_of(error->code));
+  if (error) return name_of(fuse::errno_of(error->code));
   if (by_rdma && by_http) return "mixed";
   return by_rdma ? "rdma" : "http";
 }
