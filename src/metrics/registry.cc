@@ -14,8 +14,26 @@ constexpr std::string_view kNamePrefix = "s3rdmafs_";
 
 }  // namespace
 
+std::string label_text(std::string_view name, std::string_view value) {
+  std::string text = std::string(name) + "=\"";
+  for (const char c : value) {
+    if (c == '\n') {
+      text += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + "\"";
+}
+
 Registry::Entry& Registry::find_or_add(std::string_view name, std::string_view help,
                                        std::string_view labels, Kind kind) {
+  if (whole_ != nullptr) {
+    std::string all = part_labels_;
+    if (!labels.empty()) all.append(",").append(labels);
+    return whole_->find_or_add(name, help, all, kind);
+  }
   const MutexLock lock(mutex_);
   for (Entry& entry : entries_) {
     if (entry.name == name && entry.labels == labels) return entry;

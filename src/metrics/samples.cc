@@ -18,15 +18,17 @@ struct Line {
   double number = 0;
 };
 
-// Takes `label="value"` from the front, and the comma after it. Backslashes protect a character.
+// Takes `label="value"` from the front, and the comma after it. A backslash protects a character;
+// "\n" is a line break.
 bool take_label(std::string_view& rest, Labels& labels) {
   const std::size_t equals = rest.find("=\"");
   if (equals == std::string_view::npos) return false;
   std::string value;
   std::size_t at = equals + 2;
   for (; at < rest.size() && rest[at] != '"'; ++at) {
-    if (rest[at] == '\\' && at + 1 < rest.size()) ++at;
-    value += rest[at];
+    const bool is_protected = rest[at] == '\\' && at + 1 < rest.size();
+    if (is_protected) ++at;
+    value += is_protected && rest[at] == 'n' ? '\n' : rest[at];
   }
   if (at >= rest.size()) return false;
   labels.emplace_back(rest.substr(0, equals), std::move(value));

@@ -6,6 +6,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "s3rdmafs/base/mutex.h"
 #include "s3rdmafs/metrics/histogram.h"
@@ -37,11 +38,19 @@ class Gauge {
   std::atomic<std::int64_t> value_{0};
 };
 
+/// `name="value"` as Prometheus text has it; any value is allowed.
+[[nodiscard]] std::string label_text(std::string_view name, std::string_view value);
+
 /// All counters, gauges and histograms of one mount. Two requests for the same name and labels give
 /// the same object, which lives as long as the registry. Thread-safe, but a request takes a lock
 /// and searches a list: make it at construction, not on a hot path.
 class Registry {
  public:
+  Registry() = default;
+  /// A part of `whole`, which has to outlive it: what is made through it has these labels besides
+  /// its own, and is in the text of `whole`, to whose end it lives. A part has no text.
+  Registry(Registry& whole, std::string labels) : whole_(&whole), part_labels_(std::move(labels)) {}
+
   /// @param name    without the "s3rdmafs_" prefix; counters end in "_total", bytes in "_bytes"
   /// @param labels  Prometheus text without braces, e.g. `path="rdma"`, or empty
   Counter& counter(std::string_view name, std::string_view help, std::string_view labels = {});
@@ -67,6 +76,8 @@ class Registry {
                      Kind kind);
   static void add_samples(const Entry& entry, std::string& text);
 
+  Registry* whole_ = nullptr;  // null: this is the whole
+  std::string part_labels_;
   mutable Mutex mutex_;                           // leaf
   std::deque<Entry> entries_ GUARDED_BY(mutex_);  // a deque: addresses must not move
 };

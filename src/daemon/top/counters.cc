@@ -2,6 +2,7 @@
 #include "daemon/top/counters.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace s3rdmafs::daemon {
 
@@ -31,16 +32,29 @@ double Counters::sum(std::string_view name, std::string_view label, std::string_
   return found == values.end() ? 0 : found->second;
 }
 
-std::map<std::string, double> Counters::by(std::string_view name, std::string_view label) const {
+template <class Join>
+std::map<std::string, double> Counters::joined_by(std::string_view name, std::string_view label,
+                                                  Join join) const {
   std::map<std::string, double> values;
   const auto [begin, end] = numbers_.equal_range(name);
   for (auto at = begin; at != end; ++at) {
     const auto& labels = at->second.labels;
     const auto found = std::ranges::find(
         labels, label, [](const auto& each) { return std::string_view(each.first); });
-    if (found != labels.end()) values[found->second] += at->second.value;
+    if (found == labels.end()) continue;
+    const auto [value, is_first] = values.emplace(found->second, at->second.value);
+    if (!is_first) value->second = join(value->second, at->second.value);
   }
   return values;
+}
+
+std::map<std::string, double> Counters::by(std::string_view name, std::string_view label) const {
+  return joined_by(name, label, std::plus<double>());
+}
+
+std::map<std::string, double> Counters::least_by(std::string_view name,
+                                                 std::string_view label) const {
+  return joined_by(name, label, [](double one, double other) { return std::min(one, other); });
 }
 
 }  // namespace s3rdmafs::daemon

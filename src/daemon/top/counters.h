@@ -25,8 +25,15 @@ class Counters {
   /// By the values of a label.
   [[nodiscard]] std::map<std::string, double> by(std::string_view name,
                                                  std::string_view label) const;
+  /// The same with the least in place of the sum.
+  [[nodiscard]] std::map<std::string, double> least_by(std::string_view name,
+                                                       std::string_view label) const;
 
  private:
+  template <class Join>
+  [[nodiscard]] std::map<std::string, double> joined_by(std::string_view name,
+                                                        std::string_view label, Join join) const;
+
   std::multimap<std::string, metrics::Sample, std::less<>> numbers_;
 };
 

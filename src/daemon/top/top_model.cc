@@ -103,7 +103,8 @@ std::vector<TopModel::Process> processes_of(const ActivityReport& before, const 
 
 std::vector<TopModel::Endpoint> endpoints_of(const Counters& now, const Rate& rate) {
   std::vector<TopModel::Endpoint> endpoints;
-  for (const auto& [url, is_alive] : now.by("endpoint_alive", "endpoint")) {
+  // Each bucket counts its servers: one of several that share a server may find it dead.
+  for (const auto& [url, is_alive] : now.least_by("endpoint_alive", "endpoint")) {
     endpoints.push_back(
         {.url = url,
          .is_alive = is_alive != 0,

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "metrics/samples.h"
+
 namespace s3rdmafs::metrics {
 namespace {
 
@@ -27,6 +29,35 @@ TEST(Registry, WritesPrometheusTextWithOneHeadForEachName) {
             "# TYPE s3rdmafs_reads_total counter\n"
             "s3rdmafs_reads_total{path=\"rdma\"} 7\n"
             "s3rdmafs_reads_total{path=\"http\"} 1\n");
+}
+
+TEST(Registry, APartHasItsLabelsInTheTextOfTheWhole) {
+  Registry whole;
+  Registry one(whole, label_text("bucket", "a"));
+  Registry other(whole, label_text("bucket", "b"));
+  one.counter("reads_total", "Reads").add(1);
+  other.counter("reads_total", "Reads").add(2);
+  other.counter("reads_total", "Reads", R"(path="http")").add(3);
+  one.histogram("wait_seconds", "Wait").record(std::chrono::seconds(1));
+  EXPECT_NE(whole.prometheus_text().find("# TYPE s3rdmafs_reads_total counter\n"
+                                         "s3rdmafs_reads_total{bucket=\"a\"} 1\n"
+                                         "s3rdmafs_reads_total{bucket=\"b\"} 2\n"
+                                         "s3rdmafs_reads_total{bucket=\"b\",path=\"http\"} 3\n"),
+            std::string::npos);
+  EXPECT_NE(whole.prometheus_text().find("s3rdmafs_wait_seconds_count{bucket=\"a\"} 1\n"),
+            std::string::npos);
+  EXPECT_EQ(&whole.counter("reads_total", "Reads", R"(bucket="a")"),
+            &one.counter("reads_total", "Reads"));
+}
+
+TEST(LabelText, AnyValueComesBackFromTheText) {
+  Registry registry;
+  const std::string odd = "a\"b\\n\nc,d}";
+  registry.counter("reads_total", "Reads", label_text("bucket", odd)).add(4);
+  const auto samples = parse_prometheus_text(registry.prometheus_text());
+  ASSERT_TRUE(samples) << samples.error().detail;
+  ASSERT_EQ(samples->size(), 1U);
+  EXPECT_EQ(samples->front().labels, (Labels{{"bucket", odd}}));
 }
 
 }  // namespace

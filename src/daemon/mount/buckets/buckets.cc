@@ -120,15 +120,21 @@ Result<std::unique_ptr<Buckets>> Buckets::open(const MountPlan& plan, rdma::Fabr
     one.config = std::move(config);
     const config::CredentialChoice& choice =
         directory.empty() ? plan.credentials : plan.directory_credentials.at(number);
-    auto keys = open_keys(choice, one.config, clock, metrics);
+    if (!directory.empty()) {
+      const std::string name = directory.substr(0, directory.size() - 1);
+      one.numbers =
+          std::make_unique<metrics::Registry>(metrics, metrics::label_text("bucket", name));
+    }
+    metrics::Registry& numbers = one.numbers ? *one.numbers : metrics;
+    auto keys = open_keys(choice, one.config, clock, numbers);
     if (!keys) return fail_of(one, std::move(keys.error()));
     one.credentials = std::move(*keys);
     one.config.http = share_of(one.config.http, count);
     s3::HttpObjectStore::Options options = store_options(one.config);
     options.rdma.fabric = fabric.name();
     options.endpoint.fabric_numbers = numbers_in(all_urls, options.endpoint.urls);
-    one.store = std::make_unique<s3::HttpObjectStore>(options, *one.credentials, clock, metrics);
-    auto names = open_manifest(one, clock, metrics);
+    one.store = std::make_unique<s3::HttpObjectStore>(options, *one.credentials, clock, numbers);
+    auto names = open_manifest(one, clock, numbers);
     if (!names) return fail_of(one, std::move(names.error()));
     one.names = std::move(*names);
   }

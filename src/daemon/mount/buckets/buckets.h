@@ -36,6 +36,8 @@ class Buckets {
   struct One {
     std::string directory = {};  ///< below the mount point: empty, or ends in "/"
     config::MountConfig config;
+    /// The numbers of this bucket, by the label `bucket`; null where it is the mount's only one.
+    std::unique_ptr<metrics::Registry> numbers = {};
     std::unique_ptr<s3::CredentialSource> credentials = {};
     std::unique_ptr<s3::HttpObjectStore> store = {};
     std::unique_ptr<manifest::ManifestStore> names = {};  ///< null without metadata.manifest

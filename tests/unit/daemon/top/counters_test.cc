@@ -26,6 +26,16 @@ TEST(Counters, AreThoseOfTheRegistry) {
               ElementsAre(Pair("http", 5), Pair("rdma", 7'000'000'000)));
 }
 
+TEST(Counters, TheLeastOfAServerIsThatOfTheBucketThatFoundItDead) {
+  metrics::Registry registry;
+  registry.gauge("endpoint_alive", "A", R"(bucket="a",endpoint="x")").set(1);
+  registry.gauge("endpoint_alive", "A", R"(bucket="b",endpoint="x")").set(0);
+  registry.gauge("endpoint_alive", "A", R"(bucket="b",endpoint="y")").set(1);
+  const Counters counters = Counters::parse(registry.prometheus_text()).value();
+  EXPECT_THAT(counters.least_by("endpoint_alive", "endpoint"),
+              ElementsAre(Pair("x", 0), Pair("y", 1)));
+}
+
 TEST(Counters, OneThatIsNotThereIsNothing) {
   metrics::Registry registry;
   registry.counter("a_total", "A").add(3);
