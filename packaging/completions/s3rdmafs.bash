@@ -32,7 +32,7 @@ _s3rdmafs() {
   run) options="--report" ;;
   recover) options="--send --discard --json --options" ;;
   doctor) options="--json --measure --report" ;;
-  manifest) options="--output --from-inventory --jobs --verify --show" ;;
+  manifest) options="--output --from-inventory --jobs --bucket --verify --show" ;;
   config) options="--options" ;;
   esac
   if [[ $word == -* ]]; then

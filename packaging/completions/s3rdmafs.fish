@@ -46,5 +46,6 @@ complete -c s3rdmafs -n '__fish_seen_subcommand_from doctor' -l report -r -d 'Wr
 complete -c s3rdmafs -n '__fish_seen_subcommand_from manifest' -s o -l output -r -d 'The manifest to write'
 complete -c s3rdmafs -n '__fish_seen_subcommand_from manifest' -l from-inventory -r -d 'CSV files of an S3 inventory'
 complete -c s3rdmafs -n '__fish_seen_subcommand_from manifest' -l jobs -x -d 'Listings side by side'
+complete -c s3rdmafs -n '__fish_seen_subcommand_from manifest' -l bucket -x -d 'One of several buckets'
 complete -c s3rdmafs -n '__fish_seen_subcommand_from manifest' -l verify -r -d 'Check every byte of this manifest'
 complete -c s3rdmafs -n '__fish_seen_subcommand_from manifest' -l show -r -d 'Show what this manifest is of'

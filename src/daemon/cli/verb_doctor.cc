@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "daemon/cli/verbs.h"
-#include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
+#include "daemon/doctor/examination.h"
 #include "daemon/doctor/report/full_report.h"
 #include "daemon/doctor/report/report.h"
 #include "s3rdmafs/base/log.h"
@@ -33,8 +33,7 @@ int run_doctor(const DoctorCommand& command) {
   context.file = command.file;
   context.measures_long = command.measure;
   if (command.measure) context.test_bytes = doctor::TestMemory::kLongBytes;
-  const doctor::Report findings =
-      doctor::run_checks(doctor::all_checks(!command.file.empty()), context);
+  const doctor::Report findings = doctor::examine(context);
   std::fputs((command.json ? doctor::to_json(findings) : doctor::to_text(findings)).c_str(),
              stdout);
   if (file) {

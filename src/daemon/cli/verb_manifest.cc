@@ -126,18 +126,31 @@ Result<void> write_manifest(const ManifestCommand& command, const config::MountC
   return {};
 }
 
+/// The settings of the bucket that the command names. Errors: kInvalidArgument.
+Result<config::MountConfig> bucket_of(const ManifestCommand& command,
+                                      const config::MountConfig& config) {
+  if (config.directories.empty() && command.bucket.empty()) return config;
+  std::string known;
+  for (const auto& directory : config.directories) {
+    if (directory.name == command.bucket) return *directory.config;
+    known += (known.empty() ? "" : ", ") + directory.name;
+  }
+  if (config.directories.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--bucket: " + command.file + " has no tables [[bucket]]; leave the option out");
+  }
+  return fail(ErrorCode::kInvalidArgument, "a manifest is of one bucket, and " + command.file +
+                                               " has several: say --bucket with one of " + known);
+}
+
 int write_by_mount_file(const ManifestCommand& command) {
   if (auto set = set_up_log("warn", LogSink::kStandardError); !set) return report(set.error());
   const auto loaded =
       config::load_mount_config(command.file, config::Environment::of_this_process());
   if (!loaded) return report_mistakes(loaded.error());
-  if (!loaded->config.directories.empty()) {
-    return report({ErrorCode::kUnsupported,
-                   command.file +
-                       " has tables [[bucket]]; a manifest is of one bucket: give a file "
-                       "with the section [bucket] and the settings of one of them"});
-  }
-  const auto written = write_manifest(command, loaded->config);
+  const auto bucket = bucket_of(command, loaded->config);
+  if (!bucket) return report(bucket.error());
+  const auto written = write_manifest(command, *bucket);
   return written ? kExitSuccess : report(written.error());
 }
 

@@ -5,11 +5,15 @@ namespace s3rdmafs::daemon::doctor {
 
 // In the order in which a mount needs the things checked, so that the first failure names the
 // fault.
-Checks all_checks(bool has_mount_file) {
+Checks machine_checks(bool has_mount_file) {
   Checks checks;
   add_machine_checks(checks);
-  if (!has_mount_file) return checks;
-  add_mount_file_checks(checks);
+  if (has_mount_file) add_mount_file_checks(checks);
+  return checks;
+}
+
+Checks bucket_checks() {
+  Checks checks;
   add_network_checks(checks);
   add_bucket_checks(checks);
   add_test_object_checks(checks);

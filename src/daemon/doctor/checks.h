@@ -22,9 +22,11 @@ void add_rail_checks(Checks& checks);         ///< each rail by itself
 void add_transfer_checks(Checks& checks);     ///< transfers, byte by byte
 void add_fence_checks(Checks& checks);        ///< writes after a reply, and after a fence
 void add_load_checks(Checks& checks);         ///< bandwidth
-/// All checks, in the order in which they run.
-/// @param has_mount_file  false: only those of the machine
-[[nodiscard]] Checks all_checks(bool has_mount_file);
+/// The checks of the machine and, if there is one, of the mount file, in the order in which they
+/// run.
+[[nodiscard]] Checks machine_checks(bool has_mount_file);
+/// The checks of one bucket and its servers, which follow those.
+[[nodiscard]] Checks bucket_checks();
 
 // The verdicts that are functions of plain data.
 

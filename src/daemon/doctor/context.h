@@ -24,7 +24,9 @@ namespace s3rdmafs::daemon::doctor {
 /// The state that checks share: settings, and the results that later checks build on. Members are
 /// destroyed in reverse. Used by one thread.
 struct Context {
-  std::string file;                             ///< the mount file; empty: check the machine alone
+  std::string file;  ///< the mount file; empty: check the machine alone
+  /// The settings of one of several buckets, which the checks are about; null: those of the file.
+  std::shared_ptr<const config::MountConfig> bucket;
   bool measures_long = false;                   ///< more sizes, for longer (--measure)
   std::size_t test_bytes = TestMemory::kBytes;  ///< of the test object
   std::unique_ptr<Machine> machine = std::make_unique<Machine>();
@@ -46,6 +48,7 @@ struct Context {
   bool rdma_works = false;           ///< by "RDMA read"
   bool may_write = false;            ///< whether writing is allowed, and to be tested
   std::vector<std::string> written;  ///< keys of the test objects to remove
+  std::vector<std::string> secrets;  ///< those of buckets that were checked before
 
   Context() = default;
   Context(const Context&) = delete;
@@ -53,7 +56,10 @@ struct Context {
   /// Removes the test objects, whichever check failed, and shuts everything down.
   ~Context();
 
-  [[nodiscard]] const config::MountConfig& config() const { return loaded->config; }
+  /// The settings that the checks are about.
+  [[nodiscard]] const config::MountConfig& config() const {
+    return bucket ? *bucket : loaded->config;
+  }
 };
 
 /// The directory of test objects, below bucket.prefix.

@@ -125,6 +125,71 @@ def test_warm_takes_paths_below_the_mount_point(site, two, s3rdmafs):
     assert total(mounted.stats(), "get_bytes_total") == before
 
 
+def test_requests_and_bytes_are_counted_by_bucket(site, two):
+    mounted = site.mount(two, None, bucket=tables("train", "val"), cache={"passthrough_max": "0"})
+    (mounted / "val/images/same").read_bytes()
+    stats = mounted.stats()
+    assert total(stats, "get_bytes_total", 'bucket="val"') == 3 * MIB + 5
+    assert total(stats, "get_bytes_total", 'bucket="train"') == 0 < total(stats, "s3_requests_total", 'bucket="train"')
+    assert total(stats, "endpoint_alive") == 2, "each bucket has its own view of a server"
+
+
+def doctor(s3rdmafs, file, *options):
+    return subprocess.run([s3rdmafs, "doctor", *options, file], check=False, timeout=120, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+
+
+def test_doctor_examines_each_bucket(site, two, s3rdmafs, tmp_path):
+    tables_of = tables("train") + tables("val", **{"write.mode": "sequential"})
+    result = doctor(s3rdmafs, site.mount_file(two, None, bucket=tables_of), "--report", tmp_path / "report")
+    assert result.returncode in (0, 1), result.stdout
+    lines = result.stdout.splitlines()
+    for name in ("train", "val"):
+        assert [line for line in lines if line.startswith("pass") and f" {name}: RDMA read:" in line], result.stdout
+    assert sum(" mount file:" in line for line in lines) == 1
+    assert two.secret_key not in (tmp_path / "report").read_text()
+    assert not list((two.root / "val").glob(".s3rdmafs-doctor/*")), "its test objects are gone"
+    missing = doctor(s3rdmafs, site.mount_file(two, None, bucket=[*tables_of, *tables("missing")]))
+    assert missing.returncode == 2
+    failed = [line for line in missing.stdout.splitlines() if line.startswith("fail")]
+    assert failed and all(" missing: " in line for line in failed), missing.stdout
+
+
+def test_a_manifest_is_of_the_bucket_that_one_names(site, two, s3rdmafs, tmp_path):
+    file, manifest = site.mount_file(two, None, bucket=tables("train", "val")), tmp_path / "manifest"
+
+    def write(*options):
+        return subprocess.run([s3rdmafs, "manifest", file, "-o", manifest, *options], check=False, timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    assert write("--bucket", "val").returncode == 0
+    shown = subprocess.run([s3rdmafs, "manifest", "--show", manifest], check=True, stdout=subprocess.PIPE, text=True).stdout
+    assert "bucket: val\n" in shown and "objects: 2\n" in shown
+    for options in ((), ("--bucket", "other")):
+        refused = write(*options)
+        assert refused.returncode == 32 and "one of train, val" in refused.stderr
+    mounted = site.mount(two, None, bucket=[*tables("train"), *tables("val", **{"metadata.manifest": str(manifest)})])
+    assert sorted(os.listdir(mounted / "val")) == ["images", "only-val"]
+
+
+def test_staged_files_of_a_killed_mount_are_sent_to_their_own_buckets(site, two, s3rdmafs):
+    mounted = site.mount(two, None, write={"staging_dir": str(site.folder / "staging")},
+                         bucket=tables("train", "val", **{"write.mode": "staged"}))
+    files = [open(mounted / name / "staged", "wb", buffering=0) for name in ("train", "val")]
+    for name, file in zip(("train", "val"), files):
+        file.write(name.encode() * 1000)
+    mounted.kill()
+    for file in files:
+        with pytest.raises(OSError):  # of the close: its mount is gone
+            file.close()
+    assert not (two.root / "val/staged").exists(), "the control"
+    sent = subprocess.run([s3rdmafs, "recover", "--send", mounted.file, mounted.point], check=False, timeout=60, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    assert sent.returncode == 0, sent.stdout
+    for name in ("train", "val"):
+        assert (two.root / name / "staged").read_bytes() == name.encode() * 1000
+
+
 class Reader(threading.Thread):
     """Reads a file from its beginning on, until it is told to stop."""
 

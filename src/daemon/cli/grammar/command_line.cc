@@ -269,6 +269,8 @@ void declare_manifest(CLI::App& verb, RawArguments& raw) {
   verb.add_option("--jobs", raw.jobs, "Listings side by side; default: 16")
       ->check(CLI::Range(1, 64))
       ->type_name("N");
+  verb.add_option("--bucket", raw.bucket, "The directory of one of several [[bucket]] tables")
+      ->type_name("DIRECTORY");
   verb.add_option("--verify", raw.verify, "Check every byte of this manifest")->type_name("FILE");
   verb.add_option("--show", raw.show, "Show what this manifest is of, or one of its keys")
       ->type_name("FILE");
@@ -281,7 +283,7 @@ Result<Command> make_manifest(const CLI::App& app, const RawArguments& raw) {
     return usage_error(app, "a mount file and -o FILE are required, or --verify or --show");
   }
   const bool has_key = raw.verify.empty() && raw.prefix.empty();
-  const bool writes = !raw.output.empty() || !raw.inventory.empty();
+  const bool writes = !raw.output.empty() || !raw.inventory.empty() || !raw.bucket.empty();
   if (reads &&
       (writes || (!raw.verify.empty() && !raw.show.empty()) || (!raw.file.empty() && !has_key))) {
     return usage_error(app, "--verify FILE and --show FILE [KEY] stand alone");
@@ -299,6 +301,7 @@ Result<Command> make_manifest(const CLI::App& app, const RawArguments& raw) {
     command.file = raw.file;
     command.inventory = raw.inventory;
     command.jobs = raw.jobs;
+    command.bucket = raw.bucket;
     if (app.get_subcommand("manifest")->count("PREFIX") > 0) command.prefix = raw.prefix;
   }
   return command;

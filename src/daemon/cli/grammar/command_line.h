@@ -94,7 +94,8 @@ struct DoctorCommand {
   std::string report;    ///< path of the full report, as JSON; empty: none is written
 };
 
-/// `s3rdmafs manifest FILE.toml [PREFIX] -o FILE [--from-inventory CSV...] [--jobs N]`,
+/// `s3rdmafs manifest FILE.toml [PREFIX] -o FILE [--from-inventory CSV...] [--jobs N]
+/// [--bucket DIRECTORY]`,
 /// `s3rdmafs manifest --verify FILE`, or `s3rdmafs manifest --show FILE [KEY]`
 struct ManifestCommand {
   enum class Action { kWrite, kVerify, kShow };
@@ -105,6 +106,7 @@ struct ManifestCommand {
   std::optional<std::string> prefix;   ///< in place of bucket.prefix
   std::vector<std::string> inventory;  ///< empty: the bucket is listed
   unsigned jobs = 0;                   ///< listings side by side
+  std::string bucket;                  ///< directory of a [[bucket]] table; empty: [bucket]
 
   std::string key;  ///< to show; empty: what the manifest is of
 };

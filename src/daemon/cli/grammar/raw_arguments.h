@@ -43,6 +43,7 @@ struct RawArguments {
   std::string output;
   std::vector<std::string> inventory;
   unsigned jobs = 16;
+  std::string bucket;
   bool once = false;
   double interval_seconds = 1;
   std::string path;

@@ -22,10 +22,6 @@ Finding check_mount_file(Context& context) {
     std::ranges::replace(faults, '\n', ';');
     return {Level::kFail, faults, "correct it; s3rdmafs.toml(5) explains each key"};
   }
-  if (!loaded->config.directories.empty()) {
-    return {Level::kFail, context.file + " has tables [[bucket]]; doctor checks one bucket",
-            "give it a file with the section [bucket] and the settings of one of them"};
-  }
   std::string warnings;
   for (const std::string& warning : loaded->warnings) warnings += "; " + warning;
   context.loaded = std::move(*loaded);

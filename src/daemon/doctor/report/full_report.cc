@@ -58,13 +58,17 @@ std::vector<std::string> secrets_of(const Context& context) {
       add(credentials->access_key_id);
     }
   }
-  if (context.loaded) {
-    const config::MountConfig& config = context.loaded->config;
+  const auto add_all_of = [&add](const config::MountConfig& config) {
     add(config.credentials.secret_access_key);
     add(config.credentials.session_token);
     add(config.credentials.access_key_id);
     if (config.rdma.dc_key != 0) add(fmt::format("{:x}", config.rdma.dc_key));
+  };
+  if (context.loaded) {
+    add_all_of(context.loaded->config);
+    for (const auto& directory : context.loaded->config.directories) add_all_of(*directory.config);
   }
+  for (const std::string& secret : context.secrets) add(secret);
   return secrets;
 }
 

@@ -16,7 +16,7 @@ namespace s3rdmafs::daemon::doctor {
 [[nodiscard]] std::string full_report(const Report& report, const Context& context,
                                       const std::string& version);
 
-/// The secrets of the mount: keys, session token and DC key.
+/// The secrets of the mount and of each of its buckets: keys, session tokens and DC keys.
 [[nodiscard]] std::vector<std::string> secrets_of(const Context& context);
 
 /// `text` with "********" in place of each secret.

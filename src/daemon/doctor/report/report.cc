@@ -39,8 +39,7 @@ std::string_view verdict_name(const Report& report) {
   }
 }
 
-Report run_checks(const Checks& checks, Context& context) {
-  Report report;
+Report run_checks(const Checks& checks, Context& context, Report report) {
   for (const Check& check : checks) {
     const auto need = std::ranges::find(report, check.needs, &Entry::name);
     const bool is_blocked = need != report.end() && blocks(need->finding.level);

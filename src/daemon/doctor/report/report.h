@@ -22,9 +22,9 @@ struct Entry {
 };
 using Report = std::vector<Entry>;
 
-/// Runs the checks in order. A check is skipped where the one that it needs failed or was skipped;
-/// its finding names the check that failed.
-[[nodiscard]] Report run_checks(const Checks& checks, Context& context);
+/// Runs the checks in order, and adds what they find to the report. A check is skipped where the
+/// one that it needs failed or was skipped; its finding names the check that failed.
+[[nodiscard]] Report run_checks(const Checks& checks, Context& context, Report report = {});
 
 /// The exit status of the worst finding.
 [[nodiscard]] int exit_status(const Report& report);

@@ -142,7 +142,8 @@ class DoctorSite {
 
 /// All checks but the bandwidth, which takes seconds.
 inline Checks quick_checks() {
-  Checks checks = all_checks(/*has_mount_file=*/true);
+  Checks checks = machine_checks(/*has_mount_file=*/true);
+  std::ranges::move(bucket_checks(), std::back_inserter(checks));
   checks.pop_back();
   return checks;
 }
