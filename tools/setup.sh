@@ -41,6 +41,8 @@ tests=(
   qemu-system-x86 busybox-static cpio kmod         # virtual machines with soft-RoCE (tools/vm/run.sh)
   slurmctld slurmd slurm-client munge             # jobs with mounts of their own (packaging/slurm)
   python3-grpcio python3-protobuf                  # calls as kubelet makes them (packaging/kubernetes)
+  podman buildah crun                              # the driver and pods in containers
+  prometheus python3-matplotlib                    # the dashboard's queries, and pictures of its panels
   rdma-core ibverbs-providers python3-pyverbs
   debootstrap                                      # clean roots of other releases (tools/test.sh --release)
 )

@@ -19,6 +19,7 @@
 #     systemd   mounts as systemd makes them, in a virtual machine with the .deb, which it builds if dist/ has an older
 #               one (needs qemu, root; 40 minutes or more on two cores)
 #     arm64     unit and property, built for ARM by tools/package's compiler and run under qemu-user (30 minutes on two cores)
+#     image     the CSI driver's container image, of the .deb by packaging/kubernetes/image.sh, and the driver in it; as root
 #     packages  tools/package.sh, the linters of Debian and of RPM, and the .deb in clean roots of Debian 11, 12 and 13; as root
 #     coverage  the lines that unit and property run, for each folder of src; fails below its floors
 #
@@ -46,7 +47,7 @@ finish() {
   [ $failed -eq 0 ] || exit 1
 }
 
-usage() { sed -n '3,28s/^# \{0,1\}//p' "$0" >&2; }
+usage() { sed -n '3,29s/^# \{0,1\}//p' "$0" >&2; }
 
 release=
 if [ "${1:-}" = --release ]; then
@@ -60,7 +61,7 @@ fi
 
 for suite in "$@"; do
   case $suite in
-  tidy | unit | property | fault | mount | rdma | format | lint | asan | tsan | systemd | arm64 | packages | coverage) ;;
+  tidy | unit | property | fault | mount | rdma | format | lint | asan | tsan | systemd | arm64 | image | packages | coverage) ;;
   *)
     usage
     exit 2
@@ -379,6 +380,24 @@ run_arm64() {
   # Each instruction of ARM is emulated, by some twenty of this machine.
   gtest_suite build-arm64 unit --timeout-multiplier 20
   gtest_suite build-arm64 property --timeout-multiplier 20
+}
+
+run_image() {
+  local driver=build/src/csi/s3rdmafs-csi archive=$results/image.tar status=0
+  tools/setup.sh --packages
+  if ! build build g++ || ! [ -e $driver ]; then
+    fail "image: the build of $driver"
+    return
+  fi
+  tools/release/driver_image.sh $driver "$archive" > "$results/image.log" 2>&1 || {
+    tail -n 40 "$results/image.log"
+    fail "image: it could not be made"
+    return
+  }
+  pass
+  S3RDMAFS_CSI_ARCHIVE=$archive /usr/bin/python3 -B -m pytest -q -p no:cacheprovider --junit-xml="$results/image.xml" \
+    tests/mount/cluster/containers_test.py || status=$?
+  count $status "$results/image.xml"
 }
 
 # make_packages ARCHITECTURE

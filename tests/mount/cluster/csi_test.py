@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 from harness import content
-from harness.csi import (MANY_WRITERS, PROGRAMS, READER, SINGLE_POD, SIZE, Node, assert_nothing_left, digest, fake_systemd_run,
+from harness.csi import (DRIVER, MANY_WRITERS, PROGRAMS, READER, SINGLE_POD, SIZE, Node, assert_nothing_left, digest, fake_systemd_run,
                          pod_context, refused, secrets_of, volume_of, why_not)
 from harness.key_service import ROLE, WEB_TOKEN, KeyService
 from harness.namespace import leaving_other_mounts
 from harness.processes import ReservedPort, eventually, mounts_below
+from harness.settings import ROOT
 
 pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_root, pytest.mark.needs(*PROGRAMS),
               pytest.mark.skipif(bool(why_not()), reason=why_not() or "all is here")]
@@ -32,6 +33,18 @@ def test_the_driver_says_what_it_is_and_what_it_can(node):
     assert node.node.NodeGetInfo(messages.NodeGetInfoRequest()).node_id == "node-1"
     types = {each.rpc.type for each in node.node.NodeGetCapabilities(messages.NodeGetCapabilitiesRequest()).capabilities}
     assert types == {1, 2, 4, 5, 6}, "staging, statistics, condition, single pods, groups"
+
+
+def options_in(text, pattern):
+    return {option for names in re.findall(pattern, text, re.MULTILINE) for option in names.split(",")}
+
+
+def test_the_manual_has_the_options_of_help_and_no_others():
+    helped = subprocess.run([DRIVER, "--help"], check=True, stdout=subprocess.PIPE, text=True, timeout=10).stdout
+    wanted = options_in(helped, r"^  (-[\w,-]+)")
+    page = (ROOT / "man/s3rdmafs-csi.8.scd").read_text().replace(", -", ",-")
+    assert options_in(page, r"^\*(-[\w,-]+)\*") == wanted
+    assert {"-h", "--help", "--state"} < wanted, "the control: names of both kinds are seen"
 
 
 def test_pods_with_one_identity_share_a_mount_that_ends_with_the_last(node, csi_server):

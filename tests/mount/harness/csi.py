@@ -62,10 +62,13 @@ class Node:
                 "--keep", self.keep, "--program", self.program, "--log-level", "debug", *self.options]
 
     def start(self):
-        import grpc
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen([*self.before, *self.command()], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             env={**os.environ, **self.environment})
+        self.connect()
+
+    def connect(self):
+        import grpc
         self.channel = grpc.insecure_channel(f"unix:{self.socket}", options=[("grpc.initial_reconnect_backoff_ms", 50),
                                                                              ("grpc.max_reconnect_backoff_ms", 200)])
         grpc.channel_ready_future(self.channel).result(SECONDS)
