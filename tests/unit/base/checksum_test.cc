@@ -57,6 +57,15 @@ TEST(Crc64Nvme, IsTheDefinitionsForEveryLengthAndAlignmentWithAndWithoutIsal) {
   }
 }
 
+// The control of the test above: it has tried more than the tables.
+TEST(Crc64Nvme, IsFoldedOnEachProcessorThatMultipliesWithoutCarry) {
+#if defined(__x86_64__) || defined(__aarch64__)
+  EXPECT_GE(best_crc64_way(), Crc64Way::kFolding);
+#else
+  EXPECT_EQ(best_crc64_way(), Crc64Way::kTables);
+#endif
+}
+
 TEST(Crc64Nvme, GoesOnFromTheSameValueWithAndWithoutIsal) {
   const std::string text(10'007, 'x');
   for (const std::size_t cut : {1, 7, 8, 4096, 10'006}) {
