@@ -61,7 +61,6 @@ bench=(python3-torch)
 packages=(
   clang-19 lld-19 llvm-19 nasm make binutils-aarch64-linux-gnu
   debhelper lintian rpm rpmlint fakeroot
-  qemu-user-static                                 # runs the checks that Meson makes for ARM
 )
 
 case "${1:-}" in

@@ -59,6 +59,15 @@ from_bookworm=(linux-libc-dev libstdc++-12-dev libgcc-12-dev libssl-dev libpugix
 # For the tests of the other architecture alone (tools/test.sh arm64).
 from_bookworm+=(libgtest-dev libgmock-dev librapidcheck-dev)
 
+# fetch_emulator: what runs the other architecture's programs. Debian 12's has neither openat2(2) nor a mremap(2) that
+# maps a file again.
+fetch_emulator() {
+  quiet lists make_private_apt "$work/own-apt" <<< "${suites//-src/}"
+  (cd "$work" && quiet emulator private_apt apt-get download qemu-user/trixie)
+  dpkg-deb --fsys-tarfile "$work"/qemu-user_*.deb | tar --extract --to-stdout "./usr/bin/qemu-$cpu" > "$sysroot/qemu-$cpu"
+  chmod +x "$sysroot/qemu-$cpu"
+}
+
 list_suites() {
   local mirror origin
   read -r mirror origin < <(find_mirror) || true
@@ -152,13 +161,14 @@ describe_headers() {
   describe tomlplusplus "$toml" "" -DTOML_HEADER_ONLY=1
   describe libibverbs "$verbs" "" ""
   describe libmlx5 "$mlx5" "" ""
+  describe rapidcheck 0 "-L/usr/lib/$triple -lrapidcheck" ""
 }
 
 write_cross_file() {
   local ccache='' wrapper=''
   ! command -v ccache > /dev/null || ccache="'ccache', "
   if [ "$architecture" != "$(dpkg --print-architecture)" ]; then
-    wrapper="exe_wrapper = ['qemu-$cpu-static', '-L', '$sysroot']"
+    wrapper="exe_wrapper = ['$sysroot/qemu-$cpu', '-L', '$sysroot']"
   fi
   cat > "$work/cross.ini" << INI
 [binaries]
@@ -201,5 +211,6 @@ grep -v '^#' "$here/libraries" | while read -r name version hash; do
 done
 build_compat
 describe_headers
+if [ "$architecture" != "$(dpkg --print-architecture)" ]; then fetch_emulator; fi
 write_cross_file
 printf '%s\n' "$sysroot"
