@@ -10,6 +10,9 @@ import json
 import os
 import re
 import shutil
+import signal
+import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +37,9 @@ SMALL_CACHE = {"size": 256 * MIB}
 # By how much servers that take their time are late: another building, another city.
 LATE_MS = (20, 50)
 
+
+# A recording has begun, and is written: generous, as nothing that is measured waits for them.
+RECORDING_BEGINS_S, RECORD_WRITTEN_S = 1, 60
 
 # The read-ahead that a mount of ours asks for (src/fuse/session.cc), where none is there to be looked at.
 READ_AHEAD_KIB = "2048"
@@ -136,6 +142,21 @@ class Ours(Contestant):
 
     def let_go(self, folder):
         run(self.program, "warm", "--release", self.point, self.point / folder)
+
+    @contextlib.contextmanager
+    def beside(self, trace):
+        """Beside a load: what it opens is recorded into this file, or fetched in the file's order if it is there."""
+        is_new = not trace.exists()
+        words = ["--record", trace] if is_new else ["--from-trace", trace, "--cached"]
+        warm = subprocess.Popen([self.program, "warm", self.point, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+        try:
+            if is_new:
+                time.sleep(RECORDING_BEGINS_S)
+            yield
+        finally:
+            warm.send_signal(signal.SIGINT)
+            warm.wait(RECORD_WRITTEN_S)
 
     def counters(self):
         text = run(self.program, "stats", self.point)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does a work: every side in turn, round by round, so that all see the same weather."""
 
+import contextlib
 import json
 import statistics
 import sys
@@ -75,12 +76,12 @@ def _words(place, work, side, contestant, folder):
 
 def _command(place, side, contestant, words):
     first, *rest = words
+    past_fuse = [place.programs["s3rdmafs"], "run", "--"] if side.past_fuse else []
     if side.on.startswith("raw"):
         program = "raw_put" if first == "put" else "raw_get"
         return [place.programs[program], *([] if first == "put" else [first]), *contestant.arguments, *rest]
     if first in ("train", "tree"):
-        return [sys.executable, place.programs[first], *rest]
-    past_fuse = [place.programs["s3rdmafs"], "run", "--"] if side.past_fuse else []
+        return [*past_fuse, sys.executable, place.programs[first], *rest]
     return [*past_fuse, place.programs["read_load"], *words]
 
 
@@ -96,8 +97,10 @@ def _once(place, work, side, contestant, folder):
     command = _command(place, side, contestant, _words(place, work, side, contestant, folder))
     before = contestant.counters()
     foreign = ForeignLoad()
+    beside = contestant.beside(place.work / f"{work.name}.trace") if side.traced else contextlib.nullcontext()
     try:
-        text = run(*command, seconds=RUN_SECONDS)
+        with beside:
+            text = run(*command, seconds=RUN_SECONDS)
     except Failure:
         contestant.cpu_seconds()  # says so where its daemon is gone, which explains the rest
         raise

@@ -29,6 +29,7 @@ class Side:
     load: str
     files: Files | Tree | TrainingSet | None = None  # of its own where the work's would take it too long
     past_fuse: bool = False  # under "s3rdmafs run"
+    traced: bool = False     # its first run is recorded; in later ones the trace is replayed beside the load
 
 
 @dataclass(frozen=True)

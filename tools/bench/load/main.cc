@@ -50,9 +50,11 @@ int main(int argc, char** argv) {
   std::uint64_t share_bytes = 0;
   const auto subcommand = [&](const char* name, const char* description) {
     CLI::App* sub = app.add_subcommand(name, description);
-    sub->add_option("--how", load.how, "read or mmap")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, bench::How>{
-            {"read", bench::How::kRead}, {"mmap", bench::How::kMmap}}));
+    sub->add_option("--how", load.how, "read, mmap or library")
+        ->transform(CLI::CheckedTransformer(
+            std::map<std::string, bench::How>{{"read", bench::How::kRead},
+                                              {"mmap", bench::How::kMmap},
+                                              {"library", bench::How::kLibrary}}));
     sub->add_option("--block", load.block_bytes, "Bytes of one read")->check(CLI::PositiveNumber);
     sub->add_option("--readers", load.readers, "Processes");
     sub->add_flag("--verify", load.verify, "Check the stamp of every page");

@@ -15,6 +15,8 @@
 
 #include "load/content.h"
 #include "s3rdmafs/base/unique_fd.h"
+#include "s3rdmafs/base/units.h"
+#include "s3rdmafs/client.h"
 
 namespace s3rdmafs::bench {
 namespace {
@@ -42,7 +44,47 @@ class Buffer {
   std::vector<std::byte> memory_;
 };
 
-/// One open file, read in either way. Ends the process where anything is wrong.
+/// A window of a file, mapped by the library. The next one is asked for before this one is used.
+class LibraryWindow {
+ public:
+  explicit LibraryWindow(int fd) {
+    if (::s3rdmafs_attach(fd, &file_) != 0) give_up("s3rdmafs_attach");
+    if (const char* reason = ::s3rdmafs_reason(file_); reason != nullptr) give_up(reason);
+  }
+  ~LibraryWindow() {
+    unmap();
+    ::s3rdmafs_close(file_);
+  }
+  LibraryWindow(const LibraryWindow&) = delete;
+  LibraryWindow& operator=(const LibraryWindow&) = delete;
+
+  /// The bytes, which are inside one window.
+  const std::byte* at(std::uint64_t offset) {
+    const std::uint64_t begin = offset / kBytes * kBytes;
+    if (mapping_.bytes == nullptr || begin != begin_) {
+      unmap();
+      begin_ = begin;
+      ::s3rdmafs_prefetch(file_, static_cast<off_t>(begin + kBytes), kBytes);
+      if (::s3rdmafs_map(file_, static_cast<off_t>(begin), kBytes, &mapping_) != 0) give_up("map");
+      if (mapping_.source != S3RDMAFS_FROM_MEMORY) give_up("a mapping is of the mount");
+    }
+    return static_cast<const std::byte*>(mapping_.bytes) + (offset - begin_);
+  }
+
+ private:
+  static constexpr std::uint64_t kBytes = 32 * kMiB;  // a few parts: one is used while others come
+
+  void unmap() {
+    if (mapping_.bytes != nullptr) ::s3rdmafs_unmap(&mapping_);
+    mapping_ = {};
+  }
+
+  s3rdmafs_file* file_ = nullptr;
+  s3rdmafs_mapping mapping_{};
+  std::uint64_t begin_ = 0;
+};
+
+/// One open file, read in any way. Ends the process where anything is wrong.
 class OpenFile {
  public:
   OpenFile(const Load& load, const std::string& path)
@@ -55,6 +97,7 @@ class OpenFile {
       mapped_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd_.get(), 0);
       if (mapped_ == MAP_FAILED) give_up_errno("mmap");
     }
+    if (load.how == How::kLibrary) window_ = std::make_unique<LibraryWindow>(fd_.get());
   }
   ~OpenFile() {
     if (mapped_ != nullptr) ::munmap(mapped_, size_);
@@ -67,8 +110,9 @@ class OpenFile {
   /// All of [offset, offset + length), which must be inside the file.
   void read(std::uint64_t offset, std::uint64_t length, Buffer& buffer, Tally& tally) {
     std::span<const std::byte> bytes;
-    if (mapped_ != nullptr) {
-      bytes = {static_cast<const std::byte*>(mapped_) + offset, length};
+    if (mapped_ != nullptr || window_) {
+      bytes = {window_ ? window_->at(offset) : static_cast<const std::byte*>(mapped_) + offset,
+               length};
       sum_ = sum_ + look_at(bytes);
       ++tally.ops;
     } else {
@@ -91,6 +135,7 @@ class OpenFile {
   UniqueFd fd_;
   std::uint64_t size_ = 0;
   void* mapped_ = nullptr;
+  std::unique_ptr<LibraryWindow> window_;
   volatile std::uint64_t sum_ = 0;  // keeps the compiler from leaving the reads away
 };
 

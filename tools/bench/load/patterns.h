@@ -11,8 +11,9 @@
 namespace s3rdmafs::bench {
 
 enum class How {
-  kRead,  ///< pread into a buffer
-  kMmap,  ///< a shared mapping, every word of which is looked at
+  kRead,     ///< pread into a buffer
+  kMmap,     ///< a shared mapping, every word of which is looked at
+  kLibrary,  ///< the same with mappings of libs3rdmafs (s3rdmafs/client.h)
 };
 
 struct Load {
