@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,30 @@ def test_requests_come_as_the_mount_file_says(site, target, transport):
     assert total(mounted.stats(), "fuse_transport", f'transport="{transport}"') == 1
     assert has_ring_threads(mounted.pid) == (transport == "uring")
     assert (mounted / "file").read_bytes() == content.expected(3, 0, FILE)
+
+
+def workers(mounted):
+    """Each thread that serves FUSE has a descriptor of the device."""
+    descriptors = Path(f"/proc/{mounted.pid}/fd")
+    return sum(os.readlink(descriptors / fd) == "/dev/fuse" for fd in os.listdir(descriptors))
+
+
+def read_at_once(path):
+    def read(number):
+        with open(path, "rb", buffering=0) as file:
+            return all(os.pread(file.fileno(), 4096, (number + at * 16) * 4096) for at in range(200))
+    with ThreadPoolExecutor(16) as readers:
+        assert all(readers.map(read, range(16)))
+
+
+def test_no_more_threads_serve_the_kernel_than_the_mount_file_says(site, target):
+    def mount(threads):
+        return site.mount(target, BUCKET, **{**options("dev"), "mount": {"transport": "dev", "threads": threads}}, read={"mode": "direct"})
+    one, many = mount(1), mount(8)
+    for mounted in (one, many):
+        read_at_once(mounted / "file")
+    assert workers(many) > workers(one), "the control: many requests at once begin more threads"
+    assert workers(one) <= 2, "the session, and its one worker"
 
 
 def test_bytes_written_over_either_are_stored(site, target, transport):

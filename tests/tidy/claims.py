@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What s3rdmafs-semantics(7) claims is executed: comments after each claim name the tests that show it."""
+"""Tests execute the claims of s3rdmafs-semantics(7) and the keys of s3rdmafs.toml(5): comments name the tests that show each."""
 
 import re
 
 from tree import text_of
 
 _PAGE = "man/s3rdmafs-semantics.7.scd"
+_KEYS_PAGE = "man/s3rdmafs.toml.5.scd"
+_KEY = re.compile(r"\*(\w+)\* = ")
+_KEYS_OF_AWS = {"credential_process", "role_arn", "sso_session"}  # of other programs' files
 _SECTIONS_WITHOUT_CLAIMS = {"", "NAME", "SEE ALSO"}
 _SHOWN_BY = re.compile(r"; shown by (tests/\S+_test\.(?:py|cc))(?:::(test_\w+)|: (\w+)\.(\w+))$")
 
@@ -25,6 +28,22 @@ def claims_are_shown(root):
             section = lines[0][2:].strip()
         elif section not in _SECTIONS_WITHOUT_CLAIMS:
             violations += [f"{_PAGE}:{first}: {why}" for why in _faults(root, lines)]
+    return violations
+
+
+def keys_are_shown(root):
+    """The description of each key in s3rdmafs.toml(5) ends in comments that name tests that see its effect."""
+    page = root / _KEYS_PAGE
+    violations = []
+    key, first, lines = None, 0, []
+    for number, line in enumerate([*text_of(page).splitlines(), "# END"] if page.exists() else (), 1):
+        found = _KEY.match(line)
+        if found or line.startswith("#"):
+            if key and key not in _KEYS_OF_AWS:
+                violations += [f"{_KEYS_PAGE}:{first}: {why}" for why in _faults(root, [f"*{key}*", *lines])]
+            key, first, lines = found and found[1], number, []
+        elif line.startswith(";"):
+            lines.append(line)
     return violations
 
 

@@ -12,7 +12,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from claims import claims_are_shown
+from claims import claims_are_shown, keys_are_shown
 from documents import defaults_in_pages, folder_readmes, mount_tests_told_of, readme_commands
 from history import commit_subjects
 from language import language
@@ -23,7 +23,7 @@ from sources import (annotated_locks, crowded_folders, included_sources, licence
 from subprojects import wraps_are_pinned
 
 ALL = [annotated_locks, build_order, claims_are_shown, commit_subjects, crowded_folders, dead_identifiers,
-       dead_references, defaults_in_pages, folder_order, folder_readmes, included_sources, language, layering, licence, median_length,
+       dead_references, defaults_in_pages, folder_order, folder_readmes, included_sources, keys_are_shown, language, layering, licence, median_length,
        mount_tests_told_of, no_leftovers, no_prints, no_remote_hosts, readme_commands, too_long, wraps_are_pinned]
 
 

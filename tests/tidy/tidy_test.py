@@ -116,6 +116,11 @@ RULES = {
         rules.claims_are_shown, {PAGE: "# WRITING\n\nIt ends.\n; shown by tests/unit/x_test.py::test_it_goes\n"}),
     "a comment after a claim names a test": (
         rules.claims_are_shown, {PAGE: "# WRITING\n\nIt ends.\n; shown by and by\n"}),
+    "each key of a mount file has an effect that a test sees": (
+        rules.keys_are_shown, {"man/s3rdmafs.toml.5.scd": "## [retry]\n\n*deadline* = duration\n\n\tDefault: *30s*.\n"}),
+    "the test that sees the effect of a key exists": (
+        rules.keys_are_shown, {"man/s3rdmafs.toml.5.scd":
+                               "*deadline* = duration\n\tAn end.\n; shown by tests/unit/x_test.cc: Retry.Ends\n\n\tDefault: *30s*.\n"}),
     "a folder tells what it is for": (
         rules.folder_readmes, {"tools/gone/x.py": "\n"}),
 }
@@ -152,7 +157,8 @@ SMALL_TREE = {
           "; shown by tests/unit/x_test.py::test_it_ends\n\n# SEE ALSO\n\nOthers.\n",
     "tests/unit/x_test.cc": SPDX + "TEST(Write, Ends) {}\n",
     "tests/unit/x_test.py": "# SPDX-License-Identifier: Apache-2.0\ndef test_it_ends():\n    pass\n",
-    "man/s3rdmafs.toml.5.scd": "## [retry]\n\n*deadline* = duration\n\n\tDefault: *30s*.\n",
+    "man/s3rdmafs.toml.5.scd": "## [retry]\n\n*deadline* = duration\n\tAn end.\n; shown by tests/unit/x_test.cc: Write.Ends\n\n"
+                               "\tDefault: *30s*.\n",
     "src/config/keys/mount_keys.cc": SPDX + 'Key kKeys[] = {\n    {"retry", "deadline",\n     Time{}, Default{"30s"}, "x"},\n',
     "src/config/README.md": "",
     "src/vfs/file_system.h": SPDX + '#include "s3/object_store.h"\n',

@@ -94,6 +94,15 @@ def test_a_bucket_of_another_owner_or_without_consent_is_not_mounted(site, serve
             mount(site, server, "wrong", bucket=wrong)
 
 
+def test_requests_are_signed_for_the_region_of_the_mount_file(site):
+    elsewhere = site.target("--region", "eu-central-7", bucket=BUCKET)
+    content.write(elsewhere.root / BUCKET / "file", 3, MIB)
+    with pytest.raises(MountFailed):
+        site.mount(elsewhere, BUCKET)
+    mounted = site.mount(elsewhere, BUCKET, endpoint={"region": "eu-central-7"})
+    assert (mounted / "file").read_bytes() == content.expected(3, 0, MIB)
+
+
 def test_whatever_is_stored_has_the_storage_class_and_a_change_of_attributes_keeps_it(site, server):
     first = mount(site, server, "class", write={"storage_class": "STANDARD_IA"})
     for name in ("changed", "renamed", "touched"):

@@ -156,9 +156,11 @@ TEST_F(VerifyTest, GivesUpOnATransferAfterItsOwnTimeout) {
   options_.http.connect_timeout = 100ms;
   options_.http.request_timeout = 1h;
   server_.then({.hold = true});
+  const auto begin = std::chrono::steady_clock::now();
   const auto result = get();
   ASSERT_FALSE(result);
   EXPECT_TRUE(result.error().late_write_possible);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s) << "it ended at its deadline, of 20 s";
 }
 
 }  // namespace
