@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 from chart_test import VALUES, driver_of, rendered
-from harness.csi import DRIVER, PROGRAMS, Node, assert_nothing_left, digest, volume_of, why_not
-from harness.processes import eventually, find_by_command_line, kill, mounts_below, unmount_lazily
+from harness.csi import DRIVER, PROGRAMS, SIZE, Node, assert_nothing_left, digest, volume_of, why_not
+from harness.processes import bytes_read, eventually, find_by_command_line, kill, mounts_below, unmount_lazily
+from harness.settings import BUILD
 from podman import Podman
 
 pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_root, pytest.mark.needs(*PROGRAMS, "podman", "buildah", "crun"),
@@ -74,7 +75,10 @@ def podman(tmp_path_factory):
 def image(podman, s3rdmafs):
     if archive := os.environ.get("S3RDMAFS_CSI_ARCHIVE"):
         return podman.load(archive)
-    return podman.image_of("localhost/s3rdmafs-csi", ["s3rdmafs-csi"], **{"s3rdmafs": s3rdmafs, "s3rdmafs-csi": DRIVER})
+    return podman.image_of("localhost/s3rdmafs-csi", ["s3rdmafs-csi"], {
+        "/usr/bin/s3rdmafs": s3rdmafs, "/usr/bin/s3rdmafs-csi": DRIVER,
+        "/usr/bin/cat": shutil.which("cat"),  # of coreutils: busybox is a static program, which takes no library
+        "/usr/client/preload/libs3rdmafs_preload.so": BUILD / "src/client/preload/libs3rdmafs_preload.so"})
 
 
 @pytest.fixture
@@ -132,6 +136,28 @@ def test_a_pod_reads_on_while_the_driver_dies_and_others_come_and_go(contained, 
     finally:
         contained.podman.remove("reader", seconds=1)
     volume.unpublish("reader")
+    volume.unstage()
+    assert_nothing_left(contained)
+
+
+def test_a_pod_that_has_the_folder_of_sockets_reads_past_fuse(contained, csi_server, tmp_path):
+    volume, wanted = volume_of(contained, csi_server, cache__size="256MiB"), digest(csi_server.root / "first/data")
+    volume.stage()
+    path = volume.publish("a")
+
+    def read(*more):
+        """The bytes that went past FUSE, and through it."""
+        report = tmp_path / f"report{len(more)}"
+        report.touch()
+        printed = contained.podman.output(
+            contained.image, ["sh", "-c", "s3rdmafs run --report /report -- cat /data/data | sha256sum"], "--network", "none",
+            "--cap-drop", "all", mounts=[(path, "/data", "rslave"), (report, "/report", "rprivate"), *more])
+        assert printed.split()[0] == wanted
+        return bytes_read(report)
+
+    assert read(("/run/s3rdmafs-attach", "/run/s3rdmafs-attach", "ro")) == (SIZE, 0)
+    assert read()[0] == 0, "the control: without the folder it reads through the mount"
+    volume.unpublish("a")
     volume.unstage()
     assert_nothing_left(contained)
 

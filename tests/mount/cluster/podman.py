@@ -8,7 +8,7 @@ from pathlib import Path
 
 SECONDS = 300
 # Programs that the shell of the chart and the pods of tests call.
-APPLETS = ("sh", "sleep", "sha256sum", "cat", "dd")
+APPLETS = ("sh", "sleep", "sha256sum")
 # crun wants version 2 of control groups. A machine that has both gets a view with the second alone.
 ONE_VERSION = 'mount --make-rprivate /sys && mount -t cgroup2 cgroup2 /sys/fs/cgroup && exec "$@"'
 
@@ -36,17 +36,15 @@ class Podman:
         assert result.returncode == 0, f"{program} {arguments}: {result.stdout}{result.stderr}"
         return result.stdout.strip()
 
-    def image_of(self, name, entrypoint, **programs):
-        """An image of this machine's files: `programs` as /usr/bin/NAME, their libraries, and busybox."""
+    def image_of(self, name, entrypoint, files):
+        """An image of this machine's files, {path in the image: path here}, their libraries, and busybox."""
         tree = self._scratch / "tree"
-        (tree / "usr/bin").mkdir(parents=True)
-        (tree / "tmp").mkdir()
-        for each, source in {**programs, "busybox": shutil.which("busybox")}.items():
+        (tree / "tmp").mkdir(parents=True)
+        for path, source in {**files, "/usr/bin/busybox": shutil.which("busybox")}.items():
             own, *libraries = _files_of(source)
-            shutil.copy(own, tree / "usr/bin" / each)
-            for library in libraries:
-                (tree / library[1:]).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(library, tree / library[1:])
+            for there, here in ((path, own), *((library, library) for library in libraries)):
+                (tree / there[1:]).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(here, tree / there[1:])
         for applet in APPLETS:
             (tree / "usr/bin" / applet).symlink_to("busybox")
         container = self._call("buildah", "from", "scratch")
