@@ -120,6 +120,14 @@ std::uint64_t AttachedFile::part_length(std::uint64_t part) const noexcept {
   return std::min(part_bytes_, size_bytes_ - part * part_bytes_);
 }
 
+AttachedFile::Piece AttachedFile::piece_at(std::uint64_t at, std::size_t length) const noexcept {
+  const std::uint64_t part = at / part_bytes_;
+  const std::uint64_t in_part = at % part_bytes_;
+  return {.part = part,
+          .in_part = in_part,
+          .length = std::min<std::uint64_t>(length, part_length(part) - in_part)};
+}
+
 AttachedFile::Answer AttachedFile::pread(void* buffer, std::size_t length, off_t offset) {
   if (reason_ != nullptr || offset < 0) {
     return {.result = read_through(buffer, length, offset), .is_past_fuse = false};
@@ -130,9 +138,7 @@ AttachedFile::Answer AttachedFile::pread(void* buffer, std::size_t length, off_t
   Answer answer;
   for (std::size_t done = 0; done < length;) {
     const std::uint64_t at = begin + done;
-    const std::uint64_t part = at / part_bytes_;
-    const std::uint64_t in_part = at % part_bytes_;
-    const std::size_t n = std::min<std::uint64_t>(length - done, part_length(part) - in_part);
+    const auto [part, in_part, n] = piece_at(at, length - done);
     char* const to = static_cast<char*>(buffer) + done;
     if (hold(part, length)) {
       std::memcpy(to, slots_[part].bytes + in_part, n);
@@ -147,6 +153,28 @@ AttachedFile::Answer AttachedFile::pread(void* buffer, std::size_t length, off_t
     answer.result += got;
     if (static_cast<std::size_t>(got) < n) return answer;
     done += n;
+  }
+  return answer;
+}
+
+AttachedFile::Answer AttachedFile::send(int to, std::size_t length, off_t offset) {
+  Answer answer;
+  const auto begin = static_cast<std::uint64_t>(offset);
+  if (begin >= size_bytes_) return answer;
+  length = std::min<std::uint64_t>({length, size_bytes_ - begin, SSIZE_MAX});
+  for (std::size_t done = 0; done < length;) {
+    const auto [part, in_part, n] = piece_at(begin + done, length - done);
+    answer.is_past_fuse = hold(part, length);
+    if (!answer.is_past_fuse) break;
+    const ssize_t sent = sys::write(to, slots_[part].bytes + in_part, n);
+    let_go(part);
+    if (sent < 0) {
+      if (done == 0) answer.result = -1;
+      break;
+    }
+    done += static_cast<std::size_t>(sent);
+    answer.result = static_cast<ssize_t>(done);
+    if (static_cast<std::size_t>(sent) < n) break;  // there is no room for more
   }
   return answer;
 }

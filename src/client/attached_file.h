@@ -47,6 +47,10 @@ class AttachedFile {
 
   /// As pread(2).
   [[nodiscard]] Answer pread(void* buffer, std::size_t length, off_t offset);
+  /// Writes bytes of the file to another descriptor, as write(2): result is how many, or -1 and
+  /// errno where the first could not be written. Stops before bytes that cannot be had past FUSE;
+  /// `is_past_fuse` is false then.
+  [[nodiscard]] Answer send(int to, std::size_t length, off_t offset);
   /// The bytes are probably wanted soon. Does not wait.
   void prefetch(std::uint64_t offset_bytes, std::uint64_t length_bytes);
 
@@ -82,6 +86,15 @@ class AttachedFile {
     std::atomic<std::uint64_t> used_at{0};
     std::atomic<unsigned> small_reads{0};
   };
+
+  /// A run of bytes in one part.
+  struct Piece {
+    std::uint64_t part = 0;
+    std::uint64_t in_part = 0;
+    std::size_t length = 0;
+  };
+  /// The first of [at, at + length).
+  [[nodiscard]] Piece piece_at(std::uint64_t at, std::size_t length) const noexcept;
 
   AttachedFile(OwnDescriptor file, std::uint64_t size_bytes)
       : file_(std::move(file)), size_bytes_(size_bytes) {}

@@ -19,6 +19,9 @@ namespace s3rdmafs::client::sys {
 inline ssize_t pread(int fd, void* buffer, std::size_t length, off_t offset) {
   return ::syscall(SYS_pread64, fd, buffer, length, offset);
 }
+inline ssize_t write(int fd, const void* bytes, std::size_t length) {
+  return ::syscall(SYS_write, fd, bytes, length);
+}
 inline void* mmap(void* at, std::size_t length, int protection, int flags, int fd, off_t offset) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel's answer is an address
   return reinterpret_cast<void*>(::syscall(SYS_mmap, at, length, protection, flags, fd, offset));

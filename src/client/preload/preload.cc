@@ -12,6 +12,7 @@
 // alone.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 
 #include "client/preload/descriptor_table.h"
 #include "client/preload/report.h"
+#include "client/system_calls.h"
 
 namespace {
 
@@ -65,6 +67,21 @@ ssize_t read_at(AttachedFile& file, void* buffer, std::size_t length, off_t offs
   if (answer.result >= 0) errno = kept;
   note_read(static_cast<std::size_t>(std::max<ssize_t>(answer.result, 0)), answer.is_past_fuse);
   return answer.result;
+}
+
+/// -1: nothing was sent, and the kernel is to be asked.
+ssize_t send_at(AttachedFile& file, int to, std::size_t length, off_t offset) {
+  const int kept = errno;
+  const AttachedFile::Answer answer = file.send(to, length, offset);
+  errno = kept;
+  if (answer.result > 0) note_read(static_cast<std::size_t>(answer.result), true);
+  return answer.result > 0 || answer.is_past_fuse ? answer.result : -1;
+}
+
+// The kernel refuses sendfile(2) to one that appends.
+bool appends(int fd) {
+  const int flags = s3rdmafs::client::sys::fcntl(fd, F_GETFL, 0);
+  return flags < 0 || (flags & O_APPEND) != 0;
 }
 
 // Others get the kernel's error, as reads past the last offset that there is.
@@ -261,6 +278,27 @@ EXPORTED ssize_t readv(int fd, const iovec* pieces, int count) {
   }
 DEFINE_PREADV(preadv)
 DEFINE_PREADV(preadv64)
+
+#define DEFINE_SENDFILE(name)                                                                  \
+  EXPORTED ssize_t name(int to, int from, off_t* offset, std::size_t length) {                 \
+    static Next<ssize_t(int, int, off_t*, std::size_t)> next(#name);                           \
+    if (const auto use = length > 0 && !appends(to) ? use_of(from) : DescriptorTable::Use()) { \
+      const std::size_t wanted = std::min(length, kReadBytesMax);                              \
+      ssize_t sent = -1;                                                                       \
+      if (offset == nullptr) {                                                                 \
+        read_at_offset(from, use.file(), wanted, sent, [&](off_t begin, std::size_t n) {       \
+          return send_at(use.file(), to, n, begin);                                            \
+        });                                                                                    \
+      } else if (is_offset(*offset)) {                                                         \
+        sent = send_at(use.file(), to, wanted, *offset);                                       \
+        *offset += std::max<ssize_t>(sent, 0);                                                 \
+      }                                                                                        \
+      if (sent >= 0) return sent;                                                              \
+    }                                                                                          \
+    return next.get()(to, from, offset, length);                                               \
+  }
+DEFINE_SENDFILE(sendfile)
+DEFINE_SENDFILE(sendfile64)
 
 #define DEFINE_FADVISE(name)                                                                    \
   EXPORTED int name(int fd, off_t offset, off_t length, int advice) {                           \

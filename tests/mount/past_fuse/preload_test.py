@@ -98,6 +98,60 @@ while piece := os.read(fd, 4096):
     assert run.past > SIZE * 0.9, run.report
 
 
+SENDFILE = """
+import os, shutil, socket, sys, threading
+path, folder = sys.argv[1:]
+fd = os.open(path, os.O_RDONLY)
+size = os.fstat(fd).st_size
+with open(folder + "/by offsets", "wb") as to:  # the file's own offset stays
+    at = 0
+    while n := os.sendfile(to.fileno(), fd, at, 7777777):
+        at += n
+assert at == size and os.lseek(fd, 0, os.SEEK_CUR) == 0
+assert os.sendfile(os.open("/dev/null", os.O_WRONLY), fd, size, 1) == 0
+with open(folder + "/by the file's offset", "wb") as to:
+    os.lseek(fd, 12345, os.SEEK_SET)
+    while n := os.sendfile(to.fileno(), fd, None, 3333333):
+        pass
+assert os.lseek(fd, 0, os.SEEK_CUR) == size
+shutil.copyfile(path, folder + "/by shutil")
+ours, theirs = socket.socketpair()
+received = bytearray()
+def receive():
+    while piece := theirs.recv(1 << 20):
+        received.extend(piece)
+receiver = threading.Thread(target=receive)
+receiver.start()
+with open(path, "rb") as file:
+    ours.sendfile(file)
+ours.close()
+receiver.join()
+open(folder + "/by a socket", "wb").write(received)
+full_read, full = os.pipe2(os.O_NONBLOCK)
+sent = os.sendfile(full, fd, 0, size)
+assert 0 < sent < size
+try:
+    while os.sendfile(full, fd, 0, size):
+        pass
+except BlockingIOError:
+    pass
+for to, error in ((-1, "EBADF"), (os.open(folder + "/appended", os.O_WRONLY | os.O_CREAT | os.O_APPEND), "EINVAL")):
+    try:
+        os.sendfile(to, fd, 0, 1)
+        print("no error")
+    except OSError as raised:
+        import errno
+        assert errno.errorcode[raised.errno] == error, raised
+"""
+
+
+def test_files_are_sent_past_fuse(mounted, run, tmp_path):
+    assert python(run, SENDFILE, mounted / "file1", tmp_path) == b""
+    for name, begin in (("by offsets", 0), ("by the file's offset", 12345), ("by shutil", 0), ("by a socket", 0)):
+        check((tmp_path / name).read_bytes(), 1, begin, SIZE - begin)
+    assert run.through < 0.1 * SIZE and run.past > 3.9 * SIZE, run.report
+
+
 OFFSETS = """
 import os, subprocess, sys
 path = sys.argv[1]

@@ -206,6 +206,18 @@ TEST_F(BothSidesTest, AClosedFileHoldsNothing) {
   }
 }
 
+TEST_F(BothSidesTest, SendsItsBytesToAnotherDescriptor) {
+  const UniqueFd to = fakes::make_tmpfs_file().value();
+  const auto sent = attached_->send(to.get(), kSize, kPart - 7);
+  EXPECT_TRUE(sent.is_past_fuse);
+  EXPECT_EQ(sent.result, static_cast<ssize_t>(kSize - kPart + 7)) << "up to the end of the file";
+  std::string got(kSize, '?');
+  got.resize(static_cast<std::size_t>(::pread(to.get(), got.data(), got.size(), 0)));
+  EXPECT_TRUE(got == bytes_.substr(kPart - 7));
+  EXPECT_EQ(attached_->send(to.get(), 1, kSize).result, 0);
+  EXPECT_EQ(attached_->send(-1, kPart, 0).result, -1);
+}
+
 TEST_F(BothSidesTest, AMappingOutlivesItsFileAndTheDaemon) {
   const auto mapping = Mapping::map(attached_, kPart - 7, 3 * kPart);
   ASSERT_TRUE(mapping);
