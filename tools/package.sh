@@ -69,6 +69,8 @@ fi
 ninja --quiet -C "$build"
 stage=$work/stage
 DESTDIR=$stage quiet install meson install -C "$build" --no-rebuild --skip-subprojects --strip
+# With this libdir it is the same for each architecture.
+mv "$stage/usr/lib/pkgconfig" "$stage/usr/share/pkgconfig"
 mkdir -p "$stage/etc/s3rdmafs"
 ln -sfn ../bin/s3rdmafs "$stage/usr/sbin/mount.s3rdma" # relative: the tarball may be anywhere
 install -D --mode=644 packaging/CHANGELOG.md "$stage/usr/share/doc/s3rdmafs/CHANGELOG.md"
