@@ -48,6 +48,7 @@ UniqueFd reopened_for_reading(int fd) {
 
 struct AttachService::File {
   cache::ObjectVersion version;
+  std::uint64_t handle = 0;
   std::uint64_t part_bytes = 0;
 
   [[nodiscard]] cache::ObjectPart part_at(std::uint64_t offset_bytes) const {
@@ -88,8 +89,8 @@ struct AttachService::Metrics {
 class AttachService::Process {
  public:
   /// Borrows the gauges.
-  explicit Process(const Metrics& metrics)
-      : count_(metrics.processes), all_held_bytes_(metrics.held_bytes) {
+  Process(pid_t its_pid, const Metrics& metrics)
+      : pid(its_pid), count_(metrics.processes), all_held_bytes_(metrics.held_bytes) {
     count_.add(1);
   }
   ~Process() {
@@ -98,6 +99,8 @@ class AttachService::Process {
   }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
+
+  const pid_t pid;  ///< 0: of another PID namespace
 
   /// False where it has all the tickets it may have.
   bool add(const Ticket& ticket, File file) {
@@ -168,10 +171,12 @@ class AttachService::Process {
   std::uint64_t held_bytes_ GUARDED_BY(mutex_) = 0;  // those about to be given included
 };
 
-AttachService::AttachService(cache::ResidentParts& parts, FindVersion find_version,
-                             const Clock& clock, metrics::Registry& metrics, Options options)
+AttachService::AttachService(cache::ResidentParts& parts, FindOpened find_opened,
+                             NoteGiven note_given, const Clock& clock, metrics::Registry& metrics,
+                             Options options)
     : parts_(parts),
-      find_version_(std::move(find_version)),
+      find_opened_(std::move(find_opened)),
+      note_given_(std::move(note_given)),
       clock_(clock),
       options_(options),
       metrics_(std::make_unique<Metrics>(metrics)) {}
@@ -183,7 +188,7 @@ std::shared_ptr<AttachService::Process> AttachService::join(pid_t pid) {
   std::erase_if(processes_, [](const auto& one) { return one.second.expired(); });
   std::weak_ptr<Process>& known = processes_[pid];
   if (auto process = known.lock()) return process;
-  auto process = std::make_shared<Process>(*metrics_);
+  auto process = std::make_shared<Process>(pid, *metrics_);
   known = process;
   return process;
 }
@@ -219,12 +224,14 @@ void AttachService::serve(const std::shared_ptr<Process>& process, const Request
 
 AttachService::Answer AttachService::open(Process& process, const UniqueFd& descriptor) {
   if (!descriptor) return refuse(Status::kBadRequest);
-  auto version = find_version_(descriptor.get());
-  if (!version) {
-    return refuse(version.error().code == ErrorCode::kUnsupported ? Status::kWritable
-                                                                  : Status::kNotOfMount);
+  auto opened = find_opened_(descriptor.get(), process.pid);
+  if (!opened) {
+    return refuse(opened.error().code == ErrorCode::kUnsupported ? Status::kWritable
+                                                                 : Status::kNotOfMount);
   }
-  File file{.version = std::move(*version), .part_bytes = options_.part_bytes};
+  File file{.version = std::move(opened->version),
+            .handle = opened->handle,
+            .part_bytes = options_.part_bytes};
   const std::uint64_t size_bytes = file.version.size_bytes;
   // A whole object that is there has its bytes in one file.
   if (size_bytes > 0 && parts_.has_whole(file.version)) file.part_bytes = size_bytes;
@@ -257,7 +264,7 @@ void AttachService::get(const std::shared_ptr<Process>& process, const Request& 
   parts_.open_part(
       part, clock_.now() + options_.part_time,
       [this, process, ticket = request.ticket, begin = part.offset_bytes,
-       length = part.length_bytes, answered = std::move(answered)](
+       length = part.length_bytes, handle = file->handle, answered = std::move(answered)](
           Result<std::shared_ptr<const cache::ResidentObject>> opened) mutable {
         if (!opened) {
           process->cancel(length);
@@ -273,6 +280,7 @@ void AttachService::get(const std::shared_ptr<Process>& process, const Request& 
         process->hold(ticket, begin, length, std::move(*opened));
         metrics_->parts.add();
         metrics_->bytes.add(length);
+        note_given_(handle, length);
         answered({.reply = {.status = Status::kOk, .offset_bytes = begin, .length_bytes = length},
                   .descriptor = std::move(descriptor)});
       });

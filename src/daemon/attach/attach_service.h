@@ -27,9 +27,15 @@ class AttachService {
     std::uint64_t ahead_bytes_max = 0;      ///< fetched after the part that is asked for
     std::chrono::milliseconds part_time{};  ///< from a request for a part to its deadline
   };
+  struct Opened {
+    cache::ObjectVersion version;
+    std::uint64_t handle = 0;  ///< for NoteGiven
+  };
   /// The version that a descriptor of a program may read. Errors: kInvalidArgument (no file of the
   /// mount, or not open for reading), kUnsupported (the bucket may be written).
-  using FindVersion = std::function<Result<cache::ObjectVersion>(int descriptor)>;
+  using FindOpened = std::function<Result<Opened>(int descriptor, pid_t process)>;
+  /// Called for each part that a program was given of what it has opened. Does not wait.
+  using NoteGiven = std::function<void(std::uint64_t handle, std::uint64_t bytes)>;
 
   struct Answer {
     attach::Reply reply;
@@ -40,8 +46,8 @@ class AttachService {
   class Process;
 
   /// Borrows all but the options. Processes must be gone before the parts' owner is.
-  AttachService(cache::ResidentParts& parts, FindVersion find_version, const Clock& clock,
-                metrics::Registry& metrics, Options options);
+  AttachService(cache::ResidentParts& parts, FindOpened find_opened, NoteGiven note_given,
+                const Clock& clock, metrics::Registry& metrics, Options options);
   ~AttachService();
 
   /// The state of a process: what it holds goes when the last owner of this does.
@@ -66,7 +72,8 @@ class AttachService {
   [[nodiscard]] std::uint64_t process_bytes_max() const;
 
   cache::ResidentParts& parts_;
-  const FindVersion find_version_;
+  const FindOpened find_opened_;
+  const NoteGiven note_given_;
   const Clock& clock_;
   const Options options_;
   const std::unique_ptr<Metrics> metrics_;

@@ -18,7 +18,7 @@ class PastFuse {
   /// Listens on context.attach_socket; null without parts. Refuses every file until begin().
   /// Borrows all but the settings. Errors: kSystem.
   [[nodiscard]] static Result<std::unique_ptr<PastFuse>> listen(cache::ResidentParts* parts,
-                                                                const fuse::MountContext& context,
+                                                                fuse::MountContext& context,
                                                                 const config::MountConfig& config);
 
   /// @param device  of the mount (stat(2), st_dev)
@@ -28,11 +28,11 @@ class PastFuse {
   void stop() { socket_.reset(); }
 
  private:
-  PastFuse(cache::ResidentParts& parts, const fuse::MountContext& context,
+  PastFuse(cache::ResidentParts& parts, fuse::MountContext& context,
            const config::MountConfig& config);
-  [[nodiscard]] Result<cache::ObjectVersion> version_of(int descriptor) const;
+  [[nodiscard]] Result<AttachService::Opened> opened(int descriptor, pid_t process) const;
 
-  const fuse::MountContext& context_;
+  fuse::MountContext& context_;
   std::atomic<dev_t> device_{0};
   AttachService service_;
   std::unique_ptr<AttachSocket> socket_;

@@ -24,7 +24,7 @@ int show_once(const std::string& mount_point, const TopSample& before, FrameOpti
   const auto now = take_sample(mount_point);
   if (!now) return report(now.error());
   const TopModel model = compare(before, *now);
-  const Throughput history[] = {model.kernel};
+  const Throughput history[] = {model.programs()};
   options.is_plain = true;
   for (const std::string& line : draw_frame(model, history, mount_point, options)) {
     std::fprintf(stdout, "%s\n", line.c_str());
@@ -58,7 +58,7 @@ int show_live(const std::string& mount_point, TopSample before, FrameOptions opt
     if (options.is_paused) continue;
     model = compare(before, *now);
     before = *std::move(now);
-    history.push_back(model.kernel);
+    history.push_back(model.programs());
     if (history.size() > kHistoryMax) history.pop_front();
   }
 }

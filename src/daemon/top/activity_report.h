@@ -22,7 +22,7 @@ struct ActivityReport {
     std::uint64_t handle = 0;  ///< never used twice in one mount
     std::string path = {};     ///< below the mount point
     pid_t process = 0;         ///< 0: of another PID namespace
-    std::string way = {};      ///< "cached", "direct" or "kernel": how its bytes move
+    std::string way = {};      ///< "cached", "direct", "kernel" or "memory": how its bytes move
     std::uint64_t read_bytes = 0, written_bytes = 0;
   };
   struct Process {

@@ -84,12 +84,16 @@ void Frame::draw_head(const std::string& mount_point) {
 void Frame::draw_throughput(std::span<const Throughput> history) {
   const double from_server = model_.rdma.read + model_.http.read;
   const double to_server = model_.rdma.written + model_.http.written;
-  subject("read")
-      .add_right(format_rate(model_.kernel.read), 9, Style::kGood)
+  TextLine& read = subject("read");
+  read.add_right(format_rate(model_.programs().read), 9, Style::kGood)
       .add(fmt::format("   from servers {:>9}, by RDMA {}", format_rate(from_server),
                        format_share(model_.rdma.read, model_.http.read)));
+  if (model_.past_fuse > 0) {
+    read.add(fmt::format("  past FUSE {}", format_share(model_.past_fuse, model_.kernel.read)),
+             Style::kGood);
+  }
   subject("written")
-      .add_right(format_rate(model_.kernel.written), 9, Style::kWritten)
+      .add_right(format_rate(model_.programs().written), 9, Style::kWritten)
       .add(fmt::format("   to servers   {:>9}, by RDMA {}", format_rate(to_server),
                        format_share(model_.rdma.written, model_.http.written)));
   const std::size_t rows = std::clamp(options_.rows / 4, kGraphRowsMin, kGraphRowsMax);

@@ -122,6 +122,7 @@ TopModel compare(const TopSample& before, const TopSample& now) {
   TopModel model{.mount = now.activity,
                  .kernel = {.read = rate.of("fuse_read_bytes_total"),
                             .written = rate.of("fuse_written_bytes_total")},
+                 .past_fuse = rate.of("attach_part_bytes_total"),
                  .rdma = {.read = rate.of("get_bytes_total", "path", "rdma"),
                           .written = rate.of("put_bytes_total", "path", "rdma")},
                  .http = {.read = rate.of("get_bytes_total", "path", "http"),

@@ -42,6 +42,7 @@ struct TopModel {
 
   ActivityReport mount;   ///< bucket, endpoint and age; its lists are in `files` and `processes`
   Throughput kernel;      ///< between programs and the daemon
+  double past_fuse = 0;   ///< bytes of the parts that programs were given, to read past FUSE
   Throughput rdma, http;  ///< between the daemon and servers
   double hits = 0, waits = 0;
   std::map<std::string, double> requests;         ///< by operation
@@ -57,6 +58,11 @@ struct TopModel {
   std::size_t files_open = 0;
   std::vector<Process> processes;  ///< the busiest first
   Counters now;
+
+  /// What programs read and write, in either way.
+  [[nodiscard]] Throughput programs() const {
+    return {.read = kernel.read + past_fuse, .written = kernel.written};
+  }
 };
 
 /// Rates are those between the samples; counters that went back, as of a mount that began again,

@@ -19,6 +19,8 @@ std::string_view name_of(fuse::Activity::Way way) {
       return "direct";
     case fuse::Activity::Way::kByKernel:
       return "kernel";
+    case fuse::Activity::Way::kPastFuse:
+      return "memory";
   }
   return "";
 }

@@ -42,6 +42,26 @@ void Activity::moved(std::uint64_t handle, Bytes bytes) {
   if (found != shard.files.end()) add(found->second.bytes, bytes);
 }
 
+void Activity::gave(std::uint64_t handle, std::uint64_t bytes) {
+  Shard& shard = shard_of(handle);
+  const MutexLock lock(shard.mutex);
+  const auto found = shard.files.find(handle);
+  if (found == shard.files.end()) return;
+  found->second.way = Way::kPastFuse;
+  found->second.bytes.read += bytes;
+}
+
+std::vector<Activity::Opener> Activity::openers_of(vfs::Ino ino) const {
+  std::vector<Opener> openers;
+  for (const Shard& shard : shards_) {
+    const MutexLock lock(shard.mutex);
+    for (const auto& [handle, file] : shard.files) {
+      if (file.ino == ino) openers.push_back({.handle = handle, .thread = file.thread});
+    }
+  }
+  return openers;
+}
+
 void Activity::released(std::uint64_t handle) {
   Shard& shard = shard_of(handle);
   const MutexLock lock(shard.mutex);

@@ -15,12 +15,12 @@
 namespace s3rdmafs::fuse {
 
 /// The files that are open now, and the threads that opened files, with the bytes that each has
-/// moved through the daemon: for a person who looks (`s3rdmafs top`). Reads and writes that the
-/// kernel serves by itself are not seen. Thread-safe.
+/// moved through the daemon or read past FUSE: for a person who looks (`s3rdmafs top`). Reads and
+/// writes that the kernel serves by itself are not seen. Thread-safe.
 class Activity {
  public:
   /// How the bytes of a handle move.
-  enum class Way : std::uint8_t { kCached, kDirect, kByKernel };
+  enum class Way : std::uint8_t { kCached, kDirect, kByKernel, kPastFuse };
 
   struct Bytes {
     std::uint64_t read = 0, written = 0;
@@ -46,7 +46,16 @@ class Activity {
   void opened(std::uint64_t handle, vfs::Ino ino, pid_t thread, Way way);
   void read(std::uint64_t handle, std::size_t bytes) { moved(handle, {.read = bytes}); }
   void wrote(std::uint64_t handle, std::size_t bytes) { moved(handle, {.written = bytes}); }
+  /// A program reads this handle past FUSE from now on, and was given so many bytes of it.
+  void gave(std::uint64_t handle, std::uint64_t bytes);
   void released(std::uint64_t handle);
+
+  struct Opener {
+    std::uint64_t handle = 0;
+    pid_t thread = 0;
+  };
+  /// The open handles of a file, in no order. Looks at all that are open.
+  [[nodiscard]] std::vector<Opener> openers_of(vfs::Ino ino) const;
 
   /// In no order. Not of one instant: requests go on meanwhile.
   [[nodiscard]] Snapshot snapshot() const;

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import pytest
 from harness import content
 from harness.mount import COMMAND_SECONDS
-from harness.processes import eventually
+from harness.processes import eventually, past_fuse
 from harness.units import MIB
 
 pytestmark = pytest.mark.needs_fuse
@@ -153,6 +153,32 @@ def test_top_prints_a_frame_for_a_script(mounted):
     assert result.returncode == 0, result.stderr
     check_frame(result.stdout.splitlines(), 100, 30)
     assert "\x1b" not in result.stdout
+
+
+READ_ON = """
+import os, select, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+while not select.select([0], [], [], 0)[0]:
+    if not os.read(fd, 1 << 20):
+        os.lseek(fd, 0, os.SEEK_SET)
+"""
+
+
+@pytest.mark.needs_admin
+def test_top_shows_reads_past_fuse(site, target):
+    watched = site.mount(target, BUCKET, cache={"size": "128MiB", "resident_size": "64MiB", "passthrough_max": "16MiB"})
+    process = subprocess.Popen([sys.executable, "-c", READ_ON, watched / NAME], stdin=subprocess.PIPE, env=past_fuse())
+
+    def frame():
+        printed = run(watched, "top", watched.point, "--once", "--interval", "0.5", "--columns", "120", "--rows", "30")
+        assert printed.returncode == 0, printed.stderr
+        line = next((line for line in printed.stdout.splitlines() if f" {process.pid} " in line and "shards/" in line), "")
+        return printed.stdout if "  memory " in line and "past FUSE" in printed.stdout else ""
+    try:
+        eventually(frame, COMMAND_SECONDS, "the file is read by way of memory, by that process")
+    finally:
+        process.stdin.close()
+        process.wait(COMMAND_SECONDS)
 
 
 def test_top_without_a_terminal_says_what_to_do(mounted):

@@ -94,8 +94,11 @@ class BothSidesTest : public testing::Test {
   void serve() {
     service_ = std::make_unique<daemon::AttachService>(
         parts_,
-        [](int) { return cache::ObjectVersion{.key = "k", .etag = "\"e\"", .size_bytes = kSize}; },
-        clock_, metrics_,
+        [](int, pid_t) {
+          return daemon::AttachService::Opened{
+              .version = {.key = "k", .etag = "\"e\"", .size_bytes = kSize}};
+        },
+        [](std::uint64_t, std::uint64_t) {}, clock_, metrics_,
         daemon::AttachService::Options{.part_bytes = kPart,
                                        .ahead_bytes_max = kMemory,
                                        .part_time = std::chrono::seconds(30)});

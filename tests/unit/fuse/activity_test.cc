@@ -38,6 +38,23 @@ TEST(Activity, ShowsOpenFilesAndTheSumsOfTheirThreads) {
   EXPECT_EQ(find(closed, 7)->bytes.read, 15U);
 }
 
+TEST(Activity, AFileThatIsReadPastFuseIsFoundByItsInode) {
+  Activity activity;
+  activity.opened(1, 100, 7, Activity::Way::kDirect);
+  activity.opened(2, 101, 7, Activity::Way::kDirect);
+  const auto openers = activity.openers_of(100);
+  ASSERT_EQ(openers.size(), 1U);
+  EXPECT_EQ(openers[0].handle, 1U);
+  EXPECT_EQ(openers[0].thread, 7);
+  activity.gave(1, 10);
+  activity.gave(9, 10);
+  const Activity::Snapshot open = activity.snapshot();
+  const auto file = std::ranges::find(open.files, 1U, &Activity::File::handle);
+  ASSERT_NE(file, open.files.end());
+  EXPECT_EQ(file->way, Activity::Way::kPastFuse);
+  EXPECT_EQ(find(open, 7)->bytes.read, 10U);
+}
+
 TEST(Activity, AHandleThatItDoesNotKnowIsPassedOver) {
   Activity activity;
   activity.read(9, 10);

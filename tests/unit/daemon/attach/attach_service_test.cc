@@ -59,11 +59,13 @@ class AttachServiceTest : public testing::Test {
   fakes::FakeClock clock_;
   metrics::Registry metrics_;
   fakes::FakeResidentParts parts_;
-  Result<cache::ObjectVersion> found_ =
-      cache::ObjectVersion{.key = "k", .etag = "\"e\"", .size_bytes = kSize};
+  Result<AttachService::Opened> found_ = AttachService::Opened{
+      .version = {.key = "k", .etag = "\"e\"", .size_bytes = kSize}, .handle = 7};
+  std::map<std::uint64_t, std::uint64_t> given_;
   AttachService service_{
       parts_,
-      [this](int) { return found_; },
+      [this](int, pid_t) { return found_; },
+      [this](std::uint64_t handle, std::uint64_t bytes) { given_[handle] += bytes; },
       clock_,
       metrics_,
       {.part_bytes = kPart, .ahead_bytes_max = 2 * kPart, .part_time = std::chrono::seconds(30)}};
@@ -83,6 +85,13 @@ TEST_F(AttachServiceTest, GivesThePartThatHasAnOffset) {
   EXPECT_EQ(parts_.asked.at(0).length_bytes, 5U);
   EXPECT_EQ(parts_.deadlines.at(0), clock_.now() + std::chrono::seconds(30));
   EXPECT_EQ(::fcntl(answers->at(0).descriptor.get(), F_GETFL) & O_ACCMODE, O_RDONLY);
+}
+
+TEST_F(AttachServiceTest, TellsHowMuchOfAnOpenFileItHasGiven) {
+  const attach::Reply opened = open();
+  ASSERT_EQ(get(opened.ticket, 0), Status::kOk);
+  ASSERT_EQ(get(opened.ticket, 10 * kPart), Status::kOk);
+  EXPECT_THAT(given_, ElementsAre(testing::Pair(7, kPart + 5)));
 }
 
 TEST_F(AttachServiceTest, FetchesAheadWithinItsBound) {

@@ -81,6 +81,13 @@ TEST(TopFrame, ShowsTheMountThroughputAndItsWay) {
   EXPECT_THAT(text, HasSubstr("no_session 12/s  since the mount:  no_session 340"));
 }
 
+TEST(TopFrame, ShowsTheShareThatIsReadPastFuse) {
+  TopModel model = busy_mount(3);
+  model.past_fuse = model.kernel.read * 3;
+  const auto lines = frame(model, 80, 24);
+  EXPECT_THAT(lines, Contains(testing::EndsWith("by RDMA 99.8 %  past FUSE 75.0 %")));
+}
+
 TEST(TopFrame, KeepsRoomForFilesAndProcessesOnASmallTerminal) {
   const auto lines = frame(busy_mount(100), 80, 24);
   EXPECT_THAT(lines, Contains(HasSubstr("FILE (100 open)")));

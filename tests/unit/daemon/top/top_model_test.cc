@@ -29,6 +29,14 @@ TEST(TopModel, RatesAreDifferencesOverTheTimeBetween) {
   EXPECT_THAT(model.requests, ElementsAre(Pair("get", 5)));
 }
 
+TEST(TopModel, ReadsPastFuseAreReadsOfPrograms) {
+  const TopModel model =
+      compare(sample_at(0, {{"fuse_read_bytes_total", 100}, {"attach_part_bytes_total", 1000}}),
+              sample_at(2, {{"fuse_read_bytes_total", 300}, {"attach_part_bytes_total", 9000}}));
+  EXPECT_EQ(model.past_fuse, 4000);
+  EXPECT_EQ(model.programs().read, 4100);
+}
+
 TEST(TopModel, AMountThatBeganAgainStandsStill) {
   const TopModel model = compare(sample_at(0, {{"fuse_read_bytes_total", 100}}),
                                  sample_at(1, {{"fuse_read_bytes_total", 7}}));
