@@ -29,8 +29,8 @@
 #
 # Where mount or rdma comes before lint, asan or tsan, these are prepared at idle priority meanwhile.
 # CI=true makes a skipped test of unit, property, fault, mount or rdma a failure.
-# Build folders, all ignored by git: build, build-asan, build-tsan, build-coverage, and build-lint, which is never built:
-# it has clang-tidy's compile commands.
+# Build folders, all ignored by git: build, build-asan, build-tsan, build-coverage, build-arm64, and build-lint, which is never
+# built: it has clang-tidy's compile commands.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -373,6 +373,7 @@ run_arm64() {
     fail "arm64: no sysroot"
     return
   }
+  grep -qsF -- "$sysroot" build-arm64/build.ninja || rm -rf build-arm64  # of an older tools/package
   build build-arm64 clang++-19 --cross-file "$sysroot/cross.ini" -Dbench=false -Dcsi=disabled -Dman=disabled -Dunity=on -Dunity_size=40 || {
     fail "arm64: the build"
     return
@@ -383,12 +384,12 @@ run_arm64() {
 }
 
 run_image() {
-  local driver=build/src/csi/s3rdmafs-csi archive=$results/image.tar status=0
   tools/setup.sh --packages
-  if ! build build g++ || ! [ -e $driver ]; then
-    fail "image: the build of $driver"
-    return
-  fi
+  with_build image image_suite
+}
+
+image_suite() {
+  local driver=build/src/csi/s3rdmafs-csi archive=$results/image.tar status=0
   tools/release/driver_image.sh $driver "$archive" > "$results/image.log" 2>&1 || {
     tail -n 40 "$results/image.log"
     fail "image: it could not be made"

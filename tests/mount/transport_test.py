@@ -60,8 +60,12 @@ def test_requests_come_as_the_mount_file_says(site, target, transport):
 
 def workers(mounted):
     """Each thread that serves FUSE has a descriptor of the device."""
-    descriptors = Path(f"/proc/{mounted.pid}/fd")
-    return sum(os.readlink(descriptors / fd) == "/dev/fuse" for fd in os.listdir(descriptors))
+    def is_of_fuse(descriptor):
+        try:
+            return os.readlink(descriptor) == "/dev/fuse"
+        except FileNotFoundError:  # it was closed meanwhile
+            return False
+    return sum(map(is_of_fuse, Path(f"/proc/{mounted.pid}/fd").iterdir()))
 
 
 def read_at_once(path):
@@ -80,6 +84,13 @@ def test_no_more_threads_serve_the_kernel_than_the_mount_file_says(site, target)
         read_at_once(mounted / "file")
     assert workers(many) > workers(one), "the control: many requests at once begin more threads"
     assert workers(one) <= 2, "the session, and its one worker"
+
+
+def test_requests_to_the_server_have_as_many_threads_as_the_mount_file_says(site, target):
+    for wanted in (1, 5):
+        mounted = site.mount(target, BUCKET, **{**options("dev"), "http": {"event_threads": wanted}})
+        names = [(task / "comm").read_text() for task in Path(f"/proc/{mounted.pid}/task").iterdir()]
+        assert sum(name.startswith("s3-event") for name in names) == wanted, names
 
 
 def test_bytes_written_over_either_are_stored(site, target, transport):

@@ -30,7 +30,8 @@ if [ -z "$mirror" ]; then
 fi
 # shellcheck source=/dev/null
 release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
-debootstrap --variant=minbase "$release" "$root" "$mirror" > "$root.log" 2>&1 || {
+# In name spaces of its own, so that what it mounts and starts ends with it.
+unshare --mount --propagation private --pid --fork --kill-child debootstrap --variant=minbase "$release" "$root" "$mirror" > "$root.log" 2>&1 || {
   tail -n 20 "$root.log" >&2
   exit 1
 }

@@ -11,8 +11,11 @@ if [ $# -ne 2 ]; then
   sed -n '3,9s/^# \{0,1\}//p' "$0" >&2
   exit 2
 fi
-driver=$(realpath -e -- "$1") archive=$(realpath -- "$2") image=localhost/s3rdmafs-csi:test
+driver=$(realpath -e -- "$1")
+archive=$(realpath -- "$2")
+image=localhost/s3rdmafs-csi:test
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+package=$(tools/package/current_deb.sh)
 
 storage=$(mktemp -d)
 trap 'rm -rf --one-file-system "$storage"' EXIT
@@ -20,5 +23,5 @@ printf '[storage]\ndriver = "vfs"\ngraphroot = "%s/graph"\nrunroot = "%s/run"\n'
 export CONTAINERS_STORAGE_CONF=$storage/storage.conf
 export BUILDAH_ISOLATION=chroot  # a machine for tests is often a container itself
 tools/release/base_image.sh localhost/base
-packaging/kubernetes/image.sh "$(tools/package/current_deb.sh)" "$driver" localhost/base "$image"
+packaging/kubernetes/image.sh "$package" "$driver" localhost/base "$image"
 buildah push --quiet "$image" "docker-archive:$archive:$image"

@@ -149,7 +149,7 @@ constexpr Key kMountKeys[] = {
      Choice<LogFormat>{[](MountConfig& c) -> auto& { return c.log.format; }, kLogFormats},
      Default{"text"}, "How lines look: text, JSON, or fields of systemd's journal."},
 
-    // Off: a user who can connect learns names of servers and how much is read.
+    // Off: a user who can connect learns names of servers and buckets, and how much is read.
     {"metrics", "listen",
      Text{[](MountConfig& c) -> auto& { return c.metrics.listen; }, check_listen_address},
      Default{""}, "Where the counters can be scraped over HTTP; empty: nowhere."},

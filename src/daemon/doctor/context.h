@@ -29,7 +29,7 @@ struct Context {
   std::shared_ptr<const config::MountConfig> bucket;
   bool measures_long = false;                   ///< more sizes, for longer (--measure)
   std::size_t test_bytes = TestMemory::kBytes;  ///< of the test object
-  std::unique_ptr<Machine> machine = std::make_unique<Machine>();
+  std::shared_ptr<Machine> machine = std::make_shared<Machine>();
   config::Environment environment = config::Environment::of_this_process();
   SystemClock clock;
   metrics::Registry metrics;

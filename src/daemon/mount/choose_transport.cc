@@ -19,7 +19,7 @@ Result<bool> choose_ring(config::Transport wish) {
   }
   spdlog::info(
       "fuse: requests come through /dev/fuse; mount.transport = \"uring\" is up to twice as fast "
-      "for many small files and reads{}",
+      "for opens, and small reads of what is cached{}",
       blocker.reason.empty() ? std::string()
                              : fmt::format(" ({}: {})", blocker.reason, blocker.advice));
   return false;

@@ -18,7 +18,7 @@ from harness.processes import bytes_read, eventually, find_by_command_line, kill
 from harness.settings import BUILD
 from podman import Podman
 
-pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_root, pytest.mark.needs(*PROGRAMS, "podman", "buildah", "crun"),
+pytestmark = [pytest.mark.needs_fuse, pytest.mark.needs_root, pytest.mark.needs(*PROGRAMS, "podman", "buildah", "crun", "busybox"),
               pytest.mark.skipif(bool(why_not()), reason=why_not() or "all is here")]
 
 # The names that podman has for propagations of Kubernetes.

@@ -153,10 +153,17 @@ class Ours(Contestant):
         try:
             if is_new:
                 time.sleep(RECORDING_BEGINS_S)
+            if warm.poll() not in (None, 0):
+                raise Failure(f"s3rdmafs warm ended with status {warm.returncode}")
             yield
         finally:
             warm.send_signal(signal.SIGINT)
-            warm.wait(RECORD_WRITTEN_S)
+            try:
+                warm.wait(RECORD_WRITTEN_S)
+            except subprocess.TimeoutExpired:
+                warm.kill()
+        if not trace.exists():
+            raise Failure("s3rdmafs warm has written no trace")
 
     def counters(self):
         text = run(self.program, "stats", self.point)

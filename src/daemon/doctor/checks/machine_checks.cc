@@ -35,7 +35,7 @@ Finding check_uring(Context& context) {
     return {Level::kPass, "available by mount.transport = \"uring\"", {}};
   }
   return {Level::kNote, blocker.reason,
-          "worthwhile only for many small files and reads: " + blocker.advice};
+          "worthwhile only for many opens, and small reads of what is cached: " + blocker.advice};
 }
 
 Finding check_libfuse(Context&) { return {Level::kPass, fuse_pkgversion(), {}}; }

@@ -74,7 +74,7 @@ std::string to_text(const Report& report) {
   std::string text;
   for (const Entry& entry : report) {
     const Finding& finding = entry.finding;
-    text += fmt::format("{:<9} {}: {}\n", level_name(finding.level), entry.name,
+    text += fmt::format("{:<9} {}: {}\n", level_name(finding.level), printable(entry.name),
                         printable_lines(finding.seen));
     if (!finding.advice.empty()) {
       text += fmt::format("{:<9}   -> {}\n", "", printable_lines(finding.advice));
