@@ -59,7 +59,7 @@ struct TopModel {
   std::vector<Process> processes;  ///< the busiest first
   Counters now;
 
-  /// What programs read and write, in either way.
+  /// The reads and writes of programs, in either way.
   [[nodiscard]] Throughput programs() const {
     return {.read = kernel.read + past_fuse, .written = kernel.written};
   }

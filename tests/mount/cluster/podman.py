@@ -82,7 +82,7 @@ class Podman:
         return self._call("podman", "logs", name)
 
     def remove(self, name, seconds=20):
-        """SIGTERM, and SIGKILL so much later. A container that could not be made is no error."""
+        """SIGTERM, and SIGKILL so much later. One that could not be made is passed over."""
         self._call("podman", "rm", "--force", "--ignore", "--time", seconds, name)
         self._names.remove(name)
 
