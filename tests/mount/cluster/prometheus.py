@@ -14,6 +14,7 @@ SCRAPE_S = 1
 # A rate needs two scrapes; with four a late one leaves no hole.
 WINDOW_S = 4 * SCRAPE_S
 REQUEST_S = 20
+START_S = 60
 # More names would hide their curves.
 CURVES_NAMED_MAX = 16
 
@@ -45,13 +46,16 @@ class Prometheus:
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{query}: {error.read().decode()}") from error
 
+    def _is_ready(self):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._port.number}/-/ready", timeout=REQUEST_S):
+                return True
+        except OSError:  # it does not listen yet, or says 503
+            return False
+
     def wait_until_it_scrapes(self):
-        def scrapes():
-            try:
-                return any(float(one["value"][1]) for one in self._get("query", query="up"))
-            except OSError:
-                return False
-        eventually(scrapes, 60, "Prometheus has scraped the mount")
+        eventually(self._is_ready, START_S, "Prometheus has started")
+        eventually(lambda: any(float(one["value"][1]) for one in self._get("query", query="up")), START_S, "it has scraped the mount")
 
     def values(self, expression, begin, end):
         """Labels -> [(seconds after `begin`, value)] of an expression of the dashboard, without the values that are not finite."""
