@@ -6,6 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from harness.namespace import leaving_other_mounts
+
 SECONDS = 300
 # Programs that the shell of the chart and the pods of tests call.
 APPLETS = ("sh", "sleep", "sha256sum")
@@ -27,7 +29,8 @@ class Podman:
         self._storage = ["--root", str(folder / "storage"), "--runroot", str(folder / "run"), "--storage-driver", "vfs"]
         self._before = []
         if not Path("/sys/fs/cgroup/cgroup.controllers").exists():
-            self._before = ["unshare", "--mount", "--propagation", "unchanged", "sh", "-c", ONE_VERSION, "sh"]
+            # The monitor of a container stays in this name space for as long as the container runs.
+            self._before = ["unshare", "--mount", "--propagation", "unchanged", "sh", "-c", ONE_VERSION, "sh", *leaving_other_mounts()]
         self._scratch, self._names = folder, []
 
     def _call(self, program, *arguments):
