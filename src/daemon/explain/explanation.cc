@@ -13,7 +13,7 @@ namespace s3rdmafs::daemon {
 namespace {
 
 bool has_moved(const TopModel& rates) {
-  return rates.kernel.read + rates.kernel.written + rates.rdma.read + rates.http.read > 0 ||
+  return rates.programs().read + rates.programs().written + rates.rdma.read + rates.http.read > 0 ||
          !rates.requests.empty() || !rates.opens.empty();
 }
 
@@ -24,13 +24,14 @@ std::string summary_of(const Look& look) {
       "{}: read {}, from servers {}; written {}, to servers {}; by RDMA {}",
       look.is_since_mount ? "nothing moved while looking; since the mount"
                           : fmt::format("in {:.0f} s", look.time.count()),
-      format_rate(look.rates.kernel.read), format_rate(look.from_servers()),
-      format_rate(look.rates.kernel.written), format_rate(look.to_servers()),
+      format_rate(look.rates.programs().read), format_rate(look.from_servers()),
+      format_rate(look.rates.programs().written), format_rate(look.to_servers()),
       moved == 0 ? std::string("-") : fmt::format("{:.1f} %", 100 * by_rdma / moved));
 }
 
 std::string_view meaning_of(std::string_view way) {
   if (way == "kernel") return "the kernel reads it by itself (passthrough), at the speed of memory";
+  if (way == "memory") return "the program reads the mount's memory (past FUSE)";
   if (way == "direct") return "each read asks the daemon, past the page cache (direct)";
   return "the page cache asks the daemon for what it lacks (cached)";
 }

@@ -21,7 +21,7 @@ constexpr double kManyReads = 100, kManyOpens = 500, kManyLookups = 200;
 constexpr double kWaitShare = 0.2;
 constexpr unsigned kReadAheadBestKib = 2048;
 
-bool is_cold(const Look& look) { return look.from_servers() > 0.3 * look.rates.kernel.read; }
+bool is_cold(const Look& look) { return look.from_servers() > 0.3 * look.rates.programs().read; }
 
 std::optional<Finding> small_reads(const Look& look) {
   const double reads = look.reads();
@@ -39,7 +39,7 @@ std::optional<Finding> single_stream(const Look& look) {
     return std::nullopt;
   }
   const TopModel::File& first = look.rates.files.front();
-  const bool is_alone = first.read > 0.8 * look.rates.kernel.read;
+  const bool is_alone = first.read > 0.8 * look.rates.programs().read;
   const bool waits = look.rates.waits > kWaitShare * look.reads();
   if (!is_alone || !waits) return std::nullopt;
   return Finding{.cause = "one reader of one file waits for the server",
@@ -51,7 +51,7 @@ std::optional<Finding> single_stream(const Look& look) {
 }
 
 std::optional<Finding> random_reads(const Look& look) {
-  const double fetched = look.from_servers(), read = look.rates.kernel.read;
+  const double fetched = look.from_servers(), read = look.rates.programs().read;
   if (fetched < 1e6 || fetched < 2 * read) return std::nullopt;
   return Finding{.cause = "more is fetched than programs read",
                  .evidence = fmt::format("{} from servers for {} read", format_rate(fetched),
@@ -67,7 +67,7 @@ std::optional<Finding> waits_for_memory(const Look& look) {
   const double evicted = look.rates.evictions;
   const bool is_full = free == 0 && waiting > 0 && evicted > 0;
   const bool churns = evicted * kSlabBytes > 0.5 * look.from_servers() && evicted > 1 &&
-                      look.from_servers() > 1.5 * look.rates.kernel.read;
+                      look.from_servers() > 1.5 * look.rates.programs().read;
   if (!is_full && !churns) return std::nullopt;
   return Finding{.cause = "the cache is too small for what is read at one time",
                  .evidence = fmt::format("{} reads wait, {} slabs evicted, cache of {}", waiting,

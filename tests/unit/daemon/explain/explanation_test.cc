@@ -64,6 +64,21 @@ std::vector<std::string> causes_with(const Numbers& planted) {
 
 TEST(Explain, AFastMountHasNoCause) { EXPECT_THAT(causes_of(look_at(fast_mount())), IsEmpty()); }
 
+TEST(Explain, AMountThatIsReadPastFuseHasNoCauseAndSaysSo) {
+  Numbers numbers = fast_mount();
+  for (const char* const name : {"fuse_read_bytes_total", R"(cache_reads_total{result="hit"})",
+                                 R"(cache_reads_total{result="wait"})"}) {
+    numbers[name] = 0;
+  }
+  numbers["attach_part_bytes_total"] = 1'000'000'000;
+  ActivityReport activity = two_readers();
+  activity.files.front().way = "memory";
+  const Explanation told = explain(look_at(numbers, activity), "a");
+  EXPECT_THAT(told.causes, IsEmpty());
+  EXPECT_THAT(told.summary, HasSubstr("read 1.00 GB/s, from servers 1.00 GB/s"));
+  EXPECT_THAT(told.file, Contains(HasSubstr("past FUSE")));
+}
+
 TEST(Explain, NamesTheReasonWhyBytesGoByHttp) {
   Numbers numbers = fast_mount();
   numbers["fuse_read_bytes_total"] = 2'000'000'000;
