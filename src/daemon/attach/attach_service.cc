@@ -197,6 +197,15 @@ std::uint64_t AttachService::process_bytes_max() const {
   return parts_.memory_bytes_max() / kProcessesAtFullSpeed;
 }
 
+// More ahead of one process would take the place of what is ahead of another.
+std::uint64_t AttachService::share_of_one() {
+  const MutexLock lock(mutex_);
+  const auto sharers =
+      std::ranges::count_if(processes_, [](const auto& one) { return !one.second.expired(); });
+  return parts_.memory_bytes_max() / kShareOfAll /
+         static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(sharers, 1));
+}
+
 AttachService::Answer AttachService::refuse(Status status) {
   static constexpr std::array<std::string_view, 8> kReasons = {
       "", "bad_request", "not_of_mount", "writable", "no_ticket", "too_many", "no_room", "failed"};
@@ -296,7 +305,7 @@ void AttachService::prefetch(Process& process, const Request& request) {
 void AttachService::fetch_ahead(const File& file, std::uint64_t offset_bytes,
                                 std::uint64_t length_bytes) {
   const std::uint64_t length =
-      std::min({length_bytes, options_.ahead_bytes_max, process_bytes_max()});
+      std::min({length_bytes, options_.ahead_bytes_max, process_bytes_max(), share_of_one()});
   const std::uint64_t left =
       file.version.size_bytes - std::min(offset_bytes, file.version.size_bytes);
   const std::uint64_t end = offset_bytes + std::min(length, left);

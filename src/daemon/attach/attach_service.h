@@ -70,6 +70,8 @@ class AttachService {
   void fetch_ahead(const File& file, std::uint64_t offset_bytes, std::uint64_t length_bytes);
   [[nodiscard]] Answer refuse(attach::Status status);
   [[nodiscard]] std::uint64_t process_bytes_max() const;
+  /// The memory that each of the processes that are connected has for what is fetched ahead of it.
+  [[nodiscard]] std::uint64_t share_of_one();
 
   cache::ResidentParts& parts_;
   const FindOpened find_opened_;

@@ -102,6 +102,17 @@ TEST_F(AttachServiceTest, FetchesAheadWithinItsBound) {
   EXPECT_THAT(parts_.prefetched, ElementsAre(2 * kPart, 3 * kPart, 10 * kPart));
 }
 
+TEST_F(AttachServiceTest, FetchesLessAheadOfEachOfManyProcesses) {
+  const attach::Reply opened = open();
+  std::vector<std::shared_ptr<AttachService::Process>> others;
+  for (pid_t pid = 2; pid <= 8; ++pid) others.push_back(service_.join(pid));
+  ASSERT_EQ(get(opened.ticket, kPart, 100 * kPart), Status::kOk);
+  EXPECT_THAT(parts_.prefetched, ElementsAre(2 * kPart)) << "an eighth of a half of 16 parts";
+  others.clear();
+  ASSERT_EQ(get(opened.ticket, 3 * kPart, 100 * kPart), Status::kOk);
+  EXPECT_THAT(parts_.prefetched, ElementsAre(2 * kPart, 4 * kPart, 5 * kPart)) << "the control";
+}
+
 TEST_F(AttachServiceTest, FetchesNothingAheadThatIsNotAskedFor) {
   ASSERT_EQ(get(open().ticket, kPart), Status::kOk);
   EXPECT_THAT(parts_.prefetched, IsEmpty());
