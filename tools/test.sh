@@ -17,7 +17,7 @@
 #               build by the second compiler, warnings and -Wthread-safety as errors
 #     tsan      unit and property under ThreadSanitizer
 #     systemd   mounts as systemd makes them, in a virtual machine with the .deb, which it builds if dist/ has an older
-#               one (needs qemu, root; 40 minutes or more on two cores)
+#               one (needs qemu, root; ten minutes on two cores, and those of the package)
 #     arm64     unit and property, built for ARM by tools/package's compiler and run under qemu-user (15 minutes on two cores)
 #     image     the CSI driver's container image, of the .deb by packaging/kubernetes/image.sh, and the driver in it; as root
 #     packages  tools/package.sh, the linters of Debian and of RPM, and the .deb in clean roots of Debian 11, 12 and 13; as root

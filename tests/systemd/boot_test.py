@@ -4,7 +4,7 @@
 from layout import ADDRESS, LATE_PORT, SERVER
 from machine import daemons_of, mounts_on, run, system
 
-NO_SERVER = rf"{ADDRESS}:{LATE_PORT}/.*Couldn't connect to server"
+NO_SERVER = rf"{ADDRESS}:{LATE_PORT}/.*Could( not|n't) connect to server"
 
 
 def test_the_boot_ends_and_only_the_unit_that_tries_once_has_failed():

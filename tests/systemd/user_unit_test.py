@@ -10,26 +10,24 @@ from machine import SECONDS, mounts_on, system, user
 UNIT, POINT = "s3rdmafs@train.service", f"/home/{USER}/train"
 MANAGER = f"user@{USER_ID}.service"
 # As s3rdmafs(1) tells an administrator.
-DROP_IN = Path("/etc/systemd/system/user@.service.d/s3rdmafs.conf")
+LIMITS = Path("/etc/security/limits.d/s3rdmafs.conf")
 
 
-def limit_locked_memory(limit):
-    DROP_IN.parent.mkdir(exist_ok=True)
-    DROP_IN.write_text(f"[Service]\nLimitMEMLOCK={limit}\n")
-    system.systemctl("daemon-reload")
+def limit_locked_memory(limit_kib):
+    LIMITS.write_text(f"@{USER} - memlock {limit_kib}\n")
     system.systemctl("restart", MANAGER)
 
 
 def test_under_a_small_limit_on_locked_memory_the_journal_names_the_limit_and_the_mend():
-    limit_locked_memory("8M")
+    limit_locked_memory(8192)
     assert user.systemctl("start", UNIT, check=False).returncode != 0
     user.assert_journal(UNIT, "the limit on locked memory is 8MiB; raise it")
     user.systemctl("stop", UNIT)
     assert mounts_on(POINT) == []
 
 
-def test_with_the_drop_in_the_user_mounts_by_rdma():
-    limit_locked_memory("infinity")
+def test_with_a_higher_limit_the_user_mounts_by_rdma():
+    limit_locked_memory("unlimited")
     user.systemctl("start", UNIT)
     user.assert_serves_by_rdma(POINT)
     assert f'Status: "bucket data on {POINT}"' in user.systemctl("status", UNIT).stdout
