@@ -158,6 +158,7 @@ AttachedFile::Answer AttachedFile::pread(void* buffer, std::size_t length, off_t
 }
 
 AttachedFile::Answer AttachedFile::send(int to, std::size_t length, off_t offset) {
+  if (reason_ != nullptr || offset < 0) return {.result = 0, .is_past_fuse = false};
   Answer answer;
   const auto begin = static_cast<std::uint64_t>(offset);
   if (begin >= size_bytes_) return answer;

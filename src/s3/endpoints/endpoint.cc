@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s3/endpoints/endpoint.h"
 
-#include "s3rdmafs/base/log.h"
-
 namespace s3rdmafs::s3 {
 namespace {
 
 std::string endpoint_label(const BucketAddress& address) {
-  return fmt::format("endpoint=\"{}\"", address.url);  // a URL of a mount file has no quotes
+  return metrics::label_text("endpoint", address.url);
 }
 
 }  // namespace
