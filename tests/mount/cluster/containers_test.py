@@ -65,8 +65,8 @@ class ContainedNode(Node):
 
 
 @pytest.fixture(scope="module")
-def podman(tmp_path_factory):
-    made = Podman(tmp_path_factory.mktemp("podman"))
+def podman():
+    made = Podman()
     yield made
     made.end()
 

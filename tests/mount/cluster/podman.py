@@ -4,6 +4,7 @@
 import json
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from harness.namespace import leaving_other_mounts
@@ -23,9 +24,11 @@ def _files_of(program):
 
 
 class Podman:
-    """Storage and containers below `folder`, which `end` leaves without a process and without a mount."""
+    """Containers and their storage, of which `end` leaves nothing."""
 
-    def __init__(self, folder):
+    def __init__(self):
+        # Podman takes 50 characters for a run root. A folder of pytest may have more.
+        folder = Path(tempfile.mkdtemp(prefix="podman"))
         self._storage = ["--root", str(folder / "storage"), "--runroot", str(folder / "run"), "--storage-driver", "vfs"]
         self._before = []
         if not Path("/sys/fs/cgroup/cgroup.controllers").exists():
@@ -98,3 +101,4 @@ class Podman:
                 failures.append(failure)
         if failures:
             raise failures[0]
+        shutil.rmtree(self._scratch)

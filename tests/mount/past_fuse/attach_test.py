@@ -46,6 +46,8 @@ def mounted(request, shared_site):
 
 @pytest.fixture
 def client(mounted):
+    # All clients of this process share its limit, also one that a test has closed just now.
+    eventually(lambda: held_bytes(mounted) == 0, 10, "nothing is held")
     with attach.Client(mounted / "file0") as made:
         yield made
 
