@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <deque>
 
 #include "s3rdmafs/base/units.h"
 
@@ -43,6 +44,16 @@ constexpr std::uint64_t kKeptOfStream = 2;
 // The daemon answers at once; a part comes by its own deadline (retry.deadline, 30 s by default).
 constexpr std::chrono::milliseconds kAnswerTime{2000};
 constexpr std::chrono::milliseconds kPartTime{35'000};
+
+// How many parts of a mapping are asked for at once: half of the connections that a process may
+// have, so that two threads can.
+constexpr std::uint64_t kTogetherMax = 8;
+
+// A stream begins at the beginning; elsewhere one part says nothing of the next.
+std::uint64_t ahead_of(std::uint64_t part, std::optional<unsigned> run, std::uint64_t part_bytes) {
+  const unsigned steps = run ? std::min(*run, 3U) : 0;
+  return std::min(run || part == 0 ? part_bytes << steps : 0, kAheadBytesMax);
+}
 
 std::int64_t now_ms() {
   timespec now{};
@@ -217,10 +228,7 @@ bool AttachedFile::fetch(std::uint64_t part, std::size_t length) {
   Slot& slot = slots_[part];
   const std::uint64_t word = slot.word.fetch_add(1, std::memory_order_acquire);
   if ((word & kHere) != 0) return true;  // another thread has fetched it
-  // A stream begins at the beginning; elsewhere one part says nothing of the next.
-  const unsigned steps = run ? std::min(*run, 3U) : 0;
-  const std::uint64_t ahead = run || part == 0 ? part_bytes_ << steps : 0;
-  if ((word & kGoing) == 0 && take(part, std::min(ahead, kAheadBytesMax))) {
+  if ((word & kGoing) == 0 && take(part, ahead_of(part, run, part_bytes_))) {
     {
       const MutexLock streams(mutex_);
       streams_.note(part);
@@ -255,7 +263,14 @@ bool AttachedFile::take(std::uint64_t part, std::uint64_t ahead_bytes) {
        ++tries) {
     answer = daemon_->ask(request, -1, kPartTime);
   }
+  return map(request, answer);
+}
+
+bool AttachedFile::map(const attach::Request& request,
+                       const std::optional<Connection::Answer>& answer) {
   if (!answer || answer->reply.status != Status::kOk || !answer->descriptor) return false;
+  const std::uint64_t part = request.offset_bytes / part_bytes_;
+  const std::uint64_t length = part_length(part);
   struct statx found{};
   const bool is_the_part = answer->reply.offset_bytes == request.offset_bytes &&
                            answer->reply.length_bytes == length &&
@@ -272,6 +287,44 @@ bool AttachedFile::take(std::uint64_t part, std::uint64_t ahead_bytes) {
   daemon_->count_held(static_cast<std::int64_t>(length));
   slot.word.fetch_or(kHere, std::memory_order_release);
   return true;
+}
+
+// A batch does not pass the last of the locks, so that it takes them in order. The caller fetches
+// the parts that it could not get.
+void AttachedFile::fetch_together(std::uint64_t first, std::uint64_t last) {
+  const std::uint64_t locks_end = (first / fetch_mutexes_.size() + 1) * fetch_mutexes_.size();
+  const std::uint64_t end = std::min({last + 1, first + kTogetherMax, locks_end});
+  const auto ticket = own_ticket();
+  if (end - first < 2 || !ticket || !may_ask()) return;
+  std::optional<unsigned> run;
+  {
+    const MutexLock lock(mutex_);
+    run = streams_.run_before(first);
+  }
+  std::deque<MutexLock> locks;
+  std::vector<attach::Request> missing;
+  for (std::uint64_t part = first; part < end; ++part) {
+    locks.emplace_back(fetch_mutexes_[part % fetch_mutexes_.size()]);
+    const std::uint64_t word = slots_[part].word.fetch_add(1, std::memory_order_acquire);
+    if ((word & (kHere | kGoing)) != 0) continue;
+    missing.push_back({.kind = Kind::kGet,
+                       .ticket = *ticket,
+                       .offset_bytes = part * part_bytes_,
+                       .length_bytes = part + 1 == end ? ahead_of(first, run, part_bytes_) : 0});
+  }
+  if (daemon_->make_room(missing.size() * part_bytes_)) {
+    const auto answers = daemon_->ask_together(missing, kPartTime);
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      if (!map(missing[i], answers[i])) continue;
+      const MutexLock lock(mutex_);
+      streams_.note(missing[i].offset_bytes / part_bytes_);
+    }
+  }
+  for (std::uint64_t part = first; part < end; ++part) let_go(part);
+  // As fetch() does, for the parts before the batch.
+  for (std::uint64_t part = first - std::min(first, kKeptOfStream); run && part < first; ++part) {
+    give_up(part);
+  }
 }
 
 bool AttachedFile::may_ask() const {
@@ -317,8 +370,15 @@ bool AttachedFile::pin(std::uint64_t offset_bytes, std::uint64_t length_bytes) {
   if (reason_ != nullptr) return false;
   const std::uint64_t first = offset_bytes / part_bytes_;
   const std::uint64_t last = (offset_bytes + length_bytes - 1) / part_bytes_;
-  prefetch(offset_bytes, length_bytes);
+  // The first batch is asked for at once: a message for it would only be in its way.
+  if (const std::uint64_t batch_end = (first + kTogetherMax) * part_bytes_;
+      batch_end < offset_bytes + length_bytes) {
+    prefetch(batch_end, offset_bytes + length_bytes - batch_end);
+  }
   for (std::uint64_t part = first; part <= last; ++part) {
+    if ((slots_[part].word.load(std::memory_order_relaxed) & kHere) == 0) {
+      fetch_together(part, last);
+    }
     if (hold(part, part_bytes_)) continue;
     for (std::uint64_t held = first; held < part; ++held) let_go(held);
     return false;

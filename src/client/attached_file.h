@@ -107,7 +107,11 @@ class AttachedFile {
   void let_go(std::uint64_t part) { slots_[part].word.fetch_sub(1, std::memory_order_release); }
   [[nodiscard]] bool fetch(std::uint64_t part, std::size_t length);
   [[nodiscard]] bool is_for_the_mount(std::uint64_t part, std::size_t length, bool is_in_stream);
+  /// Asks for those parts of [first, last] at once that are missing. Holds none of them.
+  void fetch_together(std::uint64_t first, std::uint64_t last);
   [[nodiscard]] bool take(std::uint64_t part, std::uint64_t ahead_bytes);
+  [[nodiscard]] bool map(const attach::Request& request,
+                         const std::optional<Connection::Answer>& answer);
   [[nodiscard]] ssize_t read_through(void* buffer, std::size_t length, off_t offset) const;
   [[nodiscard]] bool may_ask() const;
   void pause();
@@ -122,7 +126,8 @@ class AttachedFile {
   std::atomic<std::int64_t> asks_again_at_ms_{0};
   std::atomic<std::uint64_t> time_{0};  // counts parts taken
 
-  // Threads that want one part wait for one request. Taken before all others of this library.
+  // Threads that want one part wait for one request. Taken before all others of this library, and
+  // in the order of their numbers where a thread takes several.
   std::array<Mutex, 16> fetch_mutexes_;
   mutable Mutex mutex_;  // leaf
   StreamTable streams_ GUARDED_BY(mutex_);

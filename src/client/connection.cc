@@ -39,8 +39,12 @@ std::optional<Connection> Connection::connect(const char* path) {
 
 std::optional<Connection::Answer> Connection::ask(const Request& request, int descriptor,
                                                   std::chrono::milliseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
   if (!send(request, descriptor)) return std::nullopt;
+  return hear(time);
+}
+
+std::optional<Connection::Answer> Connection::hear(std::chrono::milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         end - std::chrono::steady_clock::now());

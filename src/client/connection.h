@@ -26,8 +26,10 @@ class Connection {
   /// @param descriptor  to pass along; -1: none
   [[nodiscard]] std::optional<Answer> ask(const attach::Request& request, int descriptor,
                                           std::chrono::milliseconds time);
-  /// Sends a request that has no answer.
+  /// Sends a request that has no answer, or whose answer hear() gives.
   bool tell(const attach::Request& request) { return send(request, -1); }
+  /// The answer to what tell() sent. Nothing as with ask().
+  [[nodiscard]] std::optional<Answer> hear(std::chrono::milliseconds time);
 
  private:
   explicit Connection(OwnDescriptor socket) : socket_(std::move(socket)) {}

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 #include <new>
+#include <utility>
 
 #include "client/attached_file.h"
 
@@ -125,6 +126,26 @@ std::optional<Connection::Answer> Daemon::ask(const attach::Request& request, in
     // Another daemon may serve at this path since.
     if (answer || !was_idle) return answer;
   }
+}
+
+std::vector<std::optional<Connection::Answer>> Daemon::ask_together(
+    std::span<const attach::Request> requests, std::chrono::milliseconds time) {
+  std::vector<std::optional<Taken>> asked;
+  asked.reserve(requests.size());
+  for (const attach::Request& request : requests) {
+    auto taken = take();
+    if (taken && !taken->connection.tell(request)) {
+      give_back(*std::exchange(taken, std::nullopt), false);
+    }
+    asked.push_back(std::move(taken));
+  }
+  std::vector<std::optional<Connection::Answer>> answers(requests.size());
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (!asked[i]) continue;
+    answers[i] = asked[i]->connection.hear(time);
+    give_back(*std::move(asked[i]), answers[i].has_value());
+  }
+  return answers;
 }
 
 void Daemon::tell(const attach::Request& request) {

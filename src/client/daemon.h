@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ class Daemon {
   [[nodiscard]] std::optional<Connection::Answer> ask(const attach::Request& request,
                                                       int descriptor,
                                                       std::chrono::milliseconds time);
+  /// Sends several requests before it waits for the first answer: the daemon wakes up once for all.
+  /// An answer for each request, in their order.
+  [[nodiscard]] std::vector<std::optional<Connection::Answer>> ask_together(
+      std::span<const attach::Request> requests, std::chrono::milliseconds time);
   void tell(const attach::Request& request);
 
   /// A file that may have parts, for as long as it lives.

@@ -18,6 +18,7 @@
 #include "client/attached_file.h"
 #include "client/mapping.h"
 #include "daemon/attach/attach_socket.h"
+#include "fakes/eventually.h"
 #include "fakes/temporary_folder.h"
 #include "fakes/tmpfs_file.h"
 #include "s3rdmafs/base/worker_thread.h"
@@ -56,6 +57,7 @@ class FileParts final : public cache::ResidentParts {
                  Done<std::shared_ptr<const cache::ResidentObject>> done) override {
     ++opens;
     thread_.post([this, part = std::move(part), done = std::move(done)]() mutable {
+      EXPECT_TRUE(fakes::eventually([this] { return opens >= asked_together; }));
       if (has_no_room) return done(fail(ErrorCode::kNoMemory, "the test says no"));
       const std::string_view bytes = bytes_;
       done(std::make_shared<FilePart>(bytes.substr(part.offset_bytes, part.length_bytes)));
@@ -71,6 +73,7 @@ class FileParts final : public cache::ResidentParts {
 
   std::atomic<int> opens{0};
   std::atomic<int> prefetches{0};
+  std::atomic<int> asked_together{0};  // so many are asked for before one is given
   std::atomic<bool> has_no_room{false};
 
  private:
@@ -228,6 +231,44 @@ TEST_F(BothSidesTest, AMappingOutlivesItsFileAndTheDaemon) {
   attached_.reset();
   end_service();
   EXPECT_EQ(std::memcmp(mapping->bytes(), bytes_.data() + kPart - 7, 3 * kPart), 0);
+}
+
+TEST_F(BothSidesTest, PartsOfAMappingAreAskedForTogether) {
+  parts_.asked_together = 5;
+  const auto mapping = Mapping::map(attached_, kPart + 7, 5 * kPart - 7);
+  ASSERT_TRUE(mapping);
+  EXPECT_TRUE(mapping->is_past_fuse());
+  EXPECT_EQ(parts_.opens, 5);
+  EXPECT_EQ(std::memcmp(mapping->bytes(), bytes_.data() + kPart + 7, 5 * kPart - 7), 0);
+}
+
+TEST_F(BothSidesTest, AMappingAsksOnlyForPartsThatAreNotHere) {
+  EXPECT_TRUE(reads(2 * kPart, kPart));
+  const auto mapping = Mapping::map(attached_, kPart, 4 * kPart);
+  ASSERT_TRUE(mapping);
+  EXPECT_TRUE(mapping->is_past_fuse());
+  EXPECT_EQ(parts_.opens, 4);
+}
+
+TEST_F(BothSidesTest, ThreadsThatMapOneFileAtOnceGetTheRightBytes) {
+  std::atomic<int> past_fuse{0};
+  std::vector<std::jthread> threads;
+  for (unsigned i = 0; i < 4; ++i) {
+    threads.emplace_back([this, i, &past_fuse] {
+      std::mt19937 random(i);
+      for (int n = 0; n < 300; ++n) {
+        const std::uint64_t offset = random() % (kSize - 1);
+        const std::uint64_t length =
+            std::min<std::uint64_t>(1 + random() % (4 * kPart), kSize - offset);
+        const auto mapping = Mapping::map(attached_, offset, length);
+        ASSERT_TRUE(mapping);
+        if (mapping->is_past_fuse()) ++past_fuse;
+        ASSERT_EQ(std::memcmp(mapping->bytes(), bytes_.data() + offset, length), 0);
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_GT(past_fuse, 0);
 }
 
 TEST_F(BothSidesTest, ARangeLargerThanTheLimitIsMappedFromTheFile) {

@@ -64,9 +64,9 @@ class LibraryWindow {
     if (mapping_.bytes == nullptr || begin != begin_) {
       unmap();
       begin_ = begin;
-      ::s3rdmafs_prefetch(file_, static_cast<off_t>(begin + kBytes), kBytes);
       if (::s3rdmafs_map(file_, static_cast<off_t>(begin), kBytes, &mapping_) != 0) give_up("map");
       if (mapping_.source != S3RDMAFS_FROM_MEMORY) give_up("a mapping is of the mount");
+      ::s3rdmafs_prefetch(file_, static_cast<off_t>(begin + kBytes), kBytes);
     }
     return static_cast<const std::byte*>(mapping_.bytes) + (offset - begin_);
   }
