@@ -130,6 +130,7 @@ std::optional<Connection::Answer> Daemon::ask(const attach::Request& request, in
 
 std::vector<std::optional<Connection::Answer>> Daemon::ask_together(
     std::span<const attach::Request> requests, std::chrono::milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
   std::vector<std::optional<Taken>> asked;
   asked.reserve(requests.size());
   for (const attach::Request& request : requests) {
@@ -142,7 +143,9 @@ std::vector<std::optional<Connection::Answer>> Daemon::ask_together(
   std::vector<std::optional<Connection::Answer>> answers(requests.size());
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (!asked[i]) continue;
-    answers[i] = asked[i]->connection.hear(time);
+    const auto left = end - std::chrono::steady_clock::now();
+    answers[i] =
+        asked[i]->connection.hear(std::chrono::duration_cast<std::chrono::milliseconds>(left));
     give_back(*std::move(asked[i]), answers[i].has_value());
   }
   return answers;

@@ -33,7 +33,7 @@ class Daemon {
                                                       int descriptor,
                                                       std::chrono::milliseconds time);
   /// Sends several requests before it waits for the first answer: the daemon wakes up once for all.
-  /// An answer for each request, in their order.
+  /// An answer for each request, in their order. The time is for all of them.
   [[nodiscard]] std::vector<std::optional<Connection::Answer>> ask_together(
       std::span<const attach::Request> requests, std::chrono::milliseconds time);
   void tell(const attach::Request& request);
