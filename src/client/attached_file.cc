@@ -217,22 +217,25 @@ bool AttachedFile::hold(std::uint64_t part, std::size_t length) {
   return may_ask() && fetch(part, length);
 }
 
+std::optional<unsigned> AttachedFile::run_before(std::uint64_t part) const {
+  const MutexLock lock(mutex_);
+  return streams_.run_before(part);
+}
+
+void AttachedFile::note(std::uint64_t part) {
+  const MutexLock lock(mutex_);
+  streams_.note(part);
+}
+
 bool AttachedFile::fetch(std::uint64_t part, std::size_t length) {
-  std::optional<unsigned> run;
-  {
-    const MutexLock lock(mutex_);
-    run = streams_.run_before(part);
-  }
+  const std::optional<unsigned> run = run_before(part);
   if (is_for_the_mount(part, length, run.has_value())) return false;
   const MutexLock lock(fetch_mutexes_[part % fetch_mutexes_.size()]);
   Slot& slot = slots_[part];
   const std::uint64_t word = slot.word.fetch_add(1, std::memory_order_acquire);
   if ((word & kHere) != 0) return true;  // another thread has fetched it
   if ((word & kGoing) == 0 && take(part, ahead_of(part, run, part_bytes_))) {
-    {
-      const MutexLock streams(mutex_);
-      streams_.note(part);
-    }
+    note(part);
     // A stream does not come back, and the daemon still has the part if one does.
     if (run && part >= kKeptOfStream) give_up(part - kKeptOfStream);
     return true;
@@ -247,16 +250,21 @@ bool AttachedFile::is_for_the_mount(std::uint64_t part, std::size_t length, bool
   return ++slots_[part].small_reads < kSmallReadsMax;
 }
 
+attach::Request AttachedFile::request_for(const attach::Ticket& ticket, std::uint64_t part,
+                                          std::uint64_t ahead_bytes) const {
+  return {.kind = Kind::kGet,
+          .ticket = ticket,
+          .offset_bytes = part * part_bytes_,
+          .length_bytes = ahead_bytes};
+}
+
 // The caller has counted itself as a user, which keeps other threads from giving the part up.
 bool AttachedFile::take(std::uint64_t part, std::uint64_t ahead_bytes) {
   const std::uint64_t length = part_length(part);
   auto ticket = own_ticket();
   if (!ticket && get_ticket() == nullptr) ticket = own_ticket();
   if (!ticket || !daemon_->make_room(length)) return false;
-  const attach::Request request{.kind = Kind::kGet,
-                                .ticket = *ticket,
-                                .offset_bytes = part * part_bytes_,
-                                .length_bytes = ahead_bytes};
+  const attach::Request request = request_for(*ticket, part, ahead_bytes);
   auto answer = daemon_->ask(request, -1, kPartTime);
   for (int tries = 1; tries < kTriesMax && answer && answer->reply.status == Status::kTooMany &&
                       daemon_->give_up_one();
@@ -289,35 +297,31 @@ bool AttachedFile::map(const attach::Request& request,
   return true;
 }
 
-// A batch does not pass the last of the locks, so that it takes them in order. The caller fetches
-// the parts that it could not get.
-void AttachedFile::fetch_together(std::uint64_t first, std::uint64_t last) {
+// It does not pass the last of the locks, so that it takes them in order.
+std::uint64_t AttachedFile::batch_end(std::uint64_t first, std::uint64_t last) const {
   const std::uint64_t locks_end = (first / fetch_mutexes_.size() + 1) * fetch_mutexes_.size();
-  const std::uint64_t end = std::min({last + 1, first + kTogetherMax, locks_end});
+  return std::min({last + 1, first + kTogetherMax, locks_end});
+}
+
+// The caller fetches the parts that a batch could not get.
+void AttachedFile::fetch_together(std::uint64_t first, std::uint64_t last) {
+  const std::uint64_t end = batch_end(first, last);
   const auto ticket = own_ticket();
   if (end - first < 2 || !ticket || !may_ask()) return;
-  std::optional<unsigned> run;
-  {
-    const MutexLock lock(mutex_);
-    run = streams_.run_before(first);
-  }
+  const std::optional<unsigned> run = run_before(first);
   std::deque<MutexLock> locks;
   std::vector<attach::Request> missing;
   for (std::uint64_t part = first; part < end; ++part) {
     locks.emplace_back(fetch_mutexes_[part % fetch_mutexes_.size()]);
     const std::uint64_t word = slots_[part].word.fetch_add(1, std::memory_order_acquire);
     if ((word & (kHere | kGoing)) != 0) continue;
-    missing.push_back({.kind = Kind::kGet,
-                       .ticket = *ticket,
-                       .offset_bytes = part * part_bytes_,
-                       .length_bytes = part + 1 == end ? ahead_of(first, run, part_bytes_) : 0});
+    missing.push_back(
+        request_for(*ticket, part, part + 1 == end ? ahead_of(first, run, part_bytes_) : 0));
   }
   if (daemon_->make_room(missing.size() * part_bytes_)) {
     const auto answers = daemon_->ask_together(missing, kPartTime);
     for (std::size_t i = 0; i < missing.size(); ++i) {
-      if (!map(missing[i], answers[i])) continue;
-      const MutexLock lock(mutex_);
-      streams_.note(missing[i].offset_bytes / part_bytes_);
+      if (map(missing[i], answers[i])) note(missing[i].offset_bytes / part_bytes_);
     }
   }
   for (std::uint64_t part = first; part < end; ++part) let_go(part);
@@ -371,9 +375,8 @@ bool AttachedFile::pin(std::uint64_t offset_bytes, std::uint64_t length_bytes) {
   const std::uint64_t first = offset_bytes / part_bytes_;
   const std::uint64_t last = (offset_bytes + length_bytes - 1) / part_bytes_;
   // The first batch is asked for at once: a message for it would only be in its way.
-  if (const std::uint64_t batch_end = (first + kTogetherMax) * part_bytes_;
-      batch_end < offset_bytes + length_bytes) {
-    prefetch(batch_end, offset_bytes + length_bytes - batch_end);
+  if (const std::uint64_t rest = batch_end(first, last); rest <= last) {
+    prefetch(rest * part_bytes_, offset_bytes + length_bytes - rest * part_bytes_);
   }
   for (std::uint64_t part = first; part <= last; ++part) {
     if ((slots_[part].word.load(std::memory_order_relaxed) & kHere) == 0) {

@@ -107,9 +107,17 @@ class AttachedFile {
   void let_go(std::uint64_t part) { slots_[part].word.fetch_sub(1, std::memory_order_release); }
   [[nodiscard]] bool fetch(std::uint64_t part, std::size_t length);
   [[nodiscard]] bool is_for_the_mount(std::uint64_t part, std::size_t length, bool is_in_stream);
-  /// Asks for those parts of [first, last] at once that are missing. Holds none of them.
+  /// As StreamTable has them.
+  [[nodiscard]] std::optional<unsigned> run_before(std::uint64_t part) const;
+  void note(std::uint64_t part);
+  /// The part after the last that one batch from `first` has, which goes no further than `last`.
+  [[nodiscard]] std::uint64_t batch_end(std::uint64_t first, std::uint64_t last) const;
+  /// Asks for the missing parts of one batch at once. Holds none of them.
   void fetch_together(std::uint64_t first, std::uint64_t last);
   [[nodiscard]] bool take(std::uint64_t part, std::uint64_t ahead_bytes);
+  [[nodiscard]] attach::Request request_for(const attach::Ticket& ticket, std::uint64_t part,
+                                            std::uint64_t ahead_bytes) const;
+  /// False where the answer is not the part that was asked for.
   [[nodiscard]] bool map(const attach::Request& request,
                          const std::optional<Connection::Answer>& answer);
   [[nodiscard]] ssize_t read_through(void* buffer, std::size_t length, off_t offset) const;

@@ -242,6 +242,16 @@ TEST_F(BothSidesTest, PartsOfAMappingAreAskedForTogether) {
   EXPECT_EQ(std::memcmp(mapping->bytes(), bytes_.data() + kPart + 7, 5 * kPart - 7), 0);
 }
 
+// The locks of parts begin again at part 16, so that the mapping has two batches.
+TEST_F(BothSidesTest, ThePartsAfterTheFirstBatchOfAMappingAreFetchedAhead) {
+  const auto mapping = Mapping::map(attached_, 14 * kPart, 5 * kPart);
+  ASSERT_TRUE(mapping);
+  EXPECT_TRUE(mapping->is_past_fuse());
+  EXPECT_EQ(parts_.opens, 5);
+  // 16 to 18 as the rest of the mapping, 19 and 20 as what follows it.
+  EXPECT_TRUE(fakes::eventually([this] { return parts_.prefetches >= 5; }));
+}
+
 TEST_F(BothSidesTest, AMappingAsksOnlyForPartsThatAreNotHere) {
   EXPECT_TRUE(reads(2 * kPart, kPart));
   const auto mapping = Mapping::map(attached_, kPart, 4 * kPart);
