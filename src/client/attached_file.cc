@@ -7,7 +7,10 @@
 //
 // When a part is asked for. A program that reads in order gets the next part, and has those after
 // it fetched. A small read elsewhere goes through the mount, which fetches 64 KiB in place of 8
-// MiB; the fourth one of a part asks for it.
+// MiB; the fourth one of a part asks for it. Where the process has all that it may hold, a part
+// would take the place of another, which is then asked for again: a reader at random places of more
+// than that would do nothing else. So there a part is asked for once the mount has served a quarter
+// of it.
 //
 // After a refusal the file is read through the mount for a short time: a mount without room is not
 // asked at each read.
@@ -34,6 +37,9 @@ constexpr std::uint64_t kGoing = std::uint64_t{1} << 62;
 // The least that the mount fetches: a smaller read elsewhere costs it less than a part.
 constexpr std::size_t kSmallBytes = 64 * kKiB;
 constexpr unsigned kSmallReadsMax = 4;
+// A part costs a message, a mapping and its page faults, which is more than a read through the mount
+// costs, and less than the reads of all of it.
+constexpr std::uint64_t kShareBeforeExchange = 4;
 // As much as the mount's own read-ahead has under way for a stream.
 constexpr std::uint64_t kAheadBytesMax = 64 * kMiB;
 // A mount that has no room has some when other programs go on: a short time beside a part's.
@@ -246,7 +252,12 @@ bool AttachedFile::fetch(std::uint64_t part, std::size_t length) {
 }
 
 bool AttachedFile::is_for_the_mount(std::uint64_t part, std::size_t length, bool is_in_stream) {
-  if (parts_ == 1 || is_in_stream || length >= kSmallBytes) return false;
+  if (is_in_stream) return false;
+  if (!daemon_->has_room(part_length(part))) {
+    const std::uint64_t missed = slots_[part].missed_bytes += length;
+    return missed < part_length(part) / kShareBeforeExchange;
+  }
+  if (parts_ == 1 || length >= kSmallBytes) return false;
   return ++slots_[part].small_reads < kSmallReadsMax;
 }
 
@@ -292,6 +303,7 @@ bool AttachedFile::map(const attach::Request& request,
   Slot& slot = slots_[part];
   slot.bytes = static_cast<const std::byte*>(bytes);
   slot.used_at = ++time_;
+  slot.missed_bytes = 0;
   daemon_->count_held(static_cast<std::int64_t>(length));
   slot.word.fetch_or(kHere, std::memory_order_release);
   return true;

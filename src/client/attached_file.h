@@ -85,6 +85,7 @@ class AttachedFile {
     const std::byte* bytes = nullptr;  // while kHere
     std::atomic<std::uint64_t> used_at{0};
     std::atomic<unsigned> small_reads{0};
+    std::atomic<std::uint64_t> missed_bytes{0};  // served by the mount for want of room
   };
 
   /// A run of bytes in one part.

@@ -168,9 +168,12 @@ void Daemon::remove(AttachedFile& file) {
   std::erase(files_, &file);
 }
 
+bool Daemon::has_room(std::uint64_t length_bytes) const {
+  return held_bytes_ == 0 || held_bytes_ + length_bytes <= bytes_max_ / kLimit * kUsedOfLimit;
+}
+
 bool Daemon::make_room(std::uint64_t length_bytes) {
-  while (held_bytes_ > 0 && held_bytes_ + length_bytes > bytes_max_ / kLimit * kUsedOfLimit) {
-    if (!give_up_one()) break;
+  while (!has_room(length_bytes) && give_up_one()) {
   }
   return held_bytes_ == 0 || held_bytes_ + length_bytes <= bytes_max_;
 }

@@ -43,6 +43,8 @@ class Daemon {
   void remove(AttachedFile& file);
 
   void set_bytes_max(std::uint64_t bytes) { bytes_max_ = bytes; }
+  /// Whether the process may take a part of this length and keep all that it has.
+  [[nodiscard]] bool has_room(std::uint64_t length_bytes) const;
   /// Gives the least recently used parts up until a part of this length has room. False where all
   /// are in use.
   [[nodiscard]] bool make_room(std::uint64_t length_bytes);

@@ -179,6 +179,16 @@ TEST_F(BothSidesTest, TheFourthSmallReadOfAPartAsksForIt) {
   EXPECT_TRUE(reads(5 * kPart, 100));
 }
 
+TEST_F(BothSidesTest, WithoutRoomAPartIsAskedForOnceTheMountHasServedAQuarterOfIt) {
+  for (const std::uint64_t part : {1, 3, 5, 7, 9, 11}) EXPECT_TRUE(reads(part * kPart, kPart));
+  EXPECT_FALSE(reads(13 * kPart, kPart / 8));
+  EXPECT_TRUE(reads(kPart, kPart)) << "those that are here stay";
+  EXPECT_EQ(parts_.opens, 6);
+  EXPECT_TRUE(reads(13 * kPart + kPart / 2, kPart / 8));
+  EXPECT_EQ(parts_.opens, 7);
+  EXPECT_FALSE(reads(3 * kPart, kPart / 8)) << "it made room";
+}
+
 TEST_F(BothSidesTest, ThreadsThatShareAFileGetTheRightBytesWhileItsPartsComeAndGo) {
   std::vector<std::jthread> threads;
   for (unsigned i = 0; i < 8; ++i) threads.emplace_back([this, i] { read_at_random(i, 300); });
