@@ -133,12 +133,12 @@ class Finder {
   Result<void> add_named(const std::string& key) {
     if (key.size() > vfs::kKeyBytesMax) return {};
     if (!goes_on_()) return cancelled();
-    auto node = await<Result<std::optional<vfs::Node>>>(
+    auto found = await<Result<vfs::Found>>(
         [&](auto done) { vfs::probe(bucket_.store, key, deadline(), std::move(done)); });
-    if (!node) return std::unexpected(node.error());
-    if (!*node) return {};
-    if ((*node)->is_directory) return plan((*node)->object.key, {});
-    return add((*node)->object);
+    if (!found) return std::unexpected(found.error());
+    if (!found->node) return {};
+    if (found->node->is_directory) return plan(found->node->object.key, {});
+    return add(found->node->object);
   }
 
   Result<void> add(s3::ObjectInfo& object) {

@@ -12,7 +12,8 @@
 #include <chrono>
 #include <utility>
 
-#include "vfs/names/probe.h"
+#include "vfs/directories/directory_listing.h"
+#include "vfs/names/key_path.h"
 
 namespace s3rdmafs::vfs {
 namespace {
@@ -58,7 +59,7 @@ void NameResolver::ask(const std::string& key, Deadline deadline, Done<NameAnswe
   }
   if (!waiting) return;
   probe(store_, key, deadline,
-        [self = shared_from_this(), key, waiting, seen_at](Result<std::optional<Node>> outcome) {
+        [self = shared_from_this(), key, waiting, seen_at](Result<Found> outcome) {
           self->finish(key, waiting, seen_at, std::move(outcome));
         });
 }
@@ -89,10 +90,14 @@ void NameResolver::remember_failure(const std::string& key, const Error& error, 
 }
 
 void NameResolver::finish(const std::string& key, const std::shared_ptr<Waiting>& joined,
-                          SeenAt seen_at, Result<std::optional<Node>> outcome) {
+                          SeenAt seen_at, Result<Found> outcome) {
   // The cache first: a lookup that can no longer join this one must find the answer there.
   if (outcome) {
-    names_.insert(key, {*outcome, seen_at});
+    if (outcome->page) {
+      DirectoryListing below(directory_prefix(key));
+      names_.insert(below.add(*std::move(outcome->page), seen_at));
+    }
+    names_.insert(key, {outcome->node, seen_at});
   } else {
     remember_failure(key, outcome.error(), seen_at);
   }
@@ -105,7 +110,7 @@ void NameResolver::finish(const std::string& key, const std::shared_ptr<Waiting>
   }
   for (Done<NameAnswer>& done : waiting) {
     if (outcome) {
-      done(NameAnswer{*outcome, seen_at, /*is_from_store=*/true});
+      done(NameAnswer{outcome->node, seen_at, /*is_from_store=*/true});
     } else {
       done(std::unexpected(outcome.error()));
     }

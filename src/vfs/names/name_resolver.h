@@ -14,10 +14,12 @@
 #include "s3rdmafs/metrics/registry.h"
 #include "vfs/names/name_cache.h"
 #include "vfs/names/node.h"
+#include "vfs/names/probe.h"
 
 namespace s3rdmafs::vfs {
 
-/// Finds what a key stands for: asks the name cache, then the store (see probe.h). Lookups of one
+/// Finds what a key stands for: asks the name cache, then the store (see probe.h). The names that
+/// come with a directory are kept as well. Lookups of one
 /// key while the store is being asked share its answer, and one that follows a long wait in vain
 /// shares its failure, if the key was found before. Thread-safe.
 class NameResolver : public std::enable_shared_from_this<NameResolver> {
@@ -49,7 +51,7 @@ class NameResolver : public std::enable_shared_from_this<NameResolver> {
   };
   [[nodiscard]] std::optional<Error> failed_just_now(const std::string& key);
   void finish(const std::string& key, const std::shared_ptr<Waiting>& waiting, SeenAt seen_at,
-              Result<std::optional<Node>> outcome);
+              Result<Found> outcome);
 
   s3::ObjectStore& store_;
   const Clock& clock_;

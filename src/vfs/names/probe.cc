@@ -17,9 +17,9 @@ namespace {
 
 class Probe : public std::enable_shared_from_this<Probe> {
  public:
-  using Outcome = Result<std::optional<Node>>;
+  using Outcome = Result<Found>;
 
-  Probe(s3::ObjectStore& store, std::string key, Deadline deadline, Done<std::optional<Node>> done)
+  Probe(s3::ObjectStore& store, std::string key, Deadline deadline, Done<Found> done)
       : store_(store), key_(std::move(key)), deadline_(deadline), done_(std::move(done)) {}
 
   void start() {
@@ -34,7 +34,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
     store_.list({.prefix = directory_prefix(key_),
                  .delimiter = "/",
                  .continuation_token = cursor_.token(),
-                 .keys_max = 1},
+                 .keys_max = kNamesWithDirectory},
                 deadline_, [self = shared_from_this()](Result<s3::ListPage> page) {
                   self->on_page(std::move(page));
                 });
@@ -43,7 +43,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   void on_head(Result<s3::ObjectInfo> object) {
     Outcome outcome;
     if (object) {
-      outcome = Node::file(std::move(*object));
+      outcome->node = Node::file(std::move(*object));
     } else if (object.error().code != ErrorCode::kNotFound) {
       outcome = std::unexpected(std::move(object.error()));
     }
@@ -60,7 +60,8 @@ class Probe : public std::enable_shared_from_this<Probe> {
   void on_page(Result<s3::ListPage> page) {
     if (!page) return finish(std::unexpected(std::move(page.error())));
     if (!page->objects.empty() || !page->common_prefixes.empty()) {
-      return finish(Node::directory(directory_prefix(key_)));
+      return finish(
+          Found{.node = Node::directory(directory_prefix(key_)), .page = std::move(*page)});
     }
     // A page may be empty although others follow it.
     if (auto passed = cursor_.pass(*page); !passed) {
@@ -83,7 +84,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   s3::ObjectStore& store_;
   const std::string key_;
   const Deadline deadline_;
-  Done<std::optional<Node>> done_;
+  Done<Found> done_;
   ListingCursor cursor_;  ///< of one page after another
 
   Mutex mutex_;                                                // leaf
@@ -93,8 +94,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
 
 }  // namespace
 
-void probe(s3::ObjectStore& store, std::string key, Deadline deadline,
-           Done<std::optional<Node>> done) {
+void probe(s3::ObjectStore& store, std::string key, Deadline deadline, Done<Found> done) {
   std::make_shared<Probe>(store, std::move(key), deadline, std::move(done))->start();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,14 +12,24 @@
 
 namespace s3rdmafs::vfs {
 
-/// Asks the store what a key stands for: HeadObject of the key and a listing of one entry below
-/// "key/", both at once, since S3 has no directories and either may exist without the other.
+/// What a key stands for.
+struct Found {
+  std::optional<Node> node;               ///< empty: nothing
+  std::optional<s3::ListPage> page = {};  ///< of a directory: how its listing begins, delimiter "/"
+};
+
+/// So many names of a directory come with the answer that it is one. A program that looked up a
+/// directory looks up a name in it next, which a server that is far would be asked for once more.
+/// Directories of models and checkpoints have no more; for the server it is one page either way.
+inline constexpr std::uint32_t kNamesWithDirectory = 32;
+
+/// Asks the store what a key stands for: HeadObject of the key and a short listing below "key/",
+/// both at once, since S3 has no directories and either may exist without the other.
 ///
 ///  * The listing has an entry: a directory, at once, whatever HeadObject answers.
-///  * The listing is empty: HeadObject's answer: a file, nothing (an empty optional), or its error.
+///  * The listing is empty: HeadObject's answer: a file, nothing, or its error.
 ///  * The listing failed: its error, even where HeadObject found an object, since a file is certain
 ///    only where no directory hides it.
-void probe(s3::ObjectStore& store, std::string key, Deadline deadline,
-           Done<std::optional<Node>> done);
+void probe(s3::ObjectStore& store, std::string key, Deadline deadline, Done<Found> done);
 
 }  // namespace s3rdmafs::vfs

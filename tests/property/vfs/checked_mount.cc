@@ -9,6 +9,7 @@
 
 #include "../../unit/vfs/answer.h"
 #include "vfs/names/inode_table.h"
+#include "vfs/names/probe.h"
 
 namespace s3rdmafs::vfs {
 namespace {
@@ -34,7 +35,7 @@ class CheckedMount::BuggyStore final : public s3::ObjectStore {
   }
 
   void list(s3::ListRequest request, Deadline deadline, Done<s3::ListPage> done) override {
-    const bool is_probe = request.keys_max == 1;
+    const bool is_probe = request.keys_max == kNamesWithDirectory;
     if (bug_ == PlantedBug::kLookupMissesDirectories && is_probe) {
       s3::ListPage nothing;
       return done(std::move(nothing));

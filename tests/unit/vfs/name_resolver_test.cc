@@ -37,6 +37,28 @@ TEST_F(NameResolverTest, AsksTheStoreOnceWithinTheTtl) {
   EXPECT_EQ(metrics_.counter("vfs_lookups_total", "", R"(source="store")").value(), 2U);
 }
 
+TEST_F(NameResolverTest, ADirectoryComesWithTheFirstOfItsNames) {
+  for (unsigned i = 0; i <= kNamesWithDirectory; ++i) {
+    store_.put("dir/" + std::to_string(100 + i), std::string(i, 'x'));
+  }
+  EXPECT_TRUE(resolve("dir").get()->node->is_directory);
+  const std::size_t calls = store_.calls().size();
+  EXPECT_EQ(resolve("dir/107").get()->node->object.size_bytes, 7U);
+  EXPECT_EQ(store_.calls().size(), calls);
+  EXPECT_TRUE(resolve("dir/" + std::to_string(100 + kNamesWithDirectory)).get()->node);
+  EXPECT_GT(store_.calls().size(), calls) << "the control: one that is not among them";
+}
+
+TEST_F(NameResolverTest, TheNamesOfADirectoryAreAsOldAsTheQuestion) {
+  store_.put("dir/file", "old");
+  store_.hold();
+  const auto answer = resolve("dir");
+  names_.invalidate("dir/file", clock_.now() + seconds(1));  // as this mount does when it writes it
+  store_.release_all();
+  EXPECT_TRUE(answer.get()->node->is_directory);
+  EXPECT_FALSE(names_.find("dir/file"));
+}
+
 TEST_F(NameResolverTest, ANameThatIsNotThereIsAskedForAgainAfterItsOwnTtl) {
   EXPECT_FALSE(resolve("a").get()->node);
   store_.put("a", "");

@@ -11,14 +11,14 @@ namespace {
 class ProbeTest : public testing::Test {
  protected:
   /// "file", "directory", "nothing" or the error's name.
-  static std::string what(const Answer<std::optional<Node>>& answer) {
+  static std::string what(const Answer<Found>& answer) {
     if (!answer.error().empty()) return std::string(answer.error());
-    const std::optional<Node>& node = *answer.get();
+    const std::optional<Node>& node = answer.get()->node;
     return !node ? "nothing" : node->is_directory ? "directory" : "file";
   }
 
-  Answer<std::optional<Node>> start(std::string key) {
-    Answer<std::optional<Node>> answer;
+  Answer<Found> start(std::string key) {
+    Answer<Found> answer;
     probe(store_, std::move(key), {}, answer.done());
     return answer;
   }
@@ -125,7 +125,7 @@ class EmptyFirstPages final : public s3::ObjectStore {
 TEST_F(ProbeTest, AnEmptyPageThatIsNotTheLastProvesNothing) {
   store_.put("a/b", "");
   EmptyFirstPages store(store_);
-  Answer<std::optional<Node>> answer;
+  Answer<Found> answer;
   probe(store, "a", {}, answer.done());
   EXPECT_EQ(what(answer), "directory");
 }
@@ -148,7 +148,7 @@ class EndlessEmptyPages final : public s3::ObjectStore {
 
 TEST_F(ProbeTest, AListingThatRepeatsItsTokenIsAProtocolError) {
   EndlessEmptyPages store;
-  Answer<std::optional<Node>> answer;
+  Answer<Found> answer;
   probe(store, "a", {}, answer.done());
   EXPECT_EQ(what(answer), "Protocol");
   EXPECT_EQ(store.listings, 2U);
