@@ -115,10 +115,11 @@ void BlockCache::prefetch(ObjectVersion version) {
   Actions actions;
   {
     const MutexLock lock(mutex_);
-    const std::uint64_t whole_max = std::max(kPrefetchedWholeMax, sender_.pace().first_bytes);
+    const Pace pace = sender_.pace();
+    const std::uint64_t whole_max = std::max(kPrefetchedWholeMax, pace.first_bytes);
     const std::uint64_t bytes =
-        version.size_bytes <= whole_max ? version.size_bytes : sender_.pace().first_bytes;
-    if (bytes > read_ahead_.share(clock_.now())) return;
+        version.size_bytes <= whole_max ? version.size_bytes : pace.first_bytes;
+    if (bytes > read_ahead_.share(clock_.now(), pace)) return;
     const std::shared_ptr<CachedObject> object = index_.find_or_make(std::move(version));
     ++object->readers;  // else its own memory could be evicted for it
     plan_read_ahead(object, {.begin = 0, .end = bytes}, actions);

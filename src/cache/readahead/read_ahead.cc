@@ -5,7 +5,8 @@
 // then on the window is as long as the bytes that the stream has read, up to the pace's window, and
 // longer only if the stream stalls. So a mistake costs about as much as was read correctly before
 // it. Where the server is far, one stall brings the pace's window at once: the next would cost the
-// program another round trip.
+// program another round trip. There a stream of large reads begins with half of that window: such
+// reads are seldom of a header, and every answer is one that the program waits for.
 //
 // Cost. A read looks at each stream once (some 30 ns). Only a read that asks for more adds up the
 // unread bytes.
@@ -129,7 +130,13 @@ void ReadAhead::size_window(Stream& stream, const Read& read, const Limits& limi
   if (stream.window_bytes == 0) {
     const bool goes_on =
         read.range.begin == 0 || stream.reads > 2 || (stream.reads == 2 && length >= kUnitBytes);
-    if (goes_on) stream.window_bytes = limits.pace.first_bytes;
+    const bool is_worth_a_wait = limits.pace.is_far && read.range.size() >= kLargeReadBytes;
+    if (goes_on) {
+      stream.window_bytes = limits.pace.first_bytes;
+      if (is_worth_a_wait) {
+        stream.window_bytes = std::max(stream.window_bytes, limits.pace.window_bytes / 2);
+      }
+    }
   } else {
     const bool stalled = read.found != Found::kAll && stream.reads > 1;
     if (stalled) {

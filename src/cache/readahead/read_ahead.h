@@ -69,6 +69,9 @@ class ReadAhead {
   /// A read that ends so near the object's end is a read of the tail: readers of Parquet ask for
   /// the last 8 bytes to 64 KiB.
   static constexpr std::uint64_t kTailReadBytes = 64 * kKiB;
+  /// The first read of a program that reads in order through large buffers, or has the kernel read
+  /// ahead for it: headers and indexes are asked for by smaller reads.
+  static constexpr std::uint64_t kLargeReadBytes = 512 * kKiB;
   /// A stream needs a share from here on: the readers of small files do not hold back the others.
   static constexpr std::uint64_t kCountedFromBytes = 1 * kMiB;
 

@@ -17,6 +17,8 @@
 namespace s3rdmafs::cache {
 namespace {
 
+using Seconds = std::chrono::duration<double>;
+
 std::uint64_t part_of(double bytes) {
   const double bounded = std::clamp(bytes, static_cast<double>(TransferModel::kPartBytesMin),
                                     static_cast<double>(TransferModel::kPartBytesMax));
@@ -31,6 +33,7 @@ void TransferModel::on_answer(std::chrono::nanoseconds took, Time now) {
     answers_ = {.before = answers_.now, .began = now};
   }
   answers_.now = std::min(answers_.now, took);
+  if (!began_ && far_answer()) set_pace();
 }
 
 std::optional<std::chrono::nanoseconds> TransferModel::far_answer() const {
@@ -40,7 +43,6 @@ std::optional<std::chrono::nanoseconds> TransferModel::far_answer() const {
 }
 
 void TransferModel::on_done(std::uint64_t bytes, std::chrono::nanoseconds took, Time now) {
-  using Seconds = std::chrono::duration<double>;
   took = std::max(took, std::chrono::nanoseconds{1});  // a coarse clock
   const auto rate_in = [bytes](std::chrono::nanoseconds time) {
     return static_cast<double>(bytes) / Seconds(time).count();
@@ -53,17 +55,21 @@ void TransferModel::on_done(std::uint64_t bytes, std::chrono::nanoseconds took, 
   }
   now_.latency = std::min(now_.latency, took);
   now_.bytes_per_second = std::max(now_.bytes_per_second, rate_in(took));
-  const auto answer = far_answer();
-  if (answer) {
+  if (const auto answer = far_answer()) {
     const auto moving = std::max<std::chrono::nanoseconds>(took - *answer, kRequestTime);
     now_.network_bytes_per_second = std::max(now_.network_bytes_per_second, rate_in(moving));
   }
+  set_pace();
+}
 
+void TransferModel::set_pace() {
+  const auto answer = far_answer();
   const double latency_s =
       Seconds(answer.value_or(std::min(now_.latency, before_.latency))).count();
-  const double rate =
-      answer ? std::max(now_.network_bytes_per_second, before_.network_bytes_per_second)
-             : std::max(now_.bytes_per_second, before_.bytes_per_second);
+  const double network = std::max(now_.network_bytes_per_second, before_.network_bytes_per_second);
+  const double rate = !answer       ? std::max(now_.bytes_per_second, before_.bytes_per_second)
+                      : network > 0 ? network
+                                    : kGuessedBytesPerSecond;
   const double part_s = std::max(Seconds(kPartTime).count(), kPartRoundTrips * latency_s);
   const std::uint64_t part = part_of(rate * part_s);
   first_bytes_ = part_of(rate * latency_s);

@@ -53,6 +53,9 @@ class TransferModel {
   static constexpr std::uint64_t kUsefulBytesMin = 64 * kMiB;
   /// The same for each second of a round trip: what a port of 100 Gbit/s carries.
   static constexpr double kUsefulBytesPerSecond = 12.5e9;
+  /// Of a network whose rate no GET has shown yet: the least that a node of a cluster has (10
+  /// Gbit/s). A far server is not waited for once more to learn it.
+  static constexpr double kGuessedBytesPerSecond = 1e9;
   /// How long a value counts: at least this, at most twice as long.
   static constexpr std::chrono::seconds kMemory{10};
   /// The same for answers without bytes: a program may read for minutes and look nothing up.
@@ -64,7 +67,8 @@ class TransferModel {
   /// Records a request without bytes that was answered `took` after it was sent.
   void on_answer(std::chrono::nanoseconds took, Time now) EXCLUDES(mutex_);
 
-  /// Small values before the first measurement. Takes no lock, since every read asks.
+  /// Small values before the first measurement, unless answers show that the server is far. Takes
+  /// no lock, since every read asks.
   [[nodiscard]] Pace pace() const;
 
  private:
@@ -84,6 +88,8 @@ class TransferModel {
 
   /// The time of an answer of a server that is far; nothing where it is near or not known.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> far_answer() const REQUIRES(mutex_);
+  /// Sizes the pace by what is known now.
+  void set_pace() REQUIRES(mutex_);
 
   Mutex mutex_;  // leaf
   Extremes now_ GUARDED_BY(mutex_);

@@ -27,7 +27,7 @@ class ReadAheadShare : public testing::Test {
       }
     }
   }
-  [[nodiscard]] std::uint64_t share() const { return budget_.share(now_); }
+  [[nodiscard]] std::uint64_t share() const { return budget_.share(now_, {}); }
 
   ReadAhead::Time now_{std::chrono::hours(1)};
   ReadAheadBudget budget_{kCacheBytes, kShareWindowMax};
@@ -43,6 +43,11 @@ TEST_F(ReadAheadShare, IsTheWholeWindowForAStreamThatReadsAlone) {
 TEST_F(ReadAheadShare, IsOnePartOfTheMemoryForEachStreamThatReads) {
   read_by(8);
   EXPECT_EQ(share(), kCacheBytes / 4 / 8);
+}
+
+TEST_F(ReadAheadShare, IsTwiceAsLargeWhereTheServerIsFar) {
+  read_by(8);
+  EXPECT_EQ(budget_.share(now_, {.is_far = true}), kCacheBytes / 2 / 8);
 }
 
 TEST_F(ReadAheadShare, IsNeverSmallerThanOneRequest) {

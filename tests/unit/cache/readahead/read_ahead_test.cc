@@ -111,6 +111,18 @@ TEST_F(ReadAheadTest, HasThePacesWindowAfterOneStallWhereTheServerIsFar) {
   }
 }
 
+TEST_F(ReadAheadTest, BeginsWithHalfOfThePacesWindowAtALargeReadWhereTheServerIsFar) {
+  const auto window_of = [this](std::uint64_t length, bool is_far) {
+    policy_ = ReadAhead(kObject);
+    limits_.pace = {.first_bytes = kMiB, .part_bytes = kMiB, .window_bytes = 40 * kMiB};
+    limits_.pace.is_far = is_far;
+    return read(0, length).begin()->end - length;
+  };
+  EXPECT_EQ(window_of(kMiB, true), 20 * kMiB);
+  EXPECT_LE(window_of(128 * kKiB, true), kMiB) << "the control: as headers are read";
+  EXPECT_LE(window_of(kMiB, false), kMiB) << "the control: near it costs little to wait";
+}
+
 TEST_F(ReadAheadTest, GetsNoFurtherAheadThanIsOfUse) {
   limits_.window_max_bytes = 256 * kMiB;
   for (const std::uint64_t useful : {64 * kMiB, 128 * kMiB}) {

@@ -57,6 +57,17 @@ TEST(TransferModel, TellsAFarServersNetworkFromItsAnswers) {
   EXPECT_GT(model.pace().useful_bytes, 256 * kMiB);
 }
 
+// At the 1 GB/s that it guesses, 50 MB are on their way in one round trip.
+TEST(TransferModel, DoesNotWaitForTheFirstBytesToKnowThatTheServerIsFar) {
+  TransferModel model;
+  model.on_answer(milliseconds(50), kStart);
+  EXPECT_TRUE(model.pace().is_far);
+  EXPECT_GT(model.pace().window_bytes, 100 * kMiB);
+  TransferModel near;
+  near.on_answer(milliseconds(1), kStart);
+  EXPECT_EQ(near.pace().window_bytes, 2 * TransferModel::kPartBytesMin) << "the control";
+}
+
 // 10 MB/s: what arrives in a round trip is half a MiB.
 TEST(TransferModel, AsksLittleOfAFarServerWhoseNetworkIsSlow) {
   TransferModel model;
