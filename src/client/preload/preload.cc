@@ -316,6 +316,19 @@ DEFINE_SENDFILE(sendfile64)
 DEFINE_FADVISE(posix_fadvise)
 DEFINE_FADVISE(posix_fadvise64)
 
+// Python asks at each open(), and the kernel would ask the mount (FUSE_IOCTL).
+EXPORTED int isatty(int fd) noexcept {
+  static Next<int(int)> next("isatty");
+  const int kept = errno;
+  struct statx found{};
+  if (s3rdmafs::client::sys::stat_of(fd, found) == 0 && S_ISREG(found.stx_mode)) {
+    errno = ENOTTY;
+    return 0;
+  }
+  errno = kept;
+  return next.get()(fd);
+}
+
 // Closes, and all that puts another file in a descriptor's place.
 
 EXPORTED int close(int fd) {

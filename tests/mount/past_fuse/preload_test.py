@@ -286,6 +286,38 @@ assert descriptors < 20, descriptors
     assert run.past == SIZE, run.report
 
 
+def test_whether_a_file_is_a_terminal_is_not_asked_of_the_mount(mounted, run):
+    """Python asks for each file that it opens."""
+    script = """
+import os, sys, threading
+fd = os.open(sys.argv[1], os.O_RDONLY)
+print("open", flush=True)
+sys.stdin.read(1)
+answered = threading.Event()
+def ask():
+    print(os.isatty(fd), os.isatty(0), flush=True)
+    answered.set()
+threading.Thread(target=ask, daemon=True).start()
+answered.wait(float(sys.argv[2]))
+"""
+
+    def answer(seconds, **keywords):
+        """While the daemon is stopped."""
+        with subprocess.Popen([sys.executable, "-c", script, mounted / "file0", str(seconds)], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True, **keywords) as program:
+            assert program.stdout.readline() == "open\n"
+            os.kill(mounted.pid, signal.SIGSTOP)
+            try:
+                program.stdin.write("x")
+                program.stdin.flush()
+                return program.stdout.readline()
+            finally:
+                os.kill(mounted.pid, signal.SIGCONT)
+
+    assert answer(COMMAND_SECONDS, env=past_fuse()) == "False False\n"
+    assert answer(0.5) == "", "the control: the kernel asks the mount"
+
+
 KILLS = int(os.environ.get("S3RDMAFS_KILLS", "20"))
 HELD = "attach_held_bytes"
 
