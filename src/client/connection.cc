@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/connection.h"
 
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include <array>
@@ -14,6 +15,9 @@ namespace s3rdmafs::client {
 namespace {
 
 using attach::Request;
+
+// A daemon that hangs takes neither connections nor messages: the mount's own deadlines count then.
+constexpr timeval kSendTime{.tv_sec = 2, .tv_usec = 0};
 
 // A daemon that sends another number of descriptors gets none taken.
 sys::Descriptor one_of(const attach::DescriptorMessage::Received& came) {
@@ -31,6 +35,7 @@ std::optional<Connection> Connection::connect(const char* path) {
   std::strcpy(address.sun_path, path);
   sys::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!socket ||
+      ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTime, sizeof(kSendTime)) != 0 ||
       ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return std::nullopt;
   }
@@ -59,7 +64,6 @@ std::optional<Connection::Answer> Connection::hear(std::chrono::milliseconds tim
 bool Connection::send(const Request& request, int descriptor) {
   if (!socket_.is_intact()) return false;
   Request copy = request;
-  // Small, and the daemon reads: the buffer has room unless the daemon hangs.
   return attach::DescriptorMessage(&copy, sizeof(copy)).send(socket_.number(), descriptor) ==
          sizeof(copy);
 }

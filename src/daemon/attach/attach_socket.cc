@@ -31,8 +31,11 @@ namespace {
 using attach::Reply;
 using attach::Request;
 
-// Sixteen for each of 32 processes; a program beyond that reads through the mount.
+// Sixteen for each of 32 processes; a program beyond that reads through the mount. It hears so at
+// once: a connection that waited to be accepted would hold it up.
 constexpr std::size_t kConnectionsMax = 512;
+// Of one user, so that no program takes those of other users.
+constexpr std::size_t kConnectionsOfUserMax = kConnectionsMax / 2;
 // The eventfd ends a wait; the bound is for the case that it could not be written.
 constexpr std::chrono::milliseconds kPollTime{1000};
 // How long a process that can take no more descriptors waits before it looks again.
@@ -56,11 +59,15 @@ class AttachSocket::Waker {
 
 class AttachSocket::Connection {
  public:
-  Connection(UniqueFd socket, std::shared_ptr<AttachService::Process> process,
+  Connection(UniqueFd socket, uid_t user, std::shared_ptr<AttachService::Process> process,
              std::shared_ptr<Waker> waker)
-      : socket_(std::move(socket)), process_(std::move(process)), waker_(std::move(waker)) {}
+      : socket_(std::move(socket)),
+        user_(user),
+        process_(std::move(process)),
+        waker_(std::move(waker)) {}
 
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
+  [[nodiscard]] uid_t user() const noexcept { return user_; }
   [[nodiscard]] const std::shared_ptr<AttachService::Process>& process() const { return process_; }
   [[nodiscard]] bool is_busy() const noexcept { return is_busy_; }
   void set_busy(bool is_busy) noexcept { is_busy_ = is_busy; }
@@ -78,6 +85,7 @@ class AttachSocket::Connection {
 
  private:
   const UniqueFd socket_;
+  const uid_t user_;
   const std::shared_ptr<AttachService::Process> process_;
   const std::shared_ptr<Waker> waker_;
   std::atomic<bool> is_busy_{false};
@@ -119,9 +127,8 @@ void AttachSocket::run(const std::stop_token& stop) {
   set_thread_name("attach");
   std::vector<pollfd> watched;
   while (!stop.stop_requested()) {
-    const bool has_room = connections_.size() < kConnectionsMax;
     watched.assign({{.fd = waker_->fd(), .events = POLLIN, .revents = 0},
-                    {.fd = has_room ? listener_.get() : -1, .events = POLLIN, .revents = 0}});
+                    {.fd = listener_.get(), .events = POLLIN, .revents = 0}});
     for (const auto& connection : connections_) {
       // A program that leaves is noticed when its request has been answered.
       const int fd = connection->is_busy() ? -1 : connection->fd();
@@ -149,8 +156,13 @@ void AttachSocket::accept() {
   ucred peer{};
   socklen_t length = sizeof(peer);
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return;
+  const auto of_user = std::ranges::count(connections_, peer.uid, &Connection::user);
+  if (connections_.size() >= kConnectionsMax ||
+      static_cast<std::size_t>(of_user) >= kConnectionsOfUserMax) {
+    return;
+  }
   connections_.push_back(
-      std::make_shared<Connection>(std::move(socket), service_.join(peer.pid), waker_));
+      std::make_shared<Connection>(std::move(socket), peer.uid, service_.join(peer.pid), waker_));
 }
 
 bool AttachSocket::receive(const std::shared_ptr<Connection>& connection) {
