@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fio reads what fio has written, by four I/O engines, past the page cache and through it, in blocks of 4 KiB to
+"""fio reads what fio has written, by five I/O engines, past the page cache and through it, in blocks of 4 KiB to
 16 MiB, by 1 to 16 jobs at once, from files of each open mode: every block has its checksum and is in its place."""
 
 import itertools
@@ -18,7 +18,7 @@ KIB, MIB = 1 << 10, 1 << 20
 BUCKET = "fio"
 SECONDS = 300  # for one fio, on a machine that does much else
 
-ENGINES = ("psync", "libaio", "io_uring", "mmap")
+ENGINES = ("psync", "libaio", "io_uring", "mmap", "sync")
 BLOCKS = (4 * KIB, 64 * KIB, MIB, 16 * MIB)
 JOBS = (1, 4, 16)
 ORDERS = ("randread", "read")

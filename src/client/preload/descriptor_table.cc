@@ -53,7 +53,10 @@ DescriptorTable& DescriptorTable::instance() {
   static constinit DescriptorTable table;
   static const int fork_is_noticed = [] {
     table.pid_ = ::getpid();
-    return ::pthread_atfork(nullptr, nullptr, [] { table.pid_ = ::getpid(); });
+    return ::pthread_atfork(nullptr, nullptr, [] {
+      table.pid_ = ::getpid();
+      forget_reads();
+    });
   }();
   static_cast<void>(fork_is_noticed);
   return table;

@@ -40,6 +40,9 @@ class DescriptorTable {
   /// The process's one. Never destroyed.
   [[nodiscard]] static DescriptorTable& instance();
 
+  /// False in a child of vfork(2), which has its parent's memory and descriptors of its own.
+  [[nodiscard]] bool is_own_process() const;
+
   /// A descriptor that the kernel has just given. Where this is not called, use() looks.
   void opened(int fd);
   /// The program closes it, or puts another file in its place.
@@ -54,8 +57,6 @@ class DescriptorTable {
   enum class State : unsigned char { kUnknown, kNotServed, kServed };
 
   constexpr DescriptorTable() = default;
-  /// False in a child of vfork(2), which has its parent's memory and descriptors of its own.
-  [[nodiscard]] bool is_own_process() const;
   [[nodiscard]] bool serve(int fd);
   void leave(int fd);
 

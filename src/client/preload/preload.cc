@@ -160,6 +160,9 @@ mode_t mode_of(int flags, va_list arguments) {
   return has_mode ? va_arg(arguments, mode_t) : 0;
 }
 
+// Before a child of vfork(2) can be the first that asks for it, in its parent's memory.
+__attribute__((constructor)) void begin() { static_cast<void>(DescriptorTable::instance()); }
+
 }  // namespace
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): names of libc
@@ -328,6 +331,17 @@ EXPORTED int isatty(int fd) noexcept {
   errno = kept;
   return next.get()(fd);
 }
+
+// Children of fork(2) end so, as the workers of PyTorch.
+#define DEFINE_EXIT(name)                                                       \
+  EXPORTED void name(int status) {                                              \
+    static Next<void(int)> next(#name);                                         \
+    if (DescriptorTable::instance().is_own_process()) s3rdmafs::client::tell(); \
+    next.get()(status);                                                         \
+    __builtin_unreachable();                                                    \
+  }
+DEFINE_EXIT(_exit)
+DEFINE_EXIT(_Exit)
 
 // Closes, and all that puts another file in a descriptor's place.
 

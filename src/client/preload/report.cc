@@ -35,7 +35,11 @@ void append(int fd, const char* text, int length) {
   if (length > 0) static_cast<void>(::syscall(SYS_write, fd, text, length));
 }
 
-__attribute__((destructor)) void tell() {
+__attribute__((destructor)) void tell_at_exit() { tell(); }
+
+}  // namespace
+
+void tell() noexcept {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the process ends
   const char* const path = std::getenv(kReportVariable);
   const bool is_used = counts.reads_past + counts.reads_through > 0 || counts.reasons[0].text;
@@ -61,7 +65,16 @@ __attribute__((destructor)) void tell() {
   }
 }
 
-}  // namespace
+void forget_reads() noexcept {
+  for (auto* const count :
+       {&counts.reads_past, &counts.bytes_past, &counts.reads_through, &counts.bytes_through}) {
+    *count = 0;
+  }
+  for (Reason& reason : counts.reasons) {
+    reason.files = 0;
+    reason.text = nullptr;
+  }
+}
 
 void note_read(std::size_t bytes, bool is_past_fuse) noexcept {
   constexpr auto kOrder = std::memory_order_relaxed;

@@ -318,6 +318,22 @@ answered.wait(float(sys.argv[2]))
     assert answer(0.5) == "", "the control: the kernel asks the mount"
 
 
+def test_a_forked_process_tells_what_it_has_read_itself(mounted, run):
+    """Workers of a loader end by _exit(2)."""
+    script = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+while os.read(fd, 1 << 20): pass
+child = os.fork()
+if child == 0:
+    os.pread(fd, 1 << 20, 0)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+    python(run, script, mounted / "file0")
+    assert run.past == SIZE + MIB, run.report
+
+
 KILLS = int(os.environ.get("S3RDMAFS_KILLS", "20"))
 HELD = "attach_held_bytes"
 
