@@ -37,8 +37,8 @@ constexpr std::uint64_t kGoing = std::uint64_t{1} << 62;
 // The least that the mount fetches: a smaller read elsewhere costs it less than a part.
 constexpr std::size_t kSmallBytes = 64 * kKiB;
 constexpr unsigned kSmallReadsMax = 4;
-// A part costs a message, a mapping and its page faults, which is more than a read through the mount
-// costs, and less than the reads of all of it.
+// A part costs a message, a mapping and its page faults, which is more than a read through the
+// mount costs, and less than the reads of all of it.
 constexpr std::uint64_t kShareBeforeExchange = 4;
 // As much as the mount's own read-ahead has under way for a stream.
 constexpr std::uint64_t kAheadBytesMax = 64 * kMiB;

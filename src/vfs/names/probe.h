@@ -12,7 +12,7 @@
 
 namespace s3rdmafs::vfs {
 
-/// What a key stands for.
+/// The answer to the question for a key.
 struct Found {
   std::optional<Node> node;               ///< empty: nothing
   std::optional<s3::ListPage> page = {};  ///< of a directory: how its listing begins, delimiter "/"

@@ -75,7 +75,7 @@ def by_another_program(mounted, hostile):
     eventually(lambda: descriptors_sent(mounted) == 0, 20, "the daemon has closed what it was sent")
 
 
-def test_a_file_of_another_mount_is_no_proof(mounted, site):
+def test_a_file_of_another_mount_proves_nothing(mounted, site):
     """Also where it has the same inode, of the same bucket."""
     other = site.mount(fill(site.target()), BUCKET, cache=CACHE)
 
@@ -134,7 +134,7 @@ def test_a_user_has_half_of_the_connections_and_a_program_beyond_that_reads_thro
         assert client.open(mounted / "file0").status == attach.OK, "there is room again"
 
 
-def test_a_program_that_takes_no_answers_holds_nobody_up(mounted):
+def test_a_program_that_takes_no_answers_does_not_hold_up_others(mounted):
     def hostile():
         with attach.Client(mounted / "file0") as client:
             opened = client.open(mounted / "file1")
