@@ -26,6 +26,9 @@ struct DescriptorEntry {
   std::uint64_t inode = 0;
   std::atomic<Attach> attach{Attach::kNotTried};
   std::shared_ptr<AttachedFile> file;  // set by the thread that tries, before kDone
+
+  /// Whether the descriptor is of this file still.
+  [[nodiscard]] bool is_of(int fd) const;
 };
 
 namespace {
@@ -40,7 +43,22 @@ dev_t device_of(const struct statx& found) {
   return (static_cast<dev_t>(found.stx_dev_major) << 32) | found.stx_dev_minor;
 }
 
+// Set once: a kernel does not learn it.
+constinit std::atomic<bool> can_compare{true};
+
 }  // namespace
+
+// The duplicate that an attached file has is of the file that open(2) gave.
+bool DescriptorEntry::is_of(int fd) const {
+  if (attach.load(std::memory_order_acquire) == Attach::kDone && file &&
+      can_compare.load(std::memory_order_relaxed)) {
+    const int answer = sys::have_one_file(fd, file->fd());
+    if (answer == 1) return true;
+    if (answer < 0 && errno == EINVAL) can_compare = false;
+  }
+  struct statx found{};
+  return sys::stat_of(fd, found) == 0 && found.stx_ino == inode && device_of(found) == device;
+}
 
 DescriptorTable::Use::~Use() {
   if (entry_ != nullptr) entry_->word.fetch_sub(1, std::memory_order_release);
@@ -128,10 +146,7 @@ DescriptorTable::Use DescriptorTable::use(int fd) {
   const std::uint64_t word = entry->word.fetch_add(1, std::memory_order_acq_rel);
   Use use(entry);
   if ((word & (kOpen | kLost)) != kOpen) return {};
-  struct statx found{};
-  const bool is_same = sys::stat_of(fd, found) == 0 && found.stx_ino == entry->inode &&
-                       device_of(found) == entry->device;
-  if (!is_same) {
+  if (!entry->is_of(fd)) {
     entry->word.fetch_and(~kOpen, std::memory_order_acq_rel);
     return {};
   }

@@ -8,8 +8,8 @@
 // one offset. At the end of the file, or after an error, the reader moves it back by what it did
 // not read.
 //
-// Cost of a hit: an lseek(2) and a statx(2), neither of which asks the mount; pread(2) the second
-// alone.
+// Cost of a hit: an lseek(2) and a fcntl(2) (a statx(2) before Linux 6.10), neither of which asks
+// the mount; pread(2) the second alone.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/sendfile.h>
