@@ -37,6 +37,9 @@ constexpr std::uint64_t kGoing = std::uint64_t{1} << 62;
 // The least that the mount fetches: a smaller read elsewhere costs it less than a part.
 constexpr std::size_t kSmallBytes = 64 * kKiB;
 constexpr unsigned kSmallReadsMax = 4;
+// A stream's first read of a part is at its beginning, or a little after it where threads share the
+// stream; at random places most parts follow one that was read as well.
+constexpr std::uint64_t kStepShare = 8;
 // A part costs a message, a mapping and its page faults, which is more than a read through the
 // mount costs, and less than the reads of all of it.
 constexpr std::uint64_t kShareBeforeExchange = 4;
@@ -157,7 +160,7 @@ AttachedFile::Answer AttachedFile::pread(void* buffer, std::size_t length, off_t
     const std::uint64_t at = begin + done;
     const auto [part, in_part, n] = piece_at(at, length - done);
     char* const to = static_cast<char*>(buffer) + done;
-    if (hold(part, length)) {
+    if (hold(part, in_part, length)) {
       std::memcpy(to, slots_[part].bytes + in_part, n);
       let_go(part);
       done += n;
@@ -182,7 +185,7 @@ AttachedFile::Answer AttachedFile::send(int to, std::size_t length, off_t offset
   length = std::min<std::uint64_t>({length, size_bytes_ - begin, SSIZE_MAX});
   for (std::size_t done = 0; done < length;) {
     const auto [part, in_part, n] = piece_at(begin + done, length - done);
-    answer.is_past_fuse = hold(part, length);
+    answer.is_past_fuse = hold(part, in_part, length);
     if (!answer.is_past_fuse) break;
     const ssize_t sent = sys::write(to, slots_[part].bytes + in_part, n);
     let_go(part);
@@ -213,14 +216,14 @@ ssize_t AttachedFile::read_through(void* buffer, std::size_t length, off_t offse
   return static_cast<ssize_t>(done);
 }
 
-bool AttachedFile::hold(std::uint64_t part, std::size_t length) {
+bool AttachedFile::hold(std::uint64_t part, std::uint64_t in_part, std::size_t length) {
   Slot& slot = slots_[part];
   if ((slot.word.fetch_add(1, std::memory_order_acquire) & kHere) != 0) {
     slot.used_at.store(time_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     return true;
   }
   let_go(part);
-  return may_ask() && fetch(part, length);
+  return may_ask() && fetch(part, in_part, length);
 }
 
 std::optional<unsigned> AttachedFile::run_before(std::uint64_t part) const {
@@ -233,9 +236,10 @@ void AttachedFile::note(std::uint64_t part) {
   streams_.note(part);
 }
 
-bool AttachedFile::fetch(std::uint64_t part, std::size_t length) {
-  const std::optional<unsigned> run = run_before(part);
-  if (is_for_the_mount(part, length, run.has_value())) return false;
+bool AttachedFile::fetch(std::uint64_t part, std::uint64_t in_part, std::size_t length) {
+  const bool may_be_a_step = in_part < part_bytes_ / kStepShare;
+  const std::optional<unsigned> run = may_be_a_step ? run_before(part) : std::nullopt;
+  if (is_for_the_mount(part, in_part, length, run.has_value())) return false;
   const MutexLock lock(fetch_mutexes_[part % fetch_mutexes_.size()]);
   Slot& slot = slots_[part];
   const std::uint64_t word = slot.word.fetch_add(1, std::memory_order_acquire);
@@ -251,13 +255,14 @@ bool AttachedFile::fetch(std::uint64_t part, std::size_t length) {
   return false;
 }
 
-bool AttachedFile::is_for_the_mount(std::uint64_t part, std::size_t length, bool is_in_stream) {
-  if (is_in_stream) return false;
-  if (!daemon_->has_room(part_length(part))) {
+bool AttachedFile::is_for_the_mount(std::uint64_t part, std::uint64_t in_part, std::size_t length,
+                                    bool is_in_stream) {
+  const bool is_step = is_in_stream && in_part == 0;
+  if (!is_step && !daemon_->has_room(part_length(part))) {
     const std::uint64_t missed = slots_[part].missed_bytes += length;
     return missed < part_length(part) / kShareBeforeExchange;
   }
-  if (parts_ == 1 || length >= kSmallBytes) return false;
+  if (parts_ == 1 || is_in_stream || length >= kSmallBytes) return false;
   return ++slots_[part].small_reads < kSmallReadsMax;
 }
 
@@ -394,7 +399,7 @@ bool AttachedFile::pin(std::uint64_t offset_bytes, std::uint64_t length_bytes) {
     if ((slots_[part].word.load(std::memory_order_relaxed) & kHere) == 0) {
       fetch_together(part, last);
     }
-    if (hold(part, part_bytes_)) continue;
+    if (hold(part, 0, part_bytes_)) continue;
     for (std::uint64_t held = first; held < part; ++held) let_go(held);
     return false;
   }

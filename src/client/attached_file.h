@@ -104,10 +104,12 @@ class AttachedFile {
   [[nodiscard]] const char* get_ticket();
   /// None in a child of fork(2) before its get_ticket(): the daemon gave it to the parent.
   [[nodiscard]] std::optional<attach::Ticket> own_ticket() const;
-  [[nodiscard]] bool hold(std::uint64_t part, std::size_t length);
+  /// For a read of `length` bytes that goes on at `in_part` in the part.
+  [[nodiscard]] bool hold(std::uint64_t part, std::uint64_t in_part, std::size_t length);
   void let_go(std::uint64_t part) { slots_[part].word.fetch_sub(1, std::memory_order_release); }
-  [[nodiscard]] bool fetch(std::uint64_t part, std::size_t length);
-  [[nodiscard]] bool is_for_the_mount(std::uint64_t part, std::size_t length, bool is_in_stream);
+  [[nodiscard]] bool fetch(std::uint64_t part, std::uint64_t in_part, std::size_t length);
+  [[nodiscard]] bool is_for_the_mount(std::uint64_t part, std::uint64_t in_part, std::size_t length,
+                                      bool is_in_stream);
   /// As StreamTable has them.
   [[nodiscard]] std::optional<unsigned> run_before(std::uint64_t part) const;
   void note(std::uint64_t part);

@@ -189,6 +189,14 @@ TEST_F(BothSidesTest, WithoutRoomAPartIsAskedForOnceTheMountHasServedAQuarterOfI
   EXPECT_FALSE(reads(3 * kPart, kPart / 8)) << "it made room";
 }
 
+TEST_F(BothSidesTest, AReadInsideAPartIsNotAStepOfAStreamAlthoughThePartBeforeWasRead) {
+  for (const std::uint64_t part : {6, 5, 4, 3, 2, 1}) EXPECT_TRUE(reads(part * kPart, kPart));
+  EXPECT_FALSE(reads(7 * kPart + kPart / 2, kPart / 8));
+  EXPECT_TRUE(reads(5 * kPart, kPart)) << "those that are here stay";
+  EXPECT_EQ(parts_.opens, 6);
+  EXPECT_TRUE(reads(7 * kPart, kPart / 8)) << "the control: as a stream goes on";
+}
+
 TEST_F(BothSidesTest, ThreadsThatShareAFileGetTheRightBytesWhileItsPartsComeAndGo) {
   std::vector<std::jthread> threads;
   for (unsigned i = 0; i < 8; ++i) threads.emplace_back([this, i] { read_at_random(i, 300); });
