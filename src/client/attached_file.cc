@@ -73,7 +73,8 @@ std::int64_t now_ms() {
 }  // namespace
 
 std::shared_ptr<AttachedFile> AttachedFile::attach(int fd, Daemon* daemon) {
-  sys::Descriptor own(sys::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  sys::Descriptor own(sys::fcntl(fd, F_DUPFD_CLOEXEC, kOwnFrom));
+  if (!own) own.reset(sys::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   if (!own) return nullptr;
   struct statx found{};
   if (sys::stat_of(own.get(), found) != 0) return nullptr;
@@ -257,10 +258,11 @@ bool AttachedFile::fetch(std::uint64_t part, std::uint64_t in_part, std::size_t 
 
 bool AttachedFile::is_for_the_mount(std::uint64_t part, std::uint64_t in_part, std::size_t length,
                                     bool is_in_stream) {
-  const bool is_step = is_in_stream && in_part == 0;
-  if (!is_step && !daemon_->has_room(part_length(part))) {
-    const std::uint64_t missed = slots_[part].missed_bytes += length;
-    return missed < part_length(part) / kShareBeforeExchange;
+  const bool is_step = in_part == 0 && (is_in_stream || (part == 0 && length >= kSmallBytes));
+  const std::uint64_t n = std::min<std::uint64_t>(length, part_length(part) - in_part);
+  if (!is_step && n < part_length(part) && !daemon_->has_room(part_length(part))) {
+    const std::uint64_t served = slots_[part].missed_bytes.fetch_add(n);
+    return served < part_length(part) / kShareBeforeExchange;
   }
   if (parts_ == 1 || is_in_stream || length >= kSmallBytes) return false;
   return ++slots_[part].small_reads < kSmallReadsMax;
@@ -280,11 +282,16 @@ bool AttachedFile::take(std::uint64_t part, std::uint64_t ahead_bytes) {
   auto ticket = own_ticket();
   if (!ticket && get_ticket() == nullptr) ticket = own_ticket();
   if (!ticket || !daemon_->make_room(length)) return false;
-  const attach::Request request = request_for(*ticket, part, ahead_bytes);
+  attach::Request request = request_for(*ticket, part, ahead_bytes);
   auto answer = daemon_->ask(request, -1, kPartTime);
   for (int tries = 1; tries < kTriesMax && answer && answer->reply.status == Status::kTooMany &&
                       daemon_->give_up_one();
        ++tries) {
+    answer = daemon_->ask(request, -1, kPartTime);
+  }
+  // All connections of the process had ended since it got the ticket.
+  if (answer && answer->reply.status == Status::kNoTicket && get_ticket() == nullptr) {
+    request.ticket = own_ticket().value_or(attach::Ticket{});
     answer = daemon_->ask(request, -1, kPartTime);
   }
   return map(request, answer);

@@ -32,6 +32,9 @@ class AttachedFile {
   /// The mount puts smaller files into the kernel's page cache when they are opened.
   static constexpr std::uint64_t kBytesMin = kMiB;
 
+  /// Its descriptors have numbers from here on, where there is room: most processes may have 1,024.
+  static constexpr int kOwnFrom = 800;
+
   /// Keeps a duplicate of the descriptor. Null where there can be none, with errno. A file that
   /// cannot be attached is read through the mount; reason() tells why.
   /// @param daemon  of the file's mount; null: the mount is asked
@@ -42,6 +45,9 @@ class AttachedFile {
 
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_bytes_; }
   [[nodiscard]] int fd() const noexcept { return file_.number(); }
+  /// Whether no open(2) or dup(2) of the program can give its descriptor's number to another file,
+  /// unless it has some hundred files open.
+  [[nodiscard]] bool has_high_number() const noexcept { return fd() >= kOwnFrom; }
   /// Null where it is attached.
   [[nodiscard]] const char* reason() const noexcept { return reason_; }
 

@@ -16,8 +16,9 @@ namespace {
 
 using attach::Request;
 
-// A daemon that hangs takes neither connections nor messages: the mount's own deadlines count then.
-constexpr timeval kSendTime{.tv_sec = 2, .tv_usec = 0};
+// A daemon that hangs accepts no connection; its mount's own deadlines count then. It bounds
+// connect(2) (unix(7)); messages are sent without a wait.
+constexpr timeval kConnectTime{.tv_sec = 2, .tv_usec = 0};
 
 // A daemon that sends another number of descriptors gets none taken.
 sys::Descriptor one_of(const attach::DescriptorMessage::Received& came) {
@@ -35,7 +36,8 @@ std::optional<Connection> Connection::connect(const char* path) {
   std::strcpy(address.sun_path, path);
   sys::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!socket ||
-      ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTime, sizeof(kSendTime)) != 0 ||
+      ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kConnectTime, sizeof(kConnectTime)) !=
+          0 ||
       ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return std::nullopt;
   }
@@ -64,6 +66,7 @@ std::optional<Connection::Answer> Connection::hear(std::chrono::milliseconds tim
 bool Connection::send(const Request& request, int descriptor) {
   if (!socket_.is_intact()) return false;
   Request copy = request;
+  // Small, and the daemon reads: the buffer has room unless the daemon hangs.
   return attach::DescriptorMessage(&copy, sizeof(copy)).send(socket_.number(), descriptor) ==
          sizeof(copy);
 }

@@ -107,12 +107,14 @@ std::optional<Daemon::Taken> Daemon::take() {
   return std::nullopt;
 }
 
-// One that is of no more use shows that the idle ones are not either: the daemon has ended.
+// One that was of use and is no more shows that the idle ones are not either: the daemon has ended.
+// A new one may only have been refused, and the tickets are the others'.
 void Daemon::give_back(Taken taken, bool is_sound) {
   const MutexLock lock(connections_mutex_);
   if (is_sound) return idle_.push_back(std::move(taken.connection));
-  open_ -= std::min(open_, 1 + idle_.size());
-  idle_.clear();
+  const std::size_t others = taken.was_idle ? idle_.size() : 0;
+  open_ -= std::min(open_, 1 + others);
+  if (taken.was_idle) idle_.clear();
 }
 
 std::optional<Connection::Answer> Daemon::ask(const attach::Request& request, int descriptor,

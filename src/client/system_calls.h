@@ -49,8 +49,8 @@ inline int stat_of(int fd, struct statx& found) {
   return static_cast<int>(::syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
                                     STATX_TYPE | STATX_SIZE | STATX_INO, &found));
 }
-/// Whether two descriptors have one open file; -1 where the kernel cannot tell (before Linux 6.10).
-/// A third of the cost of stat_of().
+/// Whether two descriptors have one open file. -1 with EINVAL: the kernel cannot tell (before Linux
+/// 6.10); with EBADF: one is closed. A third of the cost of stat_of().
 inline int have_one_file(int fd, int other) {
   constexpr int kQuery = 1024 + 3;  // F_DUPFD_QUERY, which libc may not have
   return fcntl(fd, kQuery, other);

@@ -5,8 +5,8 @@
 // then on the window is as long as the bytes that the stream has read, up to the pace's window, and
 // longer only if the stream stalls. So a mistake costs about as much as was read correctly before
 // it. Where the server is far, one stall brings the pace's window at once: the next would cost the
-// program another round trip. There a stream of large reads begins with half of that window: such
-// reads are seldom of a header, and every answer is one that the program waits for.
+// program another round trip. There a large read at offset 0 brings half of that window: such reads
+// are seldom of a header, and every answer is one that the program waits for.
 //
 // Cost. A read looks at each stream once (some 30 ns). Only a read that asks for more adds up the
 // unread bytes.
@@ -48,8 +48,9 @@ ActiveStreams::Counted ReadAhead::take_ended() {
 
 bool ReadAhead::is_to_count(std::uint64_t period) {
   Stream& stream = streams_.at(last_);
-  const bool needs_a_share = stream.window_bytes > 0 && stream.next < object_bytes_ &&
-                             stream.next - stream.begin > kCountedFromBytes;
+  const bool is_large = stream.next - stream.begin > kCountedFromBytes ||
+                        stream.window_bytes > TransferModel::kPartBytesMax;
+  const bool needs_a_share = stream.window_bytes > 0 && stream.next < object_bytes_ && is_large;
   if (!needs_a_share || stream.counted.period == period) return false;
   stream.counted = {.period = period, .was_before = stream.counted.period == period - 1};
   return true;
@@ -130,7 +131,8 @@ void ReadAhead::size_window(Stream& stream, const Read& read, const Limits& limi
   if (stream.window_bytes == 0) {
     const bool goes_on =
         read.range.begin == 0 || stream.reads > 2 || (stream.reads == 2 && length >= kUnitBytes);
-    const bool is_worth_a_wait = limits.pace.is_far && read.range.size() >= kLargeReadBytes;
+    const bool is_worth_a_wait =
+        limits.pace.is_far && read.range.begin == 0 && read.range.size() >= kLargeReadBytes;
     if (goes_on) {
       stream.window_bytes = limits.pace.first_bytes;
       if (is_worth_a_wait) {

@@ -72,7 +72,8 @@ class ReadAhead {
   /// The first read of a program that reads in order through large buffers, or has the kernel read
   /// ahead for it: headers and indexes are asked for by smaller reads.
   static constexpr std::uint64_t kLargeReadBytes = 512 * kKiB;
-  /// A stream needs a share from here on: the readers of small files do not hold back the others.
+  /// A stream needs a share from here on, or once its window is more than one part: the readers of
+  /// small files do not hold back the others.
   static constexpr std::uint64_t kCountedFromBytes = 1 * kMiB;
 
   explicit ReadAhead(std::uint64_t object_bytes) : object_bytes_(object_bytes) {}

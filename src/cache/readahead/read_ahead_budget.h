@@ -15,8 +15,8 @@ namespace s3rdmafs::cache {
 
 /// How much memory read-ahead may use: a quarter of the cache, or half of it where the server is
 /// far, in equal shares for the streams that read at this time. The rest keeps what was read. A
-/// stream that reads alone has the whole window;
-/// files that are only open take nothing. Thread-safe.
+/// stream that reads alone has the whole window; files that are only open take nothing.
+/// Thread-safe.
 class ReadAheadBudget {
  public:
   using Time = ActiveStreams::Time;

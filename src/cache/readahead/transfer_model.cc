@@ -6,7 +6,8 @@
 //
 // Far servers. Of a GET that takes 50 ms the network may need one: its bytes in its time are not
 // what the network can do. So there the time of an answer without bytes does not count. A mistake
-// then costs a stream no more time of the network than the wait that it saves, times the jitter.
+// then costs a stream no more time of the network than the wait that it saves, times the jitter;
+// before the first GET the rate is a guess, and a slow network pays more for the first mistake.
 // Near servers have no such time that can be told from chance. GETs alone do not show that a server
 // is far: they take as long where the network is slow, and there a longer window helps no reader.
 #include "cache/readahead/transfer_model.h"
@@ -33,7 +34,9 @@ void TransferModel::on_answer(std::chrono::nanoseconds took, Time now) {
     answers_ = {.before = answers_.now, .began = now};
   }
   answers_.now = std::min(answers_.now, took);
-  if (!began_ && far_answer()) set_pace();
+  if (began_) return;
+  if (far_answer()) return set_pace();
+  store({});  // the answers before were slow for another reason
 }
 
 std::optional<std::chrono::nanoseconds> TransferModel::far_answer() const {
@@ -72,12 +75,20 @@ void TransferModel::set_pace() {
                                     : kGuessedBytesPerSecond;
   const double part_s = std::max(Seconds(kPartTime).count(), kPartRoundTrips * latency_s);
   const std::uint64_t part = part_of(rate * part_s);
-  first_bytes_ = part_of(rate * latency_s);
-  part_bytes_ = part;
-  window_bytes_ = std::max(2 * part, static_cast<std::uint64_t>(rate * latency_s * kJitter));
   const double useful_bytes = answer ? kUsefulBytesPerSecond * latency_s : 0;
-  useful_bytes_ = std::max(kUsefulBytesMin, static_cast<std::uint64_t>(useful_bytes));
-  is_far_ = answer.has_value();
+  store({.first_bytes = part_of(rate * latency_s),
+         .part_bytes = part,
+         .window_bytes = std::max(2 * part, static_cast<std::uint64_t>(rate * latency_s * kJitter)),
+         .useful_bytes = std::max(kUsefulBytesMin, static_cast<std::uint64_t>(useful_bytes)),
+         .is_far = answer.has_value()});
+}
+
+void TransferModel::store(const Pace& pace) {
+  first_bytes_ = pace.first_bytes;
+  part_bytes_ = pace.part_bytes;
+  window_bytes_ = pace.window_bytes;
+  useful_bytes_ = pace.useful_bytes;
+  is_far_ = pace.is_far;
 }
 
 Pace TransferModel::pace() const {

@@ -54,7 +54,7 @@ class TransferModel {
   /// The same for each second of a round trip: what a port of 100 Gbit/s carries.
   static constexpr double kUsefulBytesPerSecond = 12.5e9;
   /// Of a network whose rate no GET has shown yet: the least that a node of a cluster has (10
-  /// Gbit/s). A far server is not waited for once more to learn it.
+  /// Gbit/s). To learn it first would cost a program one more round trip to a far server.
   static constexpr double kGuessedBytesPerSecond = 1e9;
   /// How long a value counts: at least this, at most twice as long.
   static constexpr std::chrono::seconds kMemory{10};
@@ -90,6 +90,7 @@ class TransferModel {
   [[nodiscard]] std::optional<std::chrono::nanoseconds> far_answer() const REQUIRES(mutex_);
   /// Sizes the pace by what is known now.
   void set_pace() REQUIRES(mutex_);
+  void store(const Pace& pace) REQUIRES(mutex_);
 
   Mutex mutex_;  // leaf
   Extremes now_ GUARDED_BY(mutex_);

@@ -48,9 +48,11 @@ constinit std::atomic<bool> can_compare{true};
 
 }  // namespace
 
-// The duplicate that an attached file has is of the file that open(2) gave.
+// The duplicate that an attached file has is of the file that open(2) gave, unless code that this
+// library does not see has closed both, and given both numbers to one other file. A high number is
+// given to a file by name alone (dup2(2)); with a low one the inode tells.
 bool DescriptorEntry::is_of(int fd) const {
-  if (attach.load(std::memory_order_acquire) == Attach::kDone && file &&
+  if (attach.load(std::memory_order_acquire) == Attach::kDone && file && file->has_high_number() &&
       can_compare.load(std::memory_order_relaxed)) {
     const int answer = sys::have_one_file(fd, file->fd());
     if (answer == 1) return true;

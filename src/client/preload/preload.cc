@@ -324,7 +324,9 @@ EXPORTED int isatty(int fd) noexcept {
   static Next<int(int)> next("isatty");
   const int kept = errno;
   struct statx found{};
-  if (s3rdmafs::client::sys::stat_of(fd, found) == 0 && S_ISREG(found.stx_mode)) {
+  const int flags = s3rdmafs::client::sys::fcntl(fd, F_GETFL, 0);
+  if (flags >= 0 && (flags & O_PATH) == 0 && s3rdmafs::client::sys::stat_of(fd, found) == 0 &&
+      S_ISREG(found.stx_mode)) {
     errno = ENOTTY;
     return 0;
   }

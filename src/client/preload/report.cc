@@ -63,6 +63,7 @@ void tell() noexcept {
            std::snprintf(line, sizeof(line), "  %llu files through it: %s\n",
                          static_cast<unsigned long long>(reason.files), reason.text.load()));
   }
+  forget_reads();  // a destructor of another library may call _exit(2)
 }
 
 void forget_reads() noexcept {

@@ -31,9 +31,9 @@ namespace {
 using attach::Reply;
 using attach::Request;
 
-// Sixteen for each of 32 processes; a program beyond that reads through the mount. It hears so at
+// Sixteen for each of 64 processes; a program beyond that reads through the mount. It hears so at
 // once: a connection that waited to be accepted would hold it up.
-constexpr std::size_t kConnectionsMax = 512;
+constexpr std::size_t kConnectionsMax = 1024;
 // Of one user, so that no program takes those of other users.
 constexpr std::size_t kConnectionsOfUserMax = kConnectionsMax / 2;
 // The eventfd ends a wait; the bound is for the case that it could not be written.

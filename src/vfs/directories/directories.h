@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,10 @@ class Directories : public std::enable_shared_from_this<Directories> {
   /// listing is fetched into the name cache; see directory_preload.h.
   /// @param was_asked  whether the lookup had to ask the store
   void on_lookup(const std::string& key, bool was_asked, Deadline deadline);
+  /// All names of a directory came with a lookup of it; the name cache has them.
+  void on_listed(const std::string& prefix, std::span<const ListedName> names) {
+    order_->on_listed(prefix, /*position=*/0, names);
+  }
   /// The attributes of a listed file are asked for. Returns the files to ask for besides; see
   /// directory_order.h.
   [[nodiscard]] std::vector<s3::ObjectInfo> on_stat(const std::string& key) {

@@ -31,10 +31,11 @@ metrics::Counter& lookups(metrics::Registry& metrics, std::string_view labels) {
 }  // namespace
 
 NameResolver::NameResolver(s3::ObjectStore& store, const Clock& clock, NameCache& names,
-                           metrics::Registry& metrics)
+                           metrics::Registry& metrics, OnListed on_listed)
     : store_(store),
       clock_(clock),
       names_(names),
+      on_listed_(std::move(on_listed)),
       from_cache_(lookups(metrics, R"(source="cache")")),
       from_store_(lookups(metrics, R"(source="store")")) {}
 
@@ -89,14 +90,19 @@ void NameResolver::remember_failure(const std::string& key, const Error& error, 
   failures_.insert_or_assign(key, Failure{error, now});
 }
 
+// The beginning of a listing is not told: it would take the place of a whole one that is known.
+void NameResolver::keep(const std::string& prefix, s3::ListPage page, SeenAt seen_at) {
+  const bool is_whole = page.next_token.empty();
+  const std::vector<ListedName> names = DirectoryListing(prefix).add(std::move(page), seen_at);
+  names_.insert(names);
+  if (is_whole && on_listed_) on_listed_(prefix, names);
+}
+
 void NameResolver::finish(const std::string& key, const std::shared_ptr<Waiting>& joined,
                           SeenAt seen_at, Result<Found> outcome) {
   // The cache first: a lookup that can no longer join this one must find the answer there.
   if (outcome) {
-    if (outcome->page) {
-      DirectoryListing below(directory_prefix(key));
-      names_.insert(below.add(*std::move(outcome->page), seen_at));
-    }
+    if (outcome->page) keep(directory_prefix(key), *std::move(outcome->page), seen_at);
     names_.insert(key, {outcome->node, seen_at});
   } else {
     remember_failure(key, outcome.error(), seen_at);

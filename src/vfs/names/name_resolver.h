@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -24,9 +26,13 @@ namespace s3rdmafs::vfs {
 /// shares its failure, if the key was found before. Thread-safe.
 class NameResolver : public std::enable_shared_from_this<NameResolver> {
  public:
-  /// Borrows all four.
+  /// All names of a directory, which came with its lookup.
+  using OnListed =
+      std::function<void(const std::string& prefix, std::span<const ListedName> names)>;
+
+  /// Borrows the first four. `on_listed` may be empty.
   NameResolver(s3::ObjectStore& store, const Clock& clock, NameCache& names,
-               metrics::Registry& metrics);
+               metrics::Registry& metrics, OnListed on_listed = {});
 
   /// The deadline of the call that starts the requests counts: calls that join it came later, and
   /// get its answer, or its kTimedOut, by then.
@@ -50,12 +56,15 @@ class NameResolver : public std::enable_shared_from_this<NameResolver> {
     SeenAt failed_at;
   };
   [[nodiscard]] std::optional<Error> failed_just_now(const std::string& key);
+  /// Keeps the names that came with a directory.
+  void keep(const std::string& prefix, s3::ListPage page, SeenAt seen_at);
   void finish(const std::string& key, const std::shared_ptr<Waiting>& waiting, SeenAt seen_at,
               Result<Found> outcome);
 
   s3::ObjectStore& store_;
   const Clock& clock_;
   NameCache& names_;
+  const OnListed on_listed_;
   metrics::Counter& from_cache_;
   metrics::Counter& from_store_;
 

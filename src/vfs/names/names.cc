@@ -76,7 +76,11 @@ Names::Names(s3::ObjectStore& store, const Clock& clock, metrics::Registry& metr
       directory_times_(clock.wall_now()),
       absent_(clock),
       cache_(directories->names()),
-      resolver_(std::make_shared<NameResolver>(store, clock, *cache_, metrics)),
+      resolver_(std::make_shared<NameResolver>(
+          store, clock, *cache_, metrics,
+          [directories](const std::string& prefix, std::span<const ListedName> names) {
+            directories->on_listed(prefix, names);
+          })),
       metadata_(options_.posix == PosixMetadata::kOff
                     ? nullptr
                     : std::make_shared<MetadataFetcher>(store, clock, cache_,

@@ -20,7 +20,7 @@ struct Found {
 
 /// So many names of a directory come with the answer that it is one. A program that looked up a
 /// directory looks up a name in it next, which a server that is far would be asked for once more.
-/// Directories of models and checkpoints have no more; for the server it is one page either way.
+/// So many take 10 KB of an answer, and most directories of a model have no more.
 inline constexpr std::uint32_t kNamesWithDirectory = 32;
 
 /// Asks the store what a key stands for: HeadObject of the key and a short listing below "key/",

@@ -122,8 +122,7 @@ def test_every_byte_is_of_the_file_that_the_descriptor_has(mounted, tmp_path, se
     report = tmp_path / "report"
     ended = run(mounted.point, seed, past_fuse(report))
     assert ended.returncode == 0, ended.stdout
-    past, through = bytes_read(report)
-    assert past > through, report.read_text()
+    assert bytes_read(report)[0] > 8 * MIB, report.read_text()
 
 
 def test_a_byte_that_is_wrong_ends_it(tmp_path):

@@ -182,9 +182,10 @@ TEST_F(BothSidesTest, TheFourthSmallReadOfAPartAsksForIt) {
 TEST_F(BothSidesTest, WithoutRoomAPartIsAskedForOnceTheMountHasServedAQuarterOfIt) {
   for (const std::uint64_t part : {1, 3, 5, 7, 9, 11}) EXPECT_TRUE(reads(part * kPart, kPart));
   EXPECT_FALSE(reads(13 * kPart, kPart / 8));
+  EXPECT_FALSE(reads(13 * kPart + kPart / 2, kPart / 8));
   EXPECT_TRUE(reads(kPart, kPart)) << "those that are here stay";
   EXPECT_EQ(parts_.opens, 6);
-  EXPECT_TRUE(reads(13 * kPart + kPart / 2, kPart / 8));
+  EXPECT_TRUE(reads(13 * kPart + kPart / 4, kPart / 8));
   EXPECT_EQ(parts_.opens, 7);
   EXPECT_FALSE(reads(3 * kPart, kPart / 8)) << "it made room";
 }
@@ -217,6 +218,14 @@ TEST_F(BothSidesTest, WithoutADaemonTheDescriptorServes) {
   end_service();
   EXPECT_TRUE(reads(0, kPart)) << "a part that is here stays";
   EXPECT_FALSE(reads(5 * kPart, kPart));
+}
+
+// As after its last connection has ended: a daemon forgets a process then.
+TEST_F(BothSidesTest, AProcessThatIsForgottenIsAttachedAgain) {
+  EXPECT_TRUE(reads(0, kPart));
+  socket_.reset();
+  serve();
+  EXPECT_TRUE(reads(5 * kPart, kPart));
 }
 
 TEST_F(BothSidesTest, AClosedFileHoldsNothing) {

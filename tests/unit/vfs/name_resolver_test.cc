@@ -49,11 +49,33 @@ TEST_F(NameResolverTest, ADirectoryComesWithTheFirstOfItsNames) {
   EXPECT_GT(store_.calls().size(), calls) << "the control: one that is not among them";
 }
 
+TEST_F(NameResolverTest, ASmallDirectoryIsListedByItsLookup) {
+  std::vector<std::string> listed;
+  const auto resolver = std::make_shared<NameResolver>(
+      store_, clock_, names_, metrics_,
+      [&](const std::string& prefix, std::span<const ListedName> names) {
+        for (const ListedName& name : names) listed.push_back(prefix + name.name);
+      });
+  for (unsigned i = 0; i <= kNamesWithDirectory; ++i) {
+    store_.put("large/" + std::to_string(100 + i), "");
+  }
+  store_.put("small/a", "");
+  store_.put("small/b/c", "");
+  for (const char* key : {"large", "small"}) {
+    Answer<NameAnswer> answer;
+    resolver->resolve(key, {}, answer.done());
+    EXPECT_TRUE(answer.get()->node->is_directory);
+  }
+  EXPECT_EQ(listed, (std::vector<std::string>{"small/a", "small/b"}))
+      << "and not the beginning of a large one";
+}
+
 TEST_F(NameResolverTest, TheNamesOfADirectoryAreAsOldAsTheQuestion) {
   store_.put("dir/file", "old");
   store_.hold();
   const auto answer = resolve("dir");
   names_.invalidate("dir/file", clock_.now() + seconds(1));  // as this mount does when it writes it
+  clock_.advance(seconds(2));
   store_.release_all();
   EXPECT_TRUE(answer.get()->node->is_directory);
   EXPECT_FALSE(names_.find("dir/file"));
