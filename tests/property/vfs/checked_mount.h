@@ -73,6 +73,9 @@ class CheckedMount {
   std::string walk(const std::string& path, Known& found);
   std::string look_up(const std::string& name, Known& at);
   std::string list(const Command& command);
+  /// Each name has to be in one of the states, and those that all have must be there.
+  std::string listed_wrong(const std::map<std::string, Ino>& names, const std::string& prefix,
+                           const std::vector<const ReferenceModel*>& states);
   std::string open(const Command& command);
   std::string open_file(const Known& file);
   std::string read(const Opened& opened);
