@@ -5,12 +5,15 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/syslog_sink.h>
+#include <spdlog/spdlog.h>
 
 #include "base/log_formats.h"
 #include "base/log_sinks.h"
@@ -18,6 +21,42 @@
 #include "s3rdmafs/base/unique_fd.h"
 
 namespace s3rdmafs {
+namespace log {
+namespace {
+
+spdlog::level::level_enum level_of(Level level) noexcept {
+  switch (level) {
+    case Level::kDebug:
+      return spdlog::level::debug;
+    case Level::kInfo:
+      return spdlog::level::info;
+    case Level::kWarn:
+      return spdlog::level::warn;
+    case Level::kError:
+      return spdlog::level::err;
+    case Level::kCritical:
+      break;
+  }
+  return spdlog::level::critical;
+}
+
+}  // namespace
+
+void write(Level level, fmt::string_view format, fmt::format_args arguments) noexcept {
+  const auto severity = level_of(level);
+  auto* const logger = spdlog::default_logger_raw();
+  if (!logger->should_log(severity)) return;
+  try {
+    fmt::memory_buffer text;
+    fmt::vformat_to(fmt::appender(text), format, arguments);
+    logger->log(severity, spdlog::string_view_t(text.data(), text.size()));
+  } catch (const std::exception& problem) {
+    logger->log(severity, spdlog::string_view_t(problem.what()));
+  }
+}
+
+}  // namespace log
+
 namespace {
 
 Result<spdlog::level::level_enum> parse_level(std::string_view level) {
@@ -106,7 +145,7 @@ Result<void> set_up_log(const LogSetup& setup) {
                     : make_format(to.text_pattern);
   auto installed = install(setup.level, make_limited_sink(std::move(to.sink)), std::move(format));
   if (installed && !problem.empty()) {
-    spdlog::warn("log: {}; lines go elsewhere, as text", problem);
+    log::warn("log: {}; lines go elsewhere, as text", problem);
   }
   return installed;
 }

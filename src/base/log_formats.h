@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <spdlog/spdlog.h>
+
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs {

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include <spdlog/spdlog.h>
+
 #include "s3rdmafs/base/error.h"
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/unique_fd.h"

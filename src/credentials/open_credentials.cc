@@ -78,7 +78,7 @@ void warn_of_open_sts(const config::CredentialChoice& choice, const Sts& sts) {
   const bool asks_sts = std::holds_alternative<config::KeysOfRole>(choice.source) ||
                         std::holds_alternative<config::KeysOfWebIdentity>(choice.source);
   if (!asks_sts || !sts.url.starts_with("http://") || is_loopback_url(sts.url)) return;
-  spdlog::warn("credentials: {} gives keys without TLS: anyone on the way can read them", sts.url);
+  log::warn("credentials: {} gives keys without TLS: anyone on the way can read them", sts.url);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <spdlog/fmt/chrono.h>
+#include <fmt/chrono.h>
 
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/thread_name.h"
@@ -127,8 +127,8 @@ bool RotatingCredentials::take(FetchedKeys fetched) {
                : 0);
   if (!is_new) return false;
   renewals_.add();
-  spdlog::info("credentials: keys came from {}{}", origin_,
-               end ? "; they end at " + text_of(*end) : "");
+  log::info("credentials: keys came from {}{}", origin_,
+            end ? "; they end at " + text_of(*end) : "");
   return true;
 }
 
@@ -148,9 +148,9 @@ void RotatingCredentials::on_failure(Error error) {
   const std::string warning =
       fmt::format("no keys from {}: {}; {}", origin_, error.detail, present);
   // The same every half minute would fill the log.
-  const auto level = warning == last_warning_ ? spdlog::level::debug : spdlog::level::warn;
-  spdlog::log(level, "credentials: {}, and the next attempt comes within {} s", warning,
-              kRetryMax.count());
+  const auto level = warning == last_warning_ ? log::Level::kDebug : log::Level::kWarn;
+  log::line(level, "credentials: {}, and the next attempt comes within {} s", warning,
+            kRetryMax.count());
   last_warning_ = warning;
   not_before_ = clock_.now() + retry_;
   retry_ = std::min(retry_ * 2, kRetryMax);

@@ -93,8 +93,8 @@ Result<UniqueFd> take_lock(const std::string& path, int folder, const Clock& clo
   }
   const std::string pid = std::to_string(::getpid());
   if (::ftruncate(lock.get(), 0) != 0 || ::pwrite(lock.get(), pid.data(), pid.size(), 0) < 0) {
-    spdlog::debug("disk: {}/lock cannot be written",
-                  path);  // a full disk: the lock holds all the same
+    log::debug("disk: {}/lock cannot be written",
+               path);  // a full disk: the lock holds all the same
   }
   return lock;
 }

@@ -64,10 +64,10 @@ Result<void> ChunkStore::load() {
     if (loaded) continue;
     const Error& error = loaded.error();
     if (error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kNotFound) {
-      spdlog::warn("disk: segment {} is dropped: {}", number, error.detail);
+      log::warn("disk: segment {} is dropped: {}", number, error.detail);
       SegmentFile::remove(folder_.fd(), number);
     } else {
-      spdlog::warn("disk: segment {} is left alone until the next mount: {}", number, error.detail);
+      log::warn("disk: segment {} is left alone until the next mount: {}", number, error.detail);
       const MutexLock lock(mutex_);
       charge(options_.segment_bytes, +1);  // a part of the size all the same
     }

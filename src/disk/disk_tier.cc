@@ -110,7 +110,7 @@ void DiskTier::shut_down() {
   readers_.finish();
   store_.shut_down();
   if (!ring_->wait_until_empty(clock_.now() + kLastWrites)) {
-    spdlog::info("disk: slow; the last bytes read from the server are not kept");
+    log::info("disk: slow; the last bytes read from the server are not kept");
   }
 }
 
@@ -181,8 +181,8 @@ bool DiskTier::read_pieces(const std::vector<Piece>& pieces, const rdma::Window&
       chunks_->drop(piece);
       if (read.error().code == ErrorCode::kCorrupt) {
         if (counts_.corrupt.value() == 0) {
-          spdlog::warn("disk: {}; bytes are fetched again (further cases are only counted)",
-                       read.error().detail);
+          log::warn("disk: {}; bytes are fetched again (further cases are only counted)",
+                    read.error().detail);
         }
         counts_.corrupt.add();
       } else {
@@ -251,15 +251,14 @@ void DiskTier::rest(RestFrom what, const Error& cause) {
   writes_rest_until_ = until;
   if (what == RestFrom::kAll) reads_rest_until_ = until;
   counts_.up.set(0);
-  spdlog::warn("disk: {}; the disk cache {} for {}", cause.detail,
-               what == RestFrom::kAll ? "is not used" : "takes nothing new",
-               format_duration(rest_));
+  log::warn("disk: {}; the disk cache {} for {}", cause.detail,
+            what == RestFrom::kAll ? "is not used" : "takes nothing new", format_duration(rest_));
 }
 
 void DiskTier::end_rest() {
   if (counts_.up.value() == 1 || writes_rest()) return;
   counts_.up.set(1);
-  spdlog::info("disk: the disk cache is in use again");
+  log::info("disk: the disk cache is in use again");
 }
 
 }  // namespace s3rdmafs::disk

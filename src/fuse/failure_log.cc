@@ -46,9 +46,8 @@ void FailureLog::report(const Error& error) {
   if (error.code == ErrorCode::kCancelled) return;
   unsigned silent = 0;
   if (!take_line(silent)) return;
-  if (silent > 0)
-    spdlog::warn("fuse: {} more requests failed before; they were not logged", silent);
-  spdlog::warn("fuse: request failed: {}; its program gets {}", error.detail, name);
+  if (silent > 0) log::warn("fuse: {} more requests failed before; they were not logged", silent);
+  log::warn("fuse: request failed: {}; its program gets {}", error.detail, name);
 }
 
 bool FailureLog::take_line(unsigned& silent) {

@@ -87,7 +87,7 @@ void Reply::make_interruptible(State& state) {
 
 Reply::~Reply() {
   if (!state_ || state_->phase.load() == Phase::kAnswered) return;
-  spdlog::critical("fuse: a request was dropped without an answer; replying EIO");
+  log::critical("fuse: a request was dropped without an answer; replying EIO");
   errno_value(EIO);
 }
 

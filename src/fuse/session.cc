@@ -31,8 +31,7 @@ void log_for_libfuse(fuse_log_level level, const char* format, va_list arguments
   while (text.ends_with('\n')) text.remove_suffix(1);
   int previous = PTHREAD_CANCEL_ENABLE;
   ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &previous);
-  spdlog::log(level <= FUSE_LOG_ERR ? spdlog::level::err : spdlog::level::debug, "libfuse: {}",
-              text);
+  log::line(level <= FUSE_LOG_ERR ? log::Level::kError : log::Level::kDebug, "libfuse: {}", text);
   ::pthread_setcancelstate(previous, nullptr);
 }
 
@@ -117,7 +116,7 @@ void Session::serve() {
   fuse_loop_cfg_set_max_threads(config.get(), threads_);
   fuse_loop_cfg_set_idle_threads(config.get(), threads_);  // workers do not come and go under load
   const int result = fuse_session_loop_mt(session_.get(), config.get());
-  if (result < 0) spdlog::error("fuse: the session ended: {}", std::strerror(-result));
+  if (result < 0) log::error("fuse: the session ended: {}", std::strerror(-result));
 }
 
 void Session::stop() { fuse_session_exit(session_.get()); }

@@ -88,8 +88,8 @@ Result<void> Journal::load() {
     if (record) {
       found_.push_back(std::move(*record));
     } else {
-      spdlog::warn("journal {}/{}: line {} is damaged; the event that it names is forgotten",
-                   folder_.path(), name_, number);
+      log::warn("journal {}/{}: line {} is damaged; the event that it names is forgotten",
+                folder_.path(), name_, number);
     }
     rest.remove_prefix(end + 1);
   }
@@ -113,8 +113,8 @@ Result<std::shared_ptr<const UniqueFd>> Journal::add_lines(const std::string& li
   const MutexLock lock(mutex_);
   if (const auto written = write_all(file_->get(), lines, size_bytes_); !written) {
     if (::ftruncate(file_->get(), static_cast<off_t>(size_bytes_)) != 0) {
-      spdlog::debug("journal {}/{}: half a line cannot be cut off; the next one overwrites it",
-                    folder_.path(), name_);
+      log::debug("journal {}/{}: half a line cannot be cut off; the next one overwrites it",
+                 folder_.path(), name_);
     }
     return fail_with_context("journal " + folder_.path() + "/" + name_, written.error());
   }

@@ -109,7 +109,7 @@ Result<UniqueFd> take_lock(int folder, const std::string& name, const Clock& clo
   }
   const std::string pid = std::to_string(::getpid());
   if (::ftruncate(lock.get(), 0) != 0 || ::pwrite(lock.get(), pid.data(), pid.size(), 0) < 0) {
-    spdlog::debug("{}: lock cannot be written; it holds all the same", name);
+    log::debug("{}: lock cannot be written; it holds all the same", name);
   }
   return lock;
 }

@@ -149,8 +149,8 @@ void UploadJournal::append(const Record& record) {
   const std::size_t open = open_.size() + asked_.size();
   if (journal_->size_bytes() > kCompactBytes && open < kCompactBytes / kKiB) compact();
   if (written || std::exchange(has_complained_, true)) return;
-  spdlog::warn("{}; if this daemon is killed, uploads that it has begun stay on the server",
-               written.error().detail);
+  log::warn("{}; if this daemon is killed, uploads that it has begun stay on the server",
+            written.error().detail);
 }
 
 void UploadJournal::compact() {
@@ -159,7 +159,7 @@ void UploadJournal::compact() {
   for (const auto& [id, key] : open_) records.push_back(begun_record(key, id));
   for (const auto& [number, question] : asked_) records.push_back(record_of(number, question));
   if (const auto done = journal_->rewrite(records, Durability::kProcess); !done) {
-    spdlog::debug("{}; it stays as long as it is", done.error().detail);
+    log::debug("{}; it stays as long as it is", done.error().detail);
   }
 }
 

@@ -238,7 +238,7 @@ Result<ListingProgress> list_keys(s3::ObjectStore& store, const Clock& clock,
   KeyListing split(store, clock, options, take);
   auto listed = split.run(on_progress);
   if (listed || !split.ignores_start_after()) return listed;
-  spdlog::warn("the server ignores start-after; its keys are listed one page after another");
+  log::warn("the server ignores start-after; its keys are listed one page after another");
   ListingOptions serial = options;
   serial.jobs = 1;
   return KeyListing(store, clock, serial, take).run(on_progress);

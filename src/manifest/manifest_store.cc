@@ -221,8 +221,8 @@ void ManifestStore::log(const Error& error) {
     return;
   }
   const std::uint64_t others = unlogged_.exchange(0, std::memory_order_relaxed);
-  spdlog::error("{}{}", error.detail,
-                others == 0 ? "" : fmt::format(" ({} more since the last such line)", others));
+  log::error("{}{}", error.detail,
+             others == 0 ? "" : fmt::format(" ({} more since the last such line)", others));
 }
 
 void ManifestStore::shut_down() {

@@ -33,7 +33,7 @@ bool Quarantine::fence(Entry entry) {
     entry.on_fenced();
     return true;
   }
-  spdlog::debug("memory: fence failed: {}; the memory stays out of use", fenced.error().detail);
+  log::debug("memory: fence failed: {}; the memory stays out of use", fenced.error().detail);
   unfenced_.push_back(std::move(entry));
   return false;
 }

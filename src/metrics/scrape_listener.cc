@@ -62,7 +62,7 @@ void on_log(void*, const char* format, va_list arguments) noexcept {
   std::vsnprintf(line, sizeof(line), format, arguments);
   std::string_view text(line);
   while (text.ends_with('\n')) text.remove_suffix(1);
-  spdlog::debug("metrics: {}", text);
+  log::debug("metrics: {}", text);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ void StoreMetrics::on_fallback(std::string_view reason, std::string_view endpoin
     const MutexLock lock(mutex_);
     if (!logged_.emplace(reason, endpoint).second) return;
   }
-  spdlog::warn(
+  log::warn(
       "transfer with {} did not go by RDMA: {} ({}); later ones are counted in "
       "rdma_fallbacks_total "
       "and not logged",

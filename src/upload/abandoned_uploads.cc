@@ -41,8 +41,8 @@ void AbandonedUploads::completed(const std::string& upload_id) {
 
 void AbandonedUploads::add_left() {
   if (journal_ == nullptr || journal_->left().empty()) return;
-  spdlog::info("upload: an earlier mount left {} multipart uploads; aborting them",
-               journal_->left().size());
+  log::info("upload: an earlier mount left {} multipart uploads; aborting them",
+            journal_->left().size());
   for (const journal::UploadJournal::Upload& upload : journal_->left()) {
     add(upload.key, upload.id);
   }
@@ -67,8 +67,8 @@ void AbandonedUploads::abort(Upload upload) {
           self->left_.add(-1);
           if (self->journal_ != nullptr) self->journal_->ended(upload.id);
         } else {
-          spdlog::debug("upload: abort of '{}' failed: {}; retrying later", upload.key,
-                        aborted.error().detail);
+          log::debug("upload: abort of '{}' failed: {}; retrying later", upload.key,
+                     aborted.error().detail);
         }
         const MutexLock lock(self->mutex_);
         if (!aborted) self->due_.push_back(std::move(upload));
@@ -93,7 +93,7 @@ void AbandonedUploads::end(Deadline deadline) {
   while (in_flight_ > 0 && settled_.wait_until(mutex_, deadline)) {
   }
   for (const Upload& upload : due_) {
-    spdlog::warn(
+    log::warn(
         "upload: mount ends before '{}' was aborted (upload {}): the server still holds parts of "
         "it; abort it, or let a lifecycle rule (AbortIncompleteMultipartUpload) do so",
         upload.key, upload.id);

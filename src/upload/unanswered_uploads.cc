@@ -84,8 +84,8 @@ void UnansweredUploads::on_parts(std::shared_ptr<Search> search, const Result<bo
   // Its own ones are told last: the server's answers above are older than what is known now.
   if (has_parts && !*has_parts && !journal_.knows(id)) {
     if (journal_.is_asking(key)) return look_later(std::move(search->asked));
-    spdlog::info("upload: a killed mount left an upload of '{}' that it did not know; aborting it",
-                 key);
+    log::info("upload: a killed mount left an upload of '{}' that it did not know; aborting it",
+              key);
     abandoned_->add(key, id);
   }
   search->candidates.pop_back();
@@ -96,7 +96,7 @@ void UnansweredUploads::on_failed(Asked asked, const Error& error) {
   const bool may_pass = is_retryable(error.code) || error.code == ErrorCode::kTimedOut ||
                         error.code == ErrorCode::kCancelled;
   if (may_pass) return look_later(std::move(asked));
-  spdlog::warn(
+  log::warn(
       "upload: uploads of '{}' cannot be listed: {}; one that a killed mount began may be left, "
       "without parts",
       asked.key, error.detail);

@@ -37,9 +37,9 @@ Result<std::unique_ptr<Uploads>> Uploads::create(s3::ObjectWriter& writer, rdma:
                                       .slab_bytes = sizes.max_bytes,
                                       .size_key = "write.buffer_size"});
   if (!arena) return std::unexpected(arena.error());
-  spdlog::info("upload: {} of part buffers; parts of {} to {}, objects of up to {} GiB",
-               format_size(arena_bytes), format_size(sizes.first_bytes),
-               format_size(sizes.max_bytes), sizes.object_bytes_max() / kGiB);
+  log::info("upload: {} of part buffers; parts of {} to {}, objects of up to {} GiB",
+            format_size(arena_bytes), format_size(sizes.first_bytes), format_size(sizes.max_bytes),
+            sizes.object_bytes_max() / kGiB);
   return std::unique_ptr<Uploads>(new Uploads(std::move(*arena), writer, clock, metrics, options));
 }
 

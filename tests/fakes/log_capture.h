@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 
 #include "s3rdmafs/base/log.h"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 
 #include "fakes/rdma/identity_addresses.h"
 #include "fakes/rdma/recording_verbs.h"

@@ -13,6 +13,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 
 #include "fakes/rdma/lying_fabric.h"
 #include "fault/late_write_run.h"

@@ -56,7 +56,7 @@ Result<std::unique_ptr<TransferService>> start_shm(const Options& options, std::
   const bool is_auto = options.shm_socket == "auto";
   const std::string name = is_auto ? rdma::shm::default_socket_name(port) : options.shm_socket;
   if (options.dma == Dma::kNone) {
-    spdlog::warn(
+    log::warn(
         "--dma none: NO DATA IS MOVED. Reads by RDMA token get whatever was in the client's "
         "memory, and what is stored by one is zeros. For benchmarks alone");
   }
@@ -73,7 +73,7 @@ Result<std::unique_ptr<RcDevice>> start_rc(const Options& options, const Listene
                                 .gid_index = options.rc_gid_index,
                                 .address = listener.address});
   if (device || !is_auto) return device;
-  spdlog::info("no rc fabric: {}", device.error().detail);
+  log::info("no rc fabric: {}", device.error().detail);
   return nullptr;
 }
 

@@ -27,7 +27,7 @@ std::unexpected<S3Error> refuse_errno(std::string_view what, int saved_errno) {
                     "The bucket is on another file system than the server's --root; it can be read "
                     "but not written.");
     default:
-      spdlog::error("{}: {}", what, reason);
+      log::error("{}: {}", what, reason);
       return refuse(kInternalError, fmt::format("{}: {}", what, reason));
   }
 }

@@ -280,7 +280,7 @@ void BlockCache::on_slab_fenced(std::uint32_t slab) {
     update_slab_gauges();
     retry_starved(actions);
   }
-  spdlog::info("cache: slab {} was fenced; it is in use again", slab);
+  log::info("cache: slab {} was fenced; it is in use again", slab);
   carry_out(std::move(actions));
 }
 

@@ -314,7 +314,7 @@ void ObjectCache::fill(Fetch& fetch) {
 
 // The file is closed before its room is given to others.
 void ObjectCache::give_up(const Entry& entry, const Error& error) {
-  spdlog::debug("cache: no file for '{}': {}", entry->part.version.key, error.detail);
+  log::debug("cache: no file for '{}': {}", entry->part.version.key, error.detail);
   std::unique_ptr<ObjectFile> unusable;
   {
     const MutexLock lock(table_.mutex);
@@ -337,8 +337,8 @@ void ObjectCache::finish(const Entry& entry, ObjectFile& file,
   }
   if (outcome) return publish(entry);
 
-  spdlog::debug("cache: fetch of '{}' failed: {}; the file is free for others",
-                entry->part.version.key, outcome.error().error.detail);
+  log::debug("cache: fetch of '{}' failed: {}; the file is free for others",
+             entry->part.version.key, outcome.error().error.detail);
   {
     const MutexLock lock(table_.mutex);
     table_.forget_entry(*entry);
@@ -385,8 +385,8 @@ void ObjectCache::fail_waiters(const Entry& entry, const Error& error, metrics::
 // Ends the registration and drops the bytes. Where that fails the file stays busy for good.
 void ObjectCache::empty(ObjectPool::FileId id, ObjectFile& file) {
   if (const auto emptied = file.end_fill(0); !emptied) {
-    spdlog::error("cache: a file could not be emptied: {}; its memory stays out of use",
-                  emptied.error().detail);
+    log::error("cache: a file could not be emptied: {}; its memory stays out of use",
+               emptied.error().detail);
     return;
   }
   const MutexLock lock(table_.mutex);

@@ -39,7 +39,7 @@ void SpareFiles::make_one() {
   if (is_made) {
     add(*spare, std::move(*file));
   } else {
-    spdlog::debug("cache: no spare file: {}", file.error().detail);
+    log::debug("cache: no spare file: {}", file.error().detail);
     give_up(*spare);
   }
   ask_again();

@@ -109,8 +109,8 @@ Result<void> MountDaemons::start(const MountedDaemon& daemon, Deadline deadline)
   // A daemon that still comes up would be a mount that no call has asked for.
   for (const FoundProcess& found : processes_that_mount(daemon.file)) send_signal(found, SIGKILL);
   if (auto gone = detach(daemon, clock_.now() + kAnswerTime); !gone) {
-    spdlog::warn("mount {}: it cannot be unmounted after a failed start: {}", daemon.mount,
-                 gone.error().detail);
+    log::warn("mount {}: it cannot be unmounted after a failed start: {}", daemon.mount,
+              gone.error().detail);
   }
   if (!status) return std::unexpected(status.error());
   const std::string words = last_words(said);
@@ -164,7 +164,7 @@ Result<void> MountDaemons::ensure(const MountedDaemon& daemon, Deadline deadline
         ask_file_system(daemon.point, clock_, std::min(deadline, clock_.now() + kAnswerTime));
     if (answer) return {};
     if (answer.error().code != ErrorCode::kStale) return std::unexpected(answer.error());
-    spdlog::warn(
+    log::warn(
         "mount {}: its daemon has died: {}; it is mounted again, and pods that used it see errors "
         "until they "
         "are restarted",
@@ -180,7 +180,7 @@ Result<void> MountDaemons::end(const MountedDaemon& daemon, Deadline deadline) c
   if (all_ended(processes, clock_, std::min(deadline, clock_.now() + kEndPatience))) return {};
   // A container that has copied the node's mounts keeps the daemon; a signal ends it as an unmount
   // does, with all that was closed stored.
-  spdlog::info(
+  log::info(
       "mount {}: its daemon still runs: a container has a copy of the mount, or it is storing "
       "files; it is told to end",
       daemon.mount);

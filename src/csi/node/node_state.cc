@@ -43,7 +43,7 @@ std::optional<Json> read_record(const std::string& path) {
   if (!text || !*text) return std::nullopt;
   Json json = Json::parse(**text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) {
-    spdlog::warn("{} is not a record; it is ignored", path);
+    log::warn("{} is not a record; it is ignored", path);
     return std::nullopt;
   }
   return json;

@@ -156,10 +156,9 @@ Result<void> VolumeNode::publish(const VolumeUse& use, Deadline deadline) {
   auto done = bring_up(*plan, use, deadline);
   if (!done && plan->is_new) undo(*plan, use);
   if (done && plan->is_new) {
-    spdlog::info("volume {} is published at {}{}: mount {}, bucket {}, identity {}",
-                 printable(use.volume), use.target_path,
-                 plan->settings.read_only ? " read-only" : "", plan->mount,
-                 printable(plan->settings.keys["bucket.name"]), plan->identity.name);
+    log::info("volume {} is published at {}{}: mount {}, bucket {}, identity {}",
+              printable(use.volume), use.target_path, plan->settings.read_only ? " read-only" : "",
+              plan->mount, printable(plan->settings.keys["bucket.name"]), plan->identity.name);
   }
   return done;
 }
@@ -206,8 +205,8 @@ void VolumeNode::undo(const Plan& plan, const VolumeUse& use) {
   std::ignore = state_.remove(plan.mount, plan.reference);
   if (!state_.references(plan.mount).empty()) return;
   if (auto dropped = drop_mount(plan.mount, deadline); !dropped) {
-    spdlog::warn("mount {}: it cannot be removed after a failed call: {}; it is tried again",
-                 plan.mount, dropped.error().detail);
+    log::warn("mount {}: it cannot be removed after a failed call: {}; it is tried again",
+              plan.mount, dropped.error().detail);
   }
 }
 
@@ -239,15 +238,15 @@ Result<void> VolumeNode::unpublish(const std::string& volume, const std::string&
   if (!held) return std::unexpected(held.error());
   if (state_.references(mount).size() > 1) {
     if (auto done = state_.remove(mount, reference); !done) return done;
-    spdlog::info("volume {} is unpublished from {}: mount {} has other users", printable(volume),
-                 target, mount);
+    log::info("volume {} is unpublished from {}: mount {} has other users", printable(volume),
+              target, mount);
     return {};
   }
   // The record stays until the daemon has stored everything, so that the caller's next call waits
   // for it again.
   if (auto dropped = drop_mount(mount, deadline); !dropped) return dropped;
-  spdlog::info("volume {} is unpublished from {}: mount {} has ended", printable(volume), target,
-               mount);
+  log::info("volume {} is unpublished from {}: mount {} has ended", printable(volume), target,
+            mount);
   return {};
 }
 
@@ -282,10 +281,10 @@ void VolumeNode::sweep() {
     const auto held = locks_.take(lock_of_mount(mount), clock_, deadline);
     if (!held || !state_.references(mount).empty()) continue;
     if (auto dropped = drop_mount(mount, deadline); !dropped) {
-      spdlog::warn("mount {}: it has no user and cannot be removed: {}; it is tried again", mount,
-                   dropped.error().detail);
+      log::warn("mount {}: it has no user and cannot be removed: {}; it is tried again", mount,
+                dropped.error().detail);
     } else {
-      spdlog::info("mount {}: it had no user; it is removed", mount);
+      log::info("mount {}: it had no user; it is removed", mount);
     }
   }
 }

@@ -40,8 +40,8 @@ grpc::Status answer_with(std::string_view call, std::string_view volume,
                          const Result<void>& result) {
   if (result) return grpc::Status::OK;
   const std::string cause = printable(result.error().detail);
-  spdlog::warn("{} of volume {} failed: {}; the caller may try again", call,
-               printable(volume.substr(0, 128)), cause);
+  log::warn("{} of volume {} failed: {}; the caller may try again", call,
+            printable(volume.substr(0, 128)), cause);
   // gRPC takes UTF-8 alone.
   return {status_code_of(result.error().code), std::string(utf8_beginning(cause))};
 }

@@ -119,11 +119,11 @@ Result<void> serve(const DriverOptions& options, const std::string& socket, Volu
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (!server || bound == 0) return fail(ErrorCode::kSystem, socket + ": cannot listen there");
   const std::jthread sweeper([&](const std::stop_token& stop) { sweep_until(stop, node, clock); });
-  spdlog::info("driver {} of node {} serves at {}", options.name, options.node_id, socket);
+  log::info("driver {} of node {} serves at {}", options.name, options.node_id, socket);
   const sigset_t signals = ending_signals();
   int signal = 0;
   ::sigwait(&signals, &signal);
-  spdlog::info("driver {} ends: signal {}; mounts stay", options.name, signal);
+  log::info("driver {} ends: signal {}; mounts stay", options.name, signal);
   server->Shutdown(std::chrono::system_clock::now() + kCallsEndTime);
   return {};
 }
@@ -151,7 +151,7 @@ Result<void> run_driver(const DriverOptions& options) {
           clock),
       clock);
   if (auto able = node.check_node(); !able) {
-    spdlog::warn("this node cannot mount: {}; calls will fail", able.error().detail);
+    log::warn("this node cannot mount: {}; calls will fail", able.error().detail);
   }
   return serve(options, *socket, node, clock);
 }

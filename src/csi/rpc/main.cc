@@ -40,12 +40,12 @@ int run(int argc, char** argv) {
     options.environment.emplace_back(*variable);
   }
   if (const auto set = set_up_log(log_level, LogSink::kStandardError); !set) {
-    spdlog::critical("--log-level: {}", set.error().detail);
+    log::critical("--log-level: {}", set.error().detail);
     return 1;
   }
   const auto served = run_driver(options);
   if (served) return 0;
-  spdlog::critical("the driver ends: {}", served.error().detail);
+  log::critical("the driver ends: {}", served.error().detail);
   return 1;
 }
 
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   try {
     return s3rdmafs::csi::run(argc, argv);
   } catch (const std::exception& problem) {
-    spdlog::critical("the driver ends: {}", problem.what());
+    s3rdmafs::log::critical("the driver ends: {}", problem.what());
     return 1;
   }
 }

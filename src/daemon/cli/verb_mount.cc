@@ -86,9 +86,9 @@ Result<void> serve_mount(const MountPlan& plan, const std::function<void()>& rea
     for (const auto& [directory, settings] : settings_of_buckets(config)) {
       const std::vector<std::string> urls = settings.endpoint.all_urls();
       names.push_back(settings.bucket.name);
-      spdlog::info("mounted bucket {} of {}{} on {}", settings.bucket.name, urls.front(),
-                   urls.size() > 1 ? fmt::format(" and {} more", urls.size() - 1) : "",
-                   directory.empty() ? plan.mount_point : plan.mount_point + "/" + directory);
+      log::info("mounted bucket {} of {}{} on {}", settings.bucket.name, urls.front(),
+                urls.size() > 1 ? fmt::format(" and {} more", urls.size() - 1) : "",
+                directory.empty() ? plan.mount_point : plan.mount_point + "/" + directory);
     }
     notify_ready(names.size() == 1
                      ? fmt::format("bucket {} on {}", names.front(), plan.mount_point)
@@ -97,7 +97,7 @@ Result<void> serve_mount(const MountPlan& plan, const std::function<void()>& rea
   });
   notify_stopping();
   mounted->reset();
-  spdlog::info("{} is no longer mounted", plan.mount_point);
+  log::info("{} is no longer mounted", plan.mount_point);
   return result;
 }
 
@@ -124,7 +124,7 @@ int run_mount(const MountCommand& command) {
   const bool under_systemd = environment.variable("JOURNAL_STREAM").has_value();
   const auto serve = [&](const std::function<void()>& ready) -> Result<void> {
     if (auto set = set_up_mount_log(*plan, command.foreground, under_systemd); !set) return set;
-    for (const std::string& warning : loaded->warnings) spdlog::warn("{}", warning);
+    for (const std::string& warning : loaded->warnings) log::warn("{}", warning);
     return serve_mount(*plan, ready);
   };
   if (command.foreground) leave_last_words(-1);

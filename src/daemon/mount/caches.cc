@@ -38,8 +38,8 @@ Result<Caches> build_caches(const config::MountConfig& config, rdma::Fabric& fab
   if (!made) return std::unexpected(made.error());
   caches.arena = std::move(*made);
   if (!caches.arena->has_huge_pages()) {
-    spdlog::warn("cache: no huge pages: {}; reads are slower, nothing else changes",
-                 caches.arena->note());
+    log::warn("cache: no huge pages: {}; reads are slower, nothing else changes",
+              caches.arena->note());
   }
   caches.blocks = std::make_unique<cache::BlockCache>(
       *caches.arena, source, clock, metrics,

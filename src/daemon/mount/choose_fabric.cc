@@ -61,7 +61,7 @@ std::vector<rdma::verbs::Gid> addresses_of(const config::MountConfig::Endpoint& 
   for (const std::string& url : config.all_urls()) hosts.push_back(host_port_of(url).host);
   auto addresses = rdma::verbs::addresses_of_hosts(hosts, kLookUpTimeout);
   if (addresses) return *std::move(addresses);
-  spdlog::info("dc: {}; every active port may be a rail", addresses.error().detail);
+  log::info("dc: {}; every active port may be a rail", addresses.error().detail);
   return {};
 }
 
@@ -121,8 +121,8 @@ Result<std::unique_ptr<rdma::Fabric>> make_session_fabric(const config::MountCon
   }
   auto fabric = make_rc();
   if (fabric) return fabric;
-  spdlog::info("rdma: no fabric reaches {}: {}; transfers go by HTTP", endpoint.host,
-               fabric.error().detail);
+  log::info("rdma: no fabric reaches {}: {}; transfers go by HTTP", endpoint.host,
+            fabric.error().detail);
   return rdma::make_null_fabric();
 }
 

@@ -17,7 +17,7 @@ Result<bool> choose_ring(config::Transport wish) {
                 fmt::format("mount.transport = \"uring\": {}; {}, or set it to \"auto\"",
                             blocker.reason, blocker.advice));
   }
-  spdlog::info(
+  log::info(
       "fuse: requests come through /dev/fuse; mount.transport = \"uring\" is up to twice as fast "
       "for opens, and small reads of what is cached{}",
       blocker.reason.empty() ? std::string()

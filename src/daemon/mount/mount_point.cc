@@ -77,8 +77,7 @@ Result<std::string> check_mount_point(const std::string& path) {
 Result<void> free_mount_point(const std::string& path) {
   while (is_dead_mount_of_ours(path)) {
     if (auto freed = unmount(path, true); !freed) return freed;
-    spdlog::warn("mount point {}: the daemon of its last mount died; that mount was taken away",
-                 path);
+    log::warn("mount point {}: the daemon of its last mount died; that mount was taken away", path);
   }
   return {};
 }

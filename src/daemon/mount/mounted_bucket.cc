@@ -168,8 +168,8 @@ Result<void> MountedBucket::Layers::build_staging() {
   // A mount that was just ending may have unmounted it before the folder was taken.
   const bool is_tmpfs_gone = staging_tmpfs && !staging->bounds_itself();
   if (auto taken = is_tmpfs_gone ? take() : Result<void>(); !taken) return taken;
-  spdlog::info("staging: up to {} in {}{}", format_size(config.write.staging_bytes), folder,
-               staging->bounds_itself() ? ", a tmpfs, where the kernel can write new files" : "");
+  log::info("staging: up to {} in {}{}", format_size(config.write.staging_bytes), folder,
+            staging->bounds_itself() ? ", a tmpfs, where the kernel can write new files" : "");
   return {};
 }
 
@@ -377,7 +377,7 @@ void MountedBucket::Layers::listen_for_hangups() {
   if (!plan.reloads_on_hangup) return;
   hangups = std::make_unique<HangupListener>([this] {
     const auto changes = reloader->reload(Reloader::Extent::kApply);
-    if (!changes) spdlog::error("reload: nothing changes: {}", changes.error().detail);
+    if (!changes) log::error("reload: nothing changes: {}", changes.error().detail);
   });
 }
 

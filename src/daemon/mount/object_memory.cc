@@ -38,16 +38,16 @@ CacheShares share_cache(const config::MountConfig::Cache& cache, ObjectReaders r
       round_up(std::min(cache.resident_bytes.value_or(cache.size_bytes / 2), spare_bytes), kSlab);
   if (cache.passthrough_max_bytes == 0 || wanted_bytes == 0) return shares;
   if (!readers.kernel && !readers.programs) {
-    spdlog::info("cache: no whole objects: passthrough needs Linux 6.9, and the mount may write");
+    log::info("cache: no whole objects: passthrough needs Linux 6.9, and the mount may write");
     return shares;
   }
   auto tmpfs = memory::HugeTmpfs::mount(wanted_bytes);
   if (!tmpfs) {
-    spdlog::info("cache: no whole objects: they need CAP_SYS_ADMIN ({})", tmpfs.error().detail);
+    log::info("cache: no whole objects: they need CAP_SYS_ADMIN ({})", tmpfs.error().detail);
     return shares;
   }
-  spdlog::info("cache: up to {} of {} for whole objects", format_size(wanted_bytes),
-               format_size(cache.size_bytes));
+  log::info("cache: up to {} of {} for whole objects", format_size(wanted_bytes),
+            format_size(cache.size_bytes));
   shares.blocks_bytes -= wanted_bytes;
   shares.objects_bytes = wanted_bytes;
   shares.objects = std::move(*tmpfs);

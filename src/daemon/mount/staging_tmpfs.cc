@@ -84,13 +84,13 @@ std::optional<StagingTmpfs> StagingTmpfs::make(const config::MountConfig& config
   if (!opened) return std::nullopt;  // StagingArea::take says why
   const bool is_mounted = is_mounted_tmpfs(opened.get());
   if (!is_mounted && has_staged_files(opened.get())) {
-    spdlog::info("staging: {} has files of an earlier mount; it gets no tmpfs of its own", folder);
+    log::info("staging: {} has files of an earlier mount; it gets no tmpfs of its own", folder);
     return std::nullopt;
   }
   if (!mount_tmpfs(opened.get(), config.write.staging_bytes, is_mounted)) {
-    spdlog::info("staging: {} {}: {}; the daemon takes each write of a program", folder,
-                 is_mounted ? "keeps the size of its tmpfs" : "gets no tmpfs of its own",
-                 std::strerror(errno));
+    log::info("staging: {} {}: {}; the daemon takes each write of a program", folder,
+              is_mounted ? "keeps the size of its tmpfs" : "gets no tmpfs of its own",
+              std::strerror(errno));
     if (!is_mounted) return std::nullopt;
   }
   return StagingTmpfs(folder);
@@ -115,7 +115,7 @@ StagingTmpfs::~StagingTmpfs() {
     if (!opened || !is_mounted_tmpfs(opened.get()) || has_staged_files(opened.get())) return;
   }
   if (::umount2(folder_.c_str(), UMOUNT_NOFOLLOW) != 0) {
-    spdlog::debug("staging: {} stays mounted: {}", folder_, std::strerror(errno));
+    log::debug("staging: {} stays mounted: {}", folder_, std::strerror(errno));
   }
 }
 

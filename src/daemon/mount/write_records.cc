@@ -47,7 +47,7 @@ Result<WriteRecords> take_write_records(const config::MountConfig& config,
                                         const std::string& mount_point, const Clock& clock) {
   auto records = open_records(write_folders(config, mount_point).state, clock);
   if (records || config.write.state_dir != kAuto) return records;
-  spdlog::warn(
+  log::warn(
       "journal: renames and uploads are not recorded: {}; after a crash a file may be left under "
       "both names, and parts of uploads may be left; name a folder with write.state_dir",
       records.error().detail);
@@ -63,7 +63,7 @@ void finish_renames(WriteRecords& records, s3::ObjectStore& store, s3::ObjectWri
     vfs::finish_renames({store, writer, *records.renames, request_deadline}, std::move(unfinished),
                         std::move(done));
   });
-  if (!finished) spdlog::warn("rename: {}", finished.error().detail);
+  if (!finished) log::warn("rename: {}", finished.error().detail);
 }
 
 }  // namespace s3rdmafs::daemon

@@ -91,18 +91,18 @@ Result<std::vector<SettingChange>> Reloader::reload(Extent extent) {
                          .is_live = live != nullptr};
     if (extent == Extent::kApply && live != nullptr) {
       // Before: the level that it changes may be the log's.
-      spdlog::info("reload: {} changes from {} to {}", change.key, change.before, change.after);
+      log::info("reload: {} changes from {} to {}", change.key, change.before, change.after);
       live->apply(loaded->config);
       in_effect->second = std::move(value);
     } else if (extent == Extent::kApply) {
-      spdlog::warn("reload: {} stays {} until the next mount; the mount file says {}", change.key,
-                   change.before, change.after);
+      log::warn("reload: {} stays {} until the next mount; the mount file says {}", change.key,
+                change.before, change.after);
     }
     changes.push_back(std::move(change));
   }
   if (extent == Extent::kApply) {
-    for (const std::string& warning : loaded->warnings) spdlog::warn("{}", warning);
-    if (changes.empty()) spdlog::info("reload: the mount file says nothing new");
+    for (const std::string& warning : loaded->warnings) log::warn("{}", warning);
+    if (changes.empty()) log::info("reload: the mount file says nothing new");
   }
   return changes;
 }

@@ -15,7 +15,7 @@ void answer_begin(vfs::OpenTrace& trace, ControlRequest& request) {
     request.say("error " + recording.error().detail);
     return;
   }
-  spdlog::info("record: recording {} of what programs open has begun", *recording);
+  log::info("record: recording {} of what programs open has begun", *recording);
   request.say(fmt::format("recording {}", *recording));
   request.say("end");
 }
@@ -29,7 +29,7 @@ void answer_take(vfs::OpenTrace& trace, std::uint64_t recording, bool is_last,
   }
   if (is_last) {
     trace.end(recording);
-    spdlog::info("record: recording {} has ended", recording);
+    log::info("record: recording {} has ended", recording);
   }
   for (const auto& opened : batch->opened) {
     if (!request.say("opened " + to_line({.at = opened.at, .version = opened.version}))) return;

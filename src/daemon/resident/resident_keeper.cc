@@ -95,7 +95,7 @@ bool ResidentKeeper::keep_all(const std::stop_token& stop) {
     auto found = find_objects(bucket_, path_or_pattern(glob), goes_on);
     if (!found) {
       if (stop.stop_requested()) return true;
-      spdlog::warn("resident: '{}': {}", glob, found.error().detail);
+      log::warn("resident: '{}': {}", glob, found.error().detail);
       // A glob that matches nothing yet is not a failure: later rounds look again.
       is_complete = is_complete && found.error().code == ErrorCode::kNotFound;
       continue;
@@ -128,8 +128,7 @@ void ResidentKeeper::report(std::size_t objects, const KeepOutcome& outcome) {
   std::string report = fmt::format("{} of {} objects are resident", resident, objects);
   for (const std::string& problem : outcome.problems) report += "; " + problem;
   if (report == std::exchange(last_report_, report)) return;
-  spdlog::log(outcome.is_whole() ? spdlog::level::info : spdlog::level::warn, "resident: {}",
-              report);
+  log::line(outcome.is_whole() ? log::Level::kInfo : log::Level::kWarn, "resident: {}", report);
 }
 
 }  // namespace s3rdmafs::daemon

@@ -16,7 +16,7 @@ void refuse(ControlRequest& request) {
 
 void warn_if_wanted(const std::vector<std::string>& globs) {
   if (globs.empty()) return;
-  spdlog::warn("resident: this mount has no passthrough; the objects of [[resident]] are not kept");
+  log::warn("resident: this mount has no passthrough; the objects of [[resident]] are not kept");
 }
 
 }  // namespace

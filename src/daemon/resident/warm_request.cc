@@ -159,10 +159,10 @@ class Warming {
   }
 
   void tell(const KeepOutcome& outcome) {
-    spdlog::info("warm: {} objects fetched{}, {} were resident, {} found no room, {} failed{}",
-                 outcome.fetched.objects, options_.into_cache ? " into the read cache" : "",
-                 outcome.were_there.objects, outcome.no_room.objects, outcome.failed,
-                 outcome.was_cancelled ? "; cancelled" : "");
+    log::info("warm: {} objects fetched{}, {} were resident, {} found no room, {} failed{}",
+              outcome.fetched.objects, options_.into_cache ? " into the read cache" : "",
+              outcome.were_there.objects, outcome.no_room.objects, outcome.failed,
+              outcome.was_cancelled ? "; cancelled" : "");
     for (const std::string& problem : outcome.problems) request_.say("problem " + problem);
     request_.say(fmt::format("fetched {} {}", outcome.fetched.objects, outcome.fetched.bytes));
     request_.say(

@@ -67,7 +67,7 @@ void raise_kernel_read_ahead(const std::string& mount_point) {
                                        ::minor(status.st_dev));
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   const bool written = file && ::write(file.get(), kReadAheadKib.data(), kReadAheadKib.size()) > 0;
-  if (!written) spdlog::info("fuse: {} not raised: {}", path, std::strerror(errno));
+  if (!written) log::info("fuse: {} not raised: {}", path, std::strerror(errno));
 }
 
 }  // namespace s3rdmafs::fuse

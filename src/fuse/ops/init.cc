@@ -31,19 +31,19 @@ void report(MountContext& mount, const fuse_conn_info& connection) {
       .gauge("fuse_transport", "Transport of requests; always 1",
              fmt::format("transport=\"{}\"", transport))
       .set(1);
-  spdlog::info("fuse: protocol {}.{} over {}, requests up to {}, direct I/O with mmap {}",
-               connection.proto_major, connection.proto_minor, transport,
-               format_size(connection.max_write),
-               mount.direct_io_allows_mmap ? "yes" : "no (needs Linux 6.6)");
+  log::info("fuse: protocol {}.{} over {}, requests up to {}, direct I/O with mmap {}",
+            connection.proto_major, connection.proto_minor, transport,
+            format_size(connection.max_write),
+            mount.direct_io_allows_mmap ? "yes" : "no (needs Linux 6.6)");
   if (!mount.over_ring && connection.max_write < kRequestBytesMax) {
-    spdlog::info(
+    log::info(
         "fuse: requests of {} unavailable: fs.fuse.max_pages_limit below {} (needs Linux 6.13); "
         "direct reads cost more CPU",
         format_size(kRequestBytesMax),
         kRequestBytesMax / static_cast<unsigned>(::sysconf(_SC_PAGESIZE)));
   }
   if (background < connection.max_background) {
-    spdlog::warn(
+    log::warn(
         "fuse: background requests limited to {} instead of {}: max_user_bgreq; mount as root, or "
         "raise /sys/module/fuse/parameters/max_user_bgreq",
         background, connection.max_background);
@@ -56,7 +56,7 @@ bool take_passthrough(fuse_conn_info* connection) {
   connection->max_backing_stack_depth = FUSE_BACKING_STACKED_UNDER;
   const bool taken = fuse_set_feature_flag(connection, FUSE_CAP_PASSTHROUGH);
   if (!taken) {
-    spdlog::warn("fuse: passthrough unavailable: needs Linux 6.9 with CONFIG_FUSE_PASSTHROUGH");
+    log::warn("fuse: passthrough unavailable: needs Linux 6.9 with CONFIG_FUSE_PASSTHROUGH");
   }
   return taken;
 }

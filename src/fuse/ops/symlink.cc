@@ -16,7 +16,7 @@ void symlink(fuse_req_t request, const char* target, fuse_ino_t parent, const ch
   if (!mount.file_system_of(parent).is_writable()) return reply.errno_value(EROFS);
   if (!mount.file_system_of(parent).keeps_posix()) {
     if (!mount.has_refused_links.exchange(true)) {
-      spdlog::warn("fuse: symlink refused: it needs metadata.posix = \"write\"; said once");
+      log::warn("fuse: symlink refused: it needs metadata.posix = \"write\"; said once");
     }
     return reply.errno_value(EPERM);
   }

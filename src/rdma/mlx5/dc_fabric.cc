@@ -136,7 +136,7 @@ Result<void> DcFabric::start() {
     auto opened = rail.open();
     if (opened) continue;
     if (opened.error().code != ErrorCode::kUnreachable) return opened;
-    spdlog::warn("dc: {}; not using the rail until its port is up", opened.error().detail);
+    log::warn("dc: {}; not using the rail until its port is up", opened.error().detail);
   }
   for (std::size_t rail = 0; rail < rails_.size(); ++rail) {
     auto started = keepers_.emplace_back().start(
@@ -249,14 +249,14 @@ void DcFabric::on_refused(std::size_t rail, const Error& error) {
   Refusals& refusals = refusals_[rail];
   refusals.counter.add();
   if (refusals.was_warned_of.exchange(true)) return;
-  spdlog::warn("dc: {}; using the other rails, trying this one once a second", error.detail);
+  log::warn("dc: {}; using the other rails, trying this one once a second", error.detail);
 }
 
 void DcFabric::deregister_on_all(DcMemory& memory) {
   for (std::size_t rail = 0; rail < rails_.size(); ++rail) {
     const auto gone = memory.on_rail[rail].end(Next::kNothing);
     if (gone) continue;
-    spdlog::warn("dc: {}: {}; closing the device", rails_[rail]->name(), gone.error().detail);
+    log::warn("dc: {}: {}; closing the device", rails_[rail]->name(), gone.error().detail);
     close_rail(rail);
   }
 }

@@ -211,7 +211,7 @@ Result<std::vector<RailPort>> all_rails(const Found& found, const RailWish& wish
                 "no port of a ConnectX is active on this machine" + causes(found.unusable));
   }
   for (const UnusableDevice& device : found.unusable) {
-    spdlog::warn("dc: {} cannot be used: {}; not using it", device.name, device.cause);
+    log::warn("dc: {} cannot be used: {}; not using it", device.name, device.cause);
   }
   return reachable_rails(std::move(candidates), wish.endpoints, routes);
 }

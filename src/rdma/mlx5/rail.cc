@@ -43,12 +43,12 @@ void Rail::on_end(std::size_t bytes, TokenFate fate, bool is_bound) noexcept {
   if (fate == TokenFate::kAnswered && !is_bound) fate = TokenFate::kAnsweredUnbound;
   if (!health_.on_end(fate)) return;
   if (fate == TokenFate::kUnconnected) {
-    spdlog::warn(
+    log::warn(
         "dc: no connection can be made from the address of {}; using other rails or any address, "
         "trying it again now and then",
         name());
   } else {
-    spdlog::warn(
+    log::warn(
         "dc: {} failed {} transfers in a row; using other rails, trying it again now and then",
         name(), RailHealth::kFailuresMax);
   }
@@ -99,9 +99,9 @@ void Rail::set_up(bool up) {
     if (is_up_.exchange(up) == up) return;
   }
   if (up) {
-    spdlog::info("dc: {} is up", name());
+    log::info("dc: {} is up", name());
   } else {
-    spdlog::warn("dc: {} is down; not using it until it is up", name());
+    log::warn("dc: {} is down; not using it until it is up", name());
   }
 }
 

@@ -38,14 +38,13 @@ std::vector<RailPort> reachable_rails(std::vector<RailCandidate> candidates,
     (is_kept ? kept : left_out).push_back(std::move(candidate.rail));
   }
   if (kept.empty()) {
-    spdlog::warn("dc: the kernel routes no rail's address to {}; using all {} rails",
-                 list_of(endpoints), left_out.size());
+    log::warn("dc: the kernel routes no rail's address to {}; using all {} rails",
+              list_of(endpoints), left_out.size());
     return left_out;
   }
   for (const RailPort& rail : left_out) {
-    spdlog::info(
-        "dc: the kernel does not route {} to {}; not using the rail (rdma.rails can name it)",
-        rail.name(), list_of(endpoints));
+    log::info("dc: the kernel does not route {} to {}; not using the rail (rdma.rails can name it)",
+              rail.name(), list_of(endpoints));
   }
   return kept;
 }

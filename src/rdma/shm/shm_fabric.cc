@@ -98,7 +98,7 @@ class ShmFabric final : public Fabric {
   void remove(ShmRegion& region) {
     const MutexLock lock(exchange_mutex_);
     if (auto fenced = deregister(region); !fenced) {
-      spdlog::warn("shm: a memory region stays registered: {}", fenced.error().detail);
+      log::warn("shm: a memory region stays registered: {}", fenced.error().detail);
     }
     std::erase(regions_, &region);
   }
@@ -133,8 +133,8 @@ class ShmFabric final : public Fabric {
   // After an exchange that failed, answers may no longer match requests.
   void note_failure(const Error& error) REQUIRES(exchange_mutex_) {
     if (stuck_) return;
-    spdlog::warn("shm: session with {} broken: {}; giving no tokens until the server hangs up",
-                 socket_name_, error.detail);
+    log::warn("shm: session with {} broken: {}; giving no tokens until the server hangs up",
+              socket_name_, error.detail);
     set_up(false);
     stuck_ = true;
     session_->request_end();
@@ -170,8 +170,7 @@ class ShmFabric final : public Fabric {
   void forget_session() {
     const MutexLock lock(exchange_mutex_);
     if (!stuck_)
-      spdlog::warn("shm: the server at {} hung up; giving no tokens until it is back",
-                   socket_name_);
+      log::warn("shm: the server at {} hung up; giving no tokens until it is back", socket_name_);
     set_up(false);
     for (ShmRegion* region : regions_) region->key_.store(0);
     session_.reset();
@@ -183,7 +182,7 @@ class ShmFabric final : public Fabric {
     auto session = ShmSession::connect(socket_name_);
     if (!session) {
       if (std::exchange(last_problem_, session.error().detail) != session.error().detail) {
-        spdlog::warn("shm: {}", session.error().detail);
+        log::warn("shm: {}", session.error().detail);
       }
       return;
     }
@@ -197,7 +196,7 @@ class ShmFabric final : public Fabric {
       session_id_ = session_->id();
       up_.store(true);
     }
-    spdlog::info("shm: connected to {}, {} regions registered", socket_name_, regions_.size());
+    log::info("shm: connected to {}, {} regions registered", socket_name_, regions_.size());
   }
 
   const std::string socket_name_;

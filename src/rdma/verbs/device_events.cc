@@ -42,15 +42,15 @@ std::optional<DeviceEvent> next_event(ibv_context* context, std::uint8_t port,
     ibv_ack_async_event(&event);
     const ibv_event_type type = event.event_type;
     if (type == IBV_EVENT_DEVICE_FATAL || std::ranges::find(fatal, type) != fatal.end()) {
-      spdlog::warn("{}: {}", name, ibv_event_type_str(type));
+      log::warn("{}: {}", name, ibv_event_type_str(type));
       return DeviceEvent::kBroken;
     }
     if (is_of_port(type) && event.element.port_num == port) {
-      spdlog::info("{}: {}", name, ibv_event_type_str(type));
+      log::info("{}: {}", name, ibv_event_type_str(type));
       return DeviceEvent::kPortMayDiffer;
     }
     // A neighbour's port; or one queue pair's trouble, which the request that used it reports.
-    spdlog::debug("{}: {}", name, ibv_event_type_str(type));
+    log::debug("{}: {}", name, ibv_event_type_str(type));
   }
   if (errno == EAGAIN || errno == EINTR) return std::nullopt;
   return DeviceEvent::kBroken;  // the device was taken out of the machine

@@ -123,7 +123,7 @@ void RcControl::disconnect(const std::string& session_id) {
   auto answer =
       post(rc::kDisconnectPath, std::to_array<Header>({{rc::kSessionHeader, session_id}}));
   if (!answer) {
-    spdlog::debug("rc: {}", answer.error().detail);  // the server drops it by itself
+    log::debug("rc: {}", answer.error().detail);  // the server drops it by itself
   }
 }
 

@@ -80,7 +80,7 @@ class RcFabric final : public Fabric {
 
   void remove(const std::shared_ptr<RcMemory>& memory) {
     if (auto gone = memory->registration.end(Next::kNothing); !gone) {
-      spdlog::warn("rc: {}", gone.error().detail);
+      log::warn("rc: {}", gone.error().detail);
     }
     regions_.remove(memory);
   }
@@ -142,10 +142,10 @@ Result<void> RcFabric::open_device() {
   if (!chosen) return std::unexpected(std::move(chosen.error()));
   auto device = RcDevice::open(*chosen);
   if (!device) return std::unexpected(std::move(device.error()));
-  spdlog::info("rc: {}", chosen->why);
+  log::info("rc: {}", chosen->why);
   for (const DeviceInfo& other : *devices) {
     if (other.hindrance.empty()) continue;
-    spdlog::warn("rc: {} {}; not using it", other.name, other.hindrance);
+    log::warn("rc: {} {}; not using it", other.name, other.hindrance);
   }
   device_.set(std::move(*device));
   return {};
@@ -187,24 +187,24 @@ void RcFabric::on_state(PortState state) {
   const bool is_down = state == PortState::kDown;
   if (is_down == port_is_down_) return;
   port_is_down_ = is_down;
-  spdlog::warn("rc: the port is {}", is_down ? "down; going by HTTP where that works" : "back");
+  log::warn("rc: the port is {}", is_down ? "down; going by HTTP where that works" : "back");
   pool_->restart(!is_down);
 }
 
 void RcFabric::give_up_device(std::string_view why) {
-  spdlog::warn("rc: {}; opening it again", why);
+  log::warn("rc: {}; opening it again", why);
   device_.set(nullptr);
   pool_->restart(false);
   for (const auto& memory : regions_.all()) {
     if (auto gone = memory->registration.end(Next::kAnother); !gone) {
-      spdlog::warn("rc: {}", gone.error().detail);
+      log::warn("rc: {}", gone.error().detail);
     }
   }
 }
 
 void RcFabric::bring_back_device() {
   if (auto opened = open_device(); !opened) {
-    spdlog::debug("rc: {}", opened.error().detail);
+    log::debug("rc: {}", opened.error().detail);
     return;
   }
   register_missing();
@@ -225,8 +225,7 @@ void RcFabric::register_missing() {
     why = registered.error().detail;
   }
   if (missing > 0 && missing != missing_) {
-    spdlog::warn("rc: {} memory regions cannot be registered: {}; using HTTP for them", missing,
-                 why);
+    log::warn("rc: {} memory regions cannot be registered: {}; using HTTP for them", missing, why);
   }
   missing_ = missing;
 }

@@ -234,7 +234,7 @@ void SessionPool::add_session(Lease lease, Work& work) {
 void SessionPool::note_refusal(Error error, Work& work) {
   count_open(-1);
   if (!problem_ || problem_->detail != error.detail) {
-    spdlog::warn("rc: cannot make a session with the server: {}; trying again", error.detail);
+    log::warn("rc: cannot make a session with the server: {}; trying again", error.detail);
   }
   retry_.start(error.code == ErrorCode::kUnsupported
                    ? std::chrono::milliseconds(kUnsupportedInterval)

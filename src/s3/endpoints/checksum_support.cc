@@ -17,7 +17,7 @@ bool ChecksumSupport::is_refusal(int http_status, const S3Error& error) {
     return false;
   }
   takes_it_.store(false, std::memory_order_relaxed);
-  spdlog::warn(
+  log::warn(
       "server refused the CRC64NVME checksum: {}; uploads go on without it, and the server cannot "
       "verify them",
       error.message.empty() ? error.code : error.message);

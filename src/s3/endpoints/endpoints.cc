@@ -61,11 +61,11 @@ void Endpoints::on_alive_changed(Endpoint& endpoint, bool is_alive) const {
   endpoint.is_alive.set(is_alive ? 1 : 0);
   const std::string& url = endpoint.builder.endpoint_url();
   if (is_alive) {
-    spdlog::info("endpoint {} answers again; it gets requests again", url);
+    log::info("endpoint {} answers again; it gets requests again", url);
   } else {
-    spdlog::warn("endpoint {} does not answer; {}", url,
-                 all_.size() > 1 ? "requests go to the other endpoints"
-                                 : "requests to it are retried until their deadlines");
+    log::warn("endpoint {} does not answer; {}", url,
+              all_.size() > 1 ? "requests go to the other endpoints"
+                              : "requests to it are retried until their deadlines");
   }
 }
 

@@ -147,7 +147,7 @@ Exchange::Next CompleteUploadExchange::on_wrong_bytes(std::string etag) {
       ErrorCode::kCorrupt,
       fmt::format("COMPLETE UPLOAD '{}': {} has stored other bytes than those of the parts", key_,
                   url));
-  spdlog::error("{}; the write fails and the object is removed", etag_.error().detail);
+  log::error("{}; the write fails and the object is removed", etag_.error().detail);
   shared_.metrics.put_verify_failures.add();
   Capabilities& capabilities = endpoint_->capabilities;
   // With several servers it is not known which one read a part wrong.
@@ -223,8 +223,8 @@ Exchange::Next CompleteUploadExchange::on_head(const HttpResponse& response) {
 
 void CompleteUploadExchange::fail(Error error) {
   if (!wrong_etag_.empty()) {
-    spdlog::error("'{}': the object with wrong bytes could not be removed: {}; remove it by hand",
-                  key_, error.detail);
+    log::error("'{}': the object with wrong bytes could not be removed: {}; remove it by hand",
+               key_, error.detail);
     return;
   }
   etag_ = std::unexpected(std::move(error));

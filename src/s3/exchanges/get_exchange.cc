@@ -190,7 +190,7 @@ Exchange::Next GetExchange::compare() {
 Exchange::Next GetExchange::on_wrong_bytes() {
   // The second read may have come from another server.
   const std::string& endpoint = policy_.endpoint_url();
-  spdlog::error(
+  log::error(
       "{}: {} reported success by RDMA but the bytes are wrong; they are not used (a path MTU that "
       "differs at the two ends can cause this)",
       policy_.what(), endpoint);

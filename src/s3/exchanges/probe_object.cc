@@ -20,8 +20,8 @@ std::string probe_key(const std::string& key) {
 
 ProbeObject::~ProbeObject() {
   if (!may_be_there_) return;
-  spdlog::warn("test object '{}' may be left: its removal was not sent in time; remove it by hand",
-               key_);
+  log::warn("test object '{}' may be left: its removal was not sent in time; remove it by hand",
+            key_);
 }
 
 Result<HttpRequest> ProbeObject::build_removal(Endpoint& endpoint) const {
@@ -38,8 +38,8 @@ Exchange::Next ProbeObject::on_removed(const Endpoint& endpoint, const HttpOutco
   }
   may_be_there_ = false;
   if (!is_gone) {
-    spdlog::warn("test object '{}' could not be removed: {}; remove it by hand", key_,
-                 outcome ? fmt::format("HTTP {}", outcome->status) : outcome.error().error.detail);
+    log::warn("test object '{}' could not be removed: {}; remove it by hand", key_,
+              outcome ? fmt::format("HTTP {}", outcome->status) : outcome.error().error.detail);
   }
   return Exchange::send_again();
 }

@@ -201,8 +201,8 @@ bool EarlyUpload::on_sent(PartPlace place, Result<s3::UploadedPart> part) {
 
 bool EarlyUpload::on_error(Error error) {
   const bool is_worth_it = !is_stopped_ && patience_.lasts(error.code, reader_.uploads.clock.now());
-  spdlog::debug("upload: a part of '{}' was not sent early: {}; {}", start_.key, error.detail,
-                is_worth_it ? "it is sent again" : "its store sends it");
+  log::debug("upload: a part of '{}' was not sent early: {}; {}", start_.key, error.detail,
+             is_worth_it ? "it is sent again" : "its store sends it");
   is_stopped_ = !is_worth_it;
   if (!error_) error_ = std::move(error);
   return is_worth_it;

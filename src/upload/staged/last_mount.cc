@@ -19,11 +19,11 @@ void settle_last_mount(Uploads& uploads, const StagingArea* area, std::string_vi
   if (area == nullptr || area->leftovers().empty()) return;
   const std::vector<Leftover>& left = area->leftovers();
   for (std::size_t i = 0; i < left.size() && i < kNamedInTheLog; ++i) {
-    spdlog::warn("staging: '{}' was written by an earlier mount and not stored{}",
-                 left[i].state.identity.key,
-                 left[i].state.reason.empty() ? "" : ": " + left[i].state.reason);
+    log::warn("staging: '{}' was written by an earlier mount and not stored{}",
+              left[i].state.identity.key,
+              left[i].state.reason.empty() ? "" : ": " + left[i].state.reason);
   }
-  spdlog::warn(
+  log::warn(
       "staging: {} files of earlier mounts in {} are not stored; when this mount has ended, list "
       "them with `s3rdmafs recover {}`, and send them with --send",
       left.size(), area->path(), mount_file);

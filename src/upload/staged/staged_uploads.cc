@@ -108,7 +108,7 @@ void StagedUploads::on_early_failed(const std::shared_ptr<EarlyStore>& store, Er
     if (!store->patience.lasts(error.code, context_.clock.now())) {
       return end_early_in_vain(*store, std::move(error));
     }
-    spdlog::warn(
+    log::warn(
         "upload: '{}' is not stored yet: {}; it is tried again, as the server has the only copy of "
         "parts of it",
         store->object->key, error.detail);
@@ -166,12 +166,12 @@ void StagedUploads::attempt(std::shared_ptr<const StagedObject> object,
 bool StagedUploads::may_go_without_copy(const StagedObject& object) {
   if (!object.has_bytes_of_base()) {
     if (!lacks_part_copies_.exchange(true)) {
-      spdlog::warn("upload: the server has no UploadPartCopy; changed files are sent whole");
+      log::warn("upload: the server has no UploadPartCopy; changed files are sent whole");
     }
     return true;
   }
   if (!lacks_object_copies_.exchange(true)) {
-    spdlog::warn(
+    log::warn(
         "upload: the server has no CopyObject; small files are sent again when their attributes "
         "change, and large ones keep theirs");
   }

@@ -120,7 +120,7 @@ void StagingArea::find_leftover(const std::string& name) {
   if (!sidecar || !status) {
     damaged_.push_back({.path = folder_.path() + "/" + name,
                         .why = sidecar ? status.error().detail : sidecar.error().detail});
-    spdlog::warn("staging: {}: {}; it is left as it is", damaged_.back().path, damaged_.back().why);
+    log::warn("staging: {}: {}; it is left as it is", damaged_.back().path, damaged_.back().why);
     return;
   }
   if (sidecar->second.is_whole) sidecar->second.take_from(*status);
@@ -139,7 +139,7 @@ void StagingArea::find_leftover(const std::string& name) {
 
 void StagingArea::remove_file(const std::string& name) const {
   if (::unlinkat(folder_.fd(), name.c_str(), 0) == 0 || errno == ENOENT) return;
-  spdlog::warn("staging: {}/{} cannot be removed: {}", folder_.path(), name, std::strerror(errno));
+  log::warn("staging: {}/{} cannot be removed: {}", folder_.path(), name, std::strerror(errno));
 }
 
 Result<std::unique_ptr<StagingFile>> StagingArea::make(StagedIdentity identity, bool is_whole) {

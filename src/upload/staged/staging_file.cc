@@ -78,7 +78,7 @@ StagingFile::~StagingFile() {
   // The kernel closes its own descriptor of a whole file after the answer to RELEASE. The room is
   // free before it is told to be.
   if (state_.is_whole && ::ftruncate(data_.get(), 0) != 0) {
-    spdlog::debug("staging: {} keeps its room: {}", name_, std::strerror(errno));
+    log::debug("staging: {} keeps its room: {}", name_, std::strerror(errno));
   }
   area_.discharge(allocated_.bytes() + whole_.charged_bytes + kSidecarBytes);
 }
@@ -114,7 +114,7 @@ StagingFile::Punched StagingFile::give_back(ByteRange bytes) {
     if (::fallocate(data_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                     static_cast<off_t>(range.begin), static_cast<off_t>(range.size())) != 0) {
       const bool is_whole = is_first && errno == EOPNOTSUPP;  // any other may come half way
-      spdlog::debug("staging: {} keeps its room: {}", name_, std::strerror(errno));
+      log::debug("staging: {} keeps its room: {}", name_, std::strerror(errno));
       return is_whole ? Punched::kNothing : Punched::kSome;
     }
     is_first = false;
@@ -138,7 +138,7 @@ Result<void> StagingFile::mark_changed(ByteRange bytes) {
     return {};
   }
   if (auto ok = rewrite_sidecar(); !ok) {
-    spdlog::debug("staging: {}; the sidecar of {} stays long", ok.error().detail, name_);
+    log::debug("staging: {}; the sidecar of {} stays long", ok.error().detail, name_);
   }
   return {};
 }
@@ -191,8 +191,7 @@ void StagingFile::take_back(ByteRange bytes, const ByteRanges& reserved) {
   for (const ByteRange& pages : reserved.list()) give_back(pages);
   if (bytes.end <= state_.size_bytes) return;
   if (::ftruncate(data_.get(), static_cast<off_t>(state_.size_bytes)) != 0) {
-    spdlog::warn("staging: {} keeps the end of a write that failed: {}", name_,
-                 std::strerror(errno));
+    log::warn("staging: {} keeps the end of a write that failed: {}", name_, std::strerror(errno));
   }
 }
 
@@ -350,7 +349,7 @@ void StagingFile::set_base_metadata(s3::UserMetadata metadata) {
     written = rewrite_sidecar();
   }
   if (!written) {
-    spdlog::warn("staging: {}; `recover` would send former user metadata", written.error().detail);
+    log::warn("staging: {}; `recover` would send former user metadata", written.error().detail);
   }
 }
 
@@ -361,7 +360,7 @@ void StagingFile::set_reason(std::string_view reason) {
     state_.reason = reason;
     written = rewrite_sidecar();
   }
-  if (!written) spdlog::warn("staging: {}; `recover` cannot say why", written.error().detail);
+  if (!written) log::warn("staging: {}; `recover` cannot say why", written.error().detail);
 }
 
 StagingFile::Snapshot StagingFile::begin_store() {
@@ -436,8 +435,8 @@ void StagingFile::remove() {
   if (std::exchange(is_removed_, true)) return;
   for (const char* const ending : {".meta", ".data"}) {
     if (::unlinkat(area_.folder_.fd(), (name_ + ending).c_str(), 0) != 0) {
-      spdlog::warn("staging: {}/{}{} cannot be removed: {}", area_.path(), name_, ending,
-                   std::strerror(errno));
+      log::warn("staging: {}/{}{} cannot be removed: {}", area_.path(), name_, ending,
+                std::strerror(errno));
     }
   }
 }

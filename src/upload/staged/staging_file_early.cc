@@ -63,7 +63,7 @@ void StagingFile::give_up() {
   if (state_.is_whole || is_removed_) return;
   for (const ByteRange& range : ByteRanges(written_).list()) {
     if (auto ok = sidecar_.drop(range); !ok) {
-      spdlog::warn("staging: {} keeps its room: {}", name_, ok.error().detail);
+      log::warn("staging: {} keeps its room: {}", name_, ok.error().detail);
       return;
     }
     give_back({.begin = range.begin, .end = round_up(range.end, kPageBytes)});

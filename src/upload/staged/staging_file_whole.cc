@@ -31,7 +31,7 @@ void StagingFile::look() const {
   if (!state_.is_whole) return;
   struct stat local{};
   if (::fstat(data_.get(), &local) != 0) {  // no file system does this to an open file
-    spdlog::error("staging: the status of {} is unknown: {}", name_, std::strerror(errno));
+    log::error("staging: the status of {} is unknown: {}", name_, std::strerror(errno));
     return;
   }
   state_.take_from(local);
@@ -81,7 +81,7 @@ void StagingFile::mark_whole() {
   if (!state_.is_whole || has_bytes_of_base) return;
   ++whole_.last_mark;
   const auto marked = set_write_mark(data_.get(), whole_.last_mark);
-  if (!marked) spdlog::warn("staging: {}; it is stored more than once", marked.error().detail);
+  if (!marked) log::warn("staging: {}; it is stored more than once", marked.error().detail);
   whole_.storing_mark = marked && whole_.mappings == 0 ? whole_.last_mark : 0;
   look();  // the size after the last write before the mark
 }

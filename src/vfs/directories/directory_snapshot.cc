@@ -204,7 +204,7 @@ void DirectorySnapshot::stop(const Error& error) {
     const MutexLock lock(mutex_);
     is_news = !has_failed_;
   }
-  if (is_news) spdlog::warn("listing of '{}' failed: {}", prefix_, error.detail);
+  if (is_news) log::warn("listing of '{}' failed: {}", prefix_, error.detail);
   on_failure(error);
 }
 

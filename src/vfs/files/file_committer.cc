@@ -76,7 +76,7 @@ void FileCommitter::commit_and_close(const std::shared_ptr<WrittenFile>& file) {
   }
   commit(file, [file](const Result<void>& outcome) {
     // The descriptor is gone, so the log is the only place that can tell.
-    if (!outcome) spdlog::warn("'{}' was not stored: {}", file->key(), outcome.error().detail);
+    if (!outcome) log::warn("'{}' was not stored: {}", file->key(), outcome.error().detail);
     file->close();
   });
 }
@@ -97,7 +97,7 @@ void FileCommitter::end(Deadline deadline) {
   for (const std::shared_ptr<WrittenFile>& file : written_->open_files()) {
     written_->work_begins();
     if (file->is_pending()) {
-      spdlog::warn("'{}' was open when the mount ended; it is not stored", file->key());
+      log::warn("'{}' was open when the mount ended; it is not stored", file->key());
     }
     file->cancel([self = shared_from_this()](const Result<void>&) { self->written_->work_ends(); });
   }

@@ -74,7 +74,7 @@ void ObjectMover::remove_source(std::uint64_t id, const s3::ObjectInfo& from, st
                            log_.ended(id);
                            if (removed || removed.error().code == ErrorCode::kStale)
                              return done(std::move(etag));
-                           spdlog::warn(
+                           log::warn(
                                "rename: '{}' was copied, but not removed: {}; both names have it",
                                key, removed.error().detail);
                            done(std::unexpected(std::move(removed.error())));

@@ -120,7 +120,7 @@ void RenameJournal::ended(std::uint64_t id) { note({std::string(kEnded), {std::t
 void RenameJournal::note(const Record& record) {
   const auto kept = journal_->append(record, journal::Durability::kProcess);
   if (!kept) {
-    spdlog::warn(
+    log::warn(
         "rename: the journal took no record: {}; after a crash a file may be left under both names",
         kept.error().detail);
   }

@@ -49,8 +49,8 @@ void TreeMover::list(ListingCursor cursor, Done<void> done) {
         Result<void> added = page ? self->add_page(*page) : std::unexpected(page.error());
         if (added) added = cursor.pass(*page);
         if (!added) {
-          spdlog::warn("'{}' cannot be listed: {}; it keeps its name", self->from_,
-                       added.error().detail);
+          log::warn("'{}' cannot be listed: {}; it keeps its name", self->from_,
+                    added.error().detail);
           return done(std::move(added));
         }
         if (!cursor.is_at_end()) return self->list(std::move(cursor), std::move(done));
@@ -143,7 +143,7 @@ void TreeMover::take_back(Error why, Done<void> done) {
       [self = shared_from_this(), why = std::move(why),
        done = std::move(done)](const Result<void>&) mutable {
         if (const std::size_t strays = self->strays_; strays > 0) {
-          spdlog::warn(
+          log::warn(
               "rename: '{}' was not renamed to '{}': {}; up to {} files are left there: move those "
               "back that the old name lacks, and remove the others",
               self->from_, self->to_, why.detail, strays);
@@ -206,8 +206,8 @@ void TreeMover::remove_all(Done<void> done) {
       [self = shared_from_this(), done = std::move(done)](Result<void> removed) mutable {
         self->parts_.log.ended(self->id_);
         if (removed) return done({});
-        spdlog::warn("rename: '{}' was copied to '{}', but not all was removed: {}; both are there",
-                     self->from_, self->to_, removed.error().detail);
+        log::warn("rename: '{}' was copied to '{}', but not all was removed: {}; both are there",
+                  self->from_, self->to_, removed.error().detail);
         done(std::unexpected(std::move(removed.error())));
       });
 }

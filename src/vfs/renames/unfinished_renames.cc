@@ -67,7 +67,7 @@ class RenameFinisher : public std::enable_shared_from_this<RenameFinisher> {
   void on_ended(const BegunRename& rename, const Result<void>& outcome) {
     with_.log.ended(rename.id);
     if (outcome) return;
-    spdlog::warn(
+    log::warn(
         "rename: '{}' to '{}', left by an earlier mount, cannot be finished: {}; files may be "
         "left under both names: remove those that you do not need",
         rename.from, rename.to, outcome.error().detail);
@@ -100,10 +100,10 @@ class RenameFinisher : public std::enable_shared_from_this<RenameFinisher> {
       return remove(rename, std::move(ended));
     }
     if (has_no_copy) {
-      spdlog::info("rename: '{}' to '{}', left by an earlier mount: not copied; '{}' stays",
-                   rename.from, rename.to, rename.from);
+      log::info("rename: '{}' to '{}', left by an earlier mount: not copied; '{}' stays",
+                rename.from, rename.to, rename.from);
     } else {
-      spdlog::warn(
+      log::warn(
           "rename: '{}' to '{}', left by an earlier mount: the new name may have the copy or "
           "another client's object; both names stay: remove the one that you do not need",
           rename.from, rename.to);
@@ -112,8 +112,8 @@ class RenameFinisher : public std::enable_shared_from_this<RenameFinisher> {
   }
 
   void remove(const BegunRename& rename, Done<void> ended) {
-    spdlog::info("rename: '{}' to '{}', left by an earlier mount: copied; removing '{}'",
-                 rename.from, rename.to, rename.from);
+    log::info("rename: '{}' to '{}', left by an earlier mount: copied; removing '{}'", rename.from,
+              rename.to, rename.from);
     with_.writer.remove_version(rename.from, rename.etag, with_.request_deadline(),
                                 std::move(ended));
   }
@@ -130,8 +130,8 @@ class RenameFinisher : public std::enable_shared_from_this<RenameFinisher> {
           if (!page) return ended(std::unexpected(std::move(page.error())));
           if (auto passed = cursor.pass(*page); !passed) return ended(std::move(passed));
           if (!page->objects.empty()) {
-            spdlog::info("rename: '{}' to '{}', left by an earlier mount: {} keys to move",
-                         rename.from, rename.to, page->objects.size());
+            log::info("rename: '{}' to '{}', left by an earlier mount: {} keys to move",
+                      rename.from, rename.to, page->objects.size());
           }
           const auto objects =
               std::make_shared<const std::vector<s3::ObjectInfo>>(std::move(page->objects));
@@ -187,8 +187,8 @@ class RenameFinisher : public std::enable_shared_from_this<RenameFinisher> {
   }
 
   static void leave(const s3::ObjectInfo& from, std::string_view why, Done<void>& moved) {
-    spdlog::warn("rename: '{}', of a directory that an earlier mount renamed, stays: {}", from.key,
-                 why);
+    log::warn("rename: '{}', of a directory that an earlier mount renamed, stays: {}", from.key,
+              why);
     moved({});
   }
 

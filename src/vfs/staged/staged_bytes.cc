@@ -263,7 +263,7 @@ void StagedFile::allocate(Allocation what, Done<void> done) {
 
 void StagedFile::make_whole() {
   if (const auto made = bytes_->make_whole(); !made) {
-    spdlog::debug("'{}' is not written by the kernel: {}", key(), made.error().detail);
+    log::debug("'{}' is not written by the kernel: {}", key(), made.error().detail);
   }
 }
 
@@ -271,8 +271,8 @@ int StagedFile::local_fd() const { return bytes_->is_whole() ? bytes_->fd() : -1
 
 void StagedFile::mapping_begins() {
   if (const auto noted = bytes_->mapping_begins(); !noted) {
-    spdlog::warn("'{}': {}; a crash may lose what is written through a mapping", key(),
-                 noted.error().detail);
+    log::warn("'{}': {}; a crash may lose what is written through a mapping", key(),
+              noted.error().detail);
   }
 }
 
@@ -293,8 +293,8 @@ void StagedFile::keep_base(Deadline deadline, Done<void> done) {
         done = std::move(done)](Result<void> filled) mutable {
          if (filled) filled = self->bytes_->keep_copy(offset_bytes, out);
          if (filled) return self->keep_base(deadline, std::move(done));
-         spdlog::debug("'{}' is about to go, and its readers will miss bytes: {}", self->key(),
-                       filled.error().detail);
+         log::debug("'{}' is about to go, and its readers will miss bytes: {}", self->key(),
+                    filled.error().detail);
          done({});
        });
 }

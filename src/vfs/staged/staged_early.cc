@@ -75,8 +75,8 @@ void StagedFile::drop_sent(RoomWanted wanted, Done<std::uint64_t> done) {
     for (const upload::ByteRange& part : parts) {
       const auto dropped = self->bytes_->drop_sent(part, early->run(), early->size_bytes_max());
       if (!dropped) {
-        spdlog::warn("staging: a part of '{}' keeps its room: {}", self->key(),
-                     dropped.error().detail);
+        log::warn("staging: a part of '{}' keeps its room: {}", self->key(),
+                  dropped.error().detail);
       }
       if (dropped && *dropped) dropped_bytes += part.size();
       if (dropped_bytes >= wanted.bytes) break;
@@ -94,7 +94,7 @@ void StagedFile::note_dropped() {
     if (std::exchange(has_dropped_, true)) return;
     key = key_;
   }
-  spdlog::info(
+  log::info(
       "staging: no room for all of '{}'; parts that the server has are dropped, and cannot be read "
       "or changed before the file is closed",
       key);

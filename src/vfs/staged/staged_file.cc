@@ -149,8 +149,8 @@ void StagedFile::drop_set_id_bits() {
   }
   if (!metadata) return;
   if (const auto kept = bytes_->set_metadata(*metadata); !kept) {
-    spdlog::warn("'{}' was written, and its staging file could not be told its mode: {}", key(),
-                 kept.error().detail);
+    log::warn("'{}' was written, and its staging file could not be told its mode: {}", key(),
+              kept.error().detail);
   }
   const MutexLock lock(mutex_);
   metadata_ = std::make_shared<const s3::UserMetadata>(*std::move(metadata));
@@ -320,7 +320,7 @@ void StagedFile::end_store(const std::string& etag, std::uint64_t generation) {
   }
   if (noted && lacking) noted = bytes_->set_metadata(*std::move(lacking));
   if (noted) return;
-  spdlog::warn(
+  log::warn(
       "'{}' was stored, and its staging file could not be told: {}; s3rdmafs recover may list it",
       key(), noted.error().detail);
 }
@@ -377,8 +377,8 @@ bool StagedFile::is_based_on(const s3::ObjectInfo& version) const {
 void StagedFile::rename(s3::ObjectInfo copy, std::uint64_t generation) {
   if (dropped_bytes() == 0) discard_early();  // its parts have the former key
   if (const auto renamed = bytes_->set_copy(copy.key, copy.etag); !renamed) {
-    spdlog::warn("'{}' has the name '{}' now, and its staging file could not be told: {}", key(),
-                 copy.key, renamed.error().detail);
+    log::warn("'{}' has the name '{}' now, and its staging file could not be told: {}", key(),
+              copy.key, renamed.error().detail);
   }
   std::shared_ptr<cache::ObjectReader> last;  // destroyed after the lock
   const MutexLock lock(mutex_);

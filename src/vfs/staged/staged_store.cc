@@ -110,15 +110,15 @@ void StagedStore::on_stored(const std::shared_ptr<StagedFile>& file, const std::
 void StagedStore::on_failed(const std::shared_ptr<StagedFile>& file, Error error) {
   const std::string key = file->key();
   if (file->stores_same_bytes()) {
-    spdlog::warn("attributes of '{}' were not stored: {}; it keeps its former ones", key,
-                 error.detail);
+    log::warn("attributes of '{}' were not stored: {}; it keeps its former ones", key,
+              error.detail);
   } else if (const std::uint64_t lost_bytes = file->dropped_bytes(); lost_bytes > 0) {
-    spdlog::error(
+    log::error(
         "'{}' was not stored: {}; its bytes are lost, as it was larger than the staging area, and "
         "{} of {} bytes were at the server alone",
         key, error.detail, lost_bytes, file->live().size_bytes);
   } else {
-    spdlog::warn(
+    log::warn(
         "'{}' was not stored: {}; its bytes stay in the staging area: 's3rdmafs recover' lists and "
         "sends them",
         key, error.detail);
@@ -187,13 +187,13 @@ void StagedStore::end(Deadline deadline) {
       continue;
     }
     if (file->dropped_bytes() > 0) {
-      spdlog::error(
+      log::error(
           "'{}' was not stored when the mount ended; its bytes are lost, as it was larger than the "
           "staging area",
           file->key());
       continue;
     }
-    spdlog::warn(
+    log::warn(
         "'{}' was not stored when the mount ended; its bytes stay in the staging area: 's3rdmafs "
         "recover' lists and sends them",
         file->key());

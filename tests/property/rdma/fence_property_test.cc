@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 
 #include "fakes/fake_clock.h"
 #include "fakes/rdma/fence_checker.h"

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <spdlog/spdlog.h>
 
 #include "fakes/rdma/fake_region.h"
 #include "model_server.h"

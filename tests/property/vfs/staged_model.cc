@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include <spdlog/spdlog.h>
+
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::vfs {

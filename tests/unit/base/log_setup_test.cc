@@ -13,6 +13,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 
 #include "fakes/temporary_folder.h"
 #include "s3rdmafs/base/unique_fd.h"
@@ -70,7 +71,7 @@ class Journal {
 
 TEST_F(LogSetupTest, AJsonLineIsOneObjectWhateverTheMessageHolds) {
   ASSERT_TRUE(set_up_log(to_file(LogFormat::kJson)));
-  spdlog::warn("key 'a\"b\\c\n\xff' failed");
+  log::warn("key 'a\"b\\c\n\xff' failed");
   EXPECT_THAT(
       logged(),
       MatchesRegex(R"(\{"time":"[0-9-]+T[0-9:]+\.[0-9]+Z","level":"warning","message":"key 'a\\"b)"
@@ -85,7 +86,7 @@ TEST_F(LogSetupTest, TheJournalGetsFields) {
   LogSetup setup = to_file(LogFormat::kJournald);
   setup.journal_socket = path;
   ASSERT_TRUE(set_up_log(setup));
-  spdlog::error("GET 'a\nb' failed");
+  log::error("GET 'a\nb' failed");
   const std::string fields = journal.next();
   EXPECT_THAT(fields, HasSubstr("MESSAGE=GET 'a\\nb' failed\n"));
   EXPECT_THAT(fields, HasSubstr("\nPRIORITY=3\nSYSLOG_IDENTIFIER=s3rdmafs\nTID="));
@@ -98,14 +99,14 @@ TEST_F(LogSetupTest, WithoutAJournalLinesAreTextAndTheFirstSaysSo) {
   LogSetup setup = to_file(LogFormat::kJournald);
   setup.journal_socket = folder_.path() / "none";
   ASSERT_TRUE(set_up_log(setup));
-  spdlog::info("hello");
+  log::info("hello");
   EXPECT_THAT(logged(), HasSubstr("warning log: journal " + setup.journal_socket));
   EXPECT_THAT(logged(), HasSubstr("info    hello\n"));
 }
 
 TEST_F(LogSetupTest, RepeatsAreLeftOutAndCounted) {
   ASSERT_TRUE(set_up_log(to_file(LogFormat::kText)));
-  for (int i = 0; i < 100; ++i) spdlog::warn("GET 'key-{}' failed", i);
+  for (int i = 0; i < 100; ++i) log::warn("GET 'key-{}' failed", i);
   end_log();  // it tells what is left to tell
   const std::string text = logged();
   EXPECT_EQ(std::ranges::count(text, '\n'), 11) << text;
@@ -116,7 +117,7 @@ TEST_F(LogSetupTest, DebugLinesAreNeverLeftOut) {
   LogSetup setup = to_file(LogFormat::kText);
   setup.level = "debug";
   ASSERT_TRUE(set_up_log(setup));
-  for (int i = 0; i < 100; ++i) spdlog::debug("GET {}", i);
+  for (int i = 0; i < 100; ++i) log::debug("GET {}", i);
   const std::string text = logged();
   EXPECT_EQ(std::ranges::count(text, '\n'), 100);
 }

@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 
 #include "fakes/temporary_folder.h"
 
@@ -41,8 +42,8 @@ class LogFileTest : public testing::Test {
 
 TEST_F(LogFileTest, ANameOrAServersTextCannotForgeALineNorReachATerminal) {
   ASSERT_TRUE(set_up_log_file("info", file_));
-  spdlog::info("first '{}'", "a\n2026-01-01T00:00:00.000 error   forged");
-  spdlog::warn("second {}", "\x1b]0;title\a\x7f");
+  log::info("first '{}'", "a\n2026-01-01T00:00:00.000 error   forged");
+  log::warn("second {}", "\x1b]0;title\a\x7f");
   const std::string text = text_of(file_);
   EXPECT_EQ(std::ranges::count(text, '\n'), 2) << text;
   EXPECT_THAT(text, HasSubstr("first 'a\\n2026-01-01T00:00:00.000 error   forged'\n"));
@@ -61,7 +62,7 @@ TEST_F(LogFileTest, IsAppendedToAndKeepsTheModeThatItHas) {
   std::ofstream(file_) << "before\n";
   std::filesystem::permissions(file_, std::filesystem::perms(0640));
   ASSERT_TRUE(set_up_log_file("info", file_));
-  spdlog::info("after");
+  log::info("after");
   EXPECT_THAT(text_of(file_), testing::MatchesRegex("before\n[^\n]* after\n"));
   EXPECT_EQ(mode_of(file_), 0640U);
 }

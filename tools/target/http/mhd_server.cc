@@ -97,7 +97,7 @@ MHD_Result send(MHD_Connection* connection, Response response) {
   if (answer == nullptr) return MHD_NO;
   for (const auto& [name, value] : response.headers) {
     if (MHD_add_response_header(answer, name.c_str(), value.c_str()) == MHD_NO) {
-      spdlog::warn("response header {} cannot be sent: its value is not valid", name);
+      log::warn("response header {} cannot be sent: its value is not valid", name);
     }
   }
   const MHD_Result queued =
@@ -135,7 +135,7 @@ MHD_Result on_request(void* cls, MHD_Connection* connection, const char*, const 
     }
     return send(connection, pending->exchange->finish());
   } catch (const std::exception& e) {  // bad_alloc: must not unwind through C
-    spdlog::error("request dropped: {}", e.what());
+    log::error("request dropped: {}", e.what());
     return MHD_NO;
   }
 }
@@ -150,7 +150,7 @@ __attribute__((format(printf, 2, 0))) void on_log(void*, const char* format, va_
   std::vsnprintf(line, sizeof(line), format, arguments);
   std::string_view text(line);
   while (text.ends_with('\n')) text.remove_suffix(1);
-  spdlog::debug("libmicrohttpd: {}", text);
+  log::debug("libmicrohttpd: {}", text);
 }
 
 }  // namespace

@@ -110,8 +110,8 @@ class S3Exchange final : public Exchange {
     response.set("Server", "s3rdma-target");
     const std::string_view name = operation_ ? operation_name(*operation_) : "Unknown";
     services_.traffic.count_request(name, response.status);
-    spdlog::debug("{} {} {}: {}{}", name, call_.request.method, call_.request.encoded_path,
-                  response.status, answer ? "" : fmt::format(" {}", answer.error().message));
+    log::debug("{} {} {}: {}{}", name, call_.request.method, call_.request.encoded_path,
+               response.status, answer ? "" : fmt::format(" {}", answer.error().message));
     return response;
   }
 

@@ -43,8 +43,8 @@ Result<std::unique_ptr<manifest::ManifestStore>> open_manifest(Buckets::One& one
                                                .bucket = config.bucket.name,
                                                .prefix = config.bucket.prefix});
   if (!covers) return std::unexpected(covers.error());
-  spdlog::info("names come from manifest {}: {} objects", config.metadata.manifest,
-               (*opened)->header().objects);
+  log::info("names come from manifest {}: {} objects", config.metadata.manifest,
+            (*opened)->header().objects);
   return std::make_unique<manifest::ManifestStore>(std::move(*opened), *one.store, clock, metrics);
 }
 

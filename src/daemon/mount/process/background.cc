@@ -52,7 +52,7 @@ Result<void> run_to_its_end(const Service& service, const std::function<void()>&
     return service(ready);
   } catch (const std::exception&) {
     const std::string reason = reason_of(std::current_exception());
-    spdlog::critical("the daemon ends: {}", reason);
+    log::critical("the daemon ends: {}", reason);
     return fail(ErrorCode::kSystem, "the daemon ended: " + reason);
   }
 }

@@ -15,7 +15,7 @@ void raise_descriptor_limit() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
   const rlimit wanted{.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
   if (::setrlimit(RLIMIT_NOFILE, &wanted) == 0) return;
-  spdlog::warn(
+  log::warn(
       "descriptors: raising the limit from {} to {} failed: {}; fewer objects and connections fit",
       limit.rlim_cur, limit.rlim_max, std::strerror(errno));
 }

@@ -32,7 +32,7 @@ void write_to_pipe(std::string_view text) noexcept {
   try {
     const std::string reason = reason_of(problem);
     write_to_pipe("the daemon ended: " + reason);
-    spdlog::critical("the daemon ends: {}; the mount ends with it", reason);
+    log::critical("the daemon ends: {}; the mount ends with it", reason);
   } catch (...) {
     write_to_pipe(kNoMemory);
   }

@@ -84,7 +84,7 @@ std::optional<unsigned> node_of_devices(std::string_view fabric, std::string_vie
     const std::optional<unsigned> node = node_of(device, sys);
     if (!node) continue;
     if (common && common != node) {
-      spdlog::info(
+      log::info(
           "cache: the RDMA devices are on several NUMA nodes; its memory may come from any node");
       return std::nullopt;
     }
@@ -97,7 +97,7 @@ PreferNode::PreferNode(std::optional<unsigned> node) {
   if (!node) return;
   int mode = MPOL_DEFAULT;
   if (::syscall(SYS_get_mempolicy, &mode, nullptr, 0, nullptr, 0) != 0 || mode != MPOL_DEFAULT) {
-    spdlog::info("cache: s3rdmafs was started with a memory policy; the policy stays");
+    log::info("cache: s3rdmafs was started with a memory policy; the policy stays");
     return;
   }
   std::array<unsigned long, kNodesMax / kBitsPerWord> nodes{};
@@ -106,10 +106,10 @@ PreferNode::PreferNode(std::optional<unsigned> node) {
   is_set_ = *node < kNodesMax &&
             ::syscall(SYS_set_mempolicy, MPOL_PREFERRED, nodes.data(), kNodesMax + 1) == 0;
   if (is_set_) {
-    spdlog::info("cache: its memory comes from NUMA node {}, where the RDMA device is", *node);
+    log::info("cache: its memory comes from NUMA node {}, where the RDMA device is", *node);
   } else {
-    spdlog::warn("cache: memory cannot be taken from NUMA node {}: {}; it may come from any node",
-                 *node, std::strerror(errno));
+    log::warn("cache: memory cannot be taken from NUMA node {}: {}; it may come from any node",
+              *node, std::strerror(errno));
   }
 }
 

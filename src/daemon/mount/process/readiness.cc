@@ -28,7 +28,7 @@ void notify(const std::string& message) {
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
   if (path.empty()) return;
   if ((path.front() != '/' && path.front() != '@') || path.size() >= sizeof(address.sun_path)) {
-    spdlog::warn(
+    log::warn(
         "systemd: NOTIFY_SOCKET is neither a path nor an abstract name: '{}'; it is not told that "
         "the "
         "mount answers",
@@ -41,7 +41,7 @@ void notify(const std::string& message) {
   const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket || ::sendto(socket.get(), message.data(), message.size(), MSG_NOSIGNAL,
                           reinterpret_cast<const sockaddr*>(&address), length) < 0) {
-    spdlog::warn("systemd: it cannot be told that the mount answers: {}", std::strerror(errno));
+    log::warn("systemd: it cannot be told that the mount answers: {}", std::strerror(errno));
   }
 }
 

@@ -117,8 +117,8 @@ Exchange::Next ConditionGuard::on_probed(const HttpResponse& response) {
     return Exchange::send_again();
   }
   probes_absent_ = true;
-  spdlog::info("endpoint {} does not compare If-Match of a PUT (HTTP {}); a HEAD goes before each",
-               endpoint_->builder.endpoint_url(), status);
+  log::info("endpoint {} does not compare If-Match of a PUT (HTTP {}); a HEAD goes before each",
+            endpoint_->builder.endpoint_url(), status);
   return Exchange::send_again();
 }
 
@@ -182,8 +182,8 @@ bool ConditionGuard::is_refusal(int http_status, const S3Error& error) {
 void ConditionGuard::on_success() {
   if (!std::exchange(drops_header_, false)) return;
   endpoint_->conditions.on_refused(kind_, when_.kind);
-  spdlog::info("endpoint {} refuses a condition; a HEAD goes before each such request instead",
-               endpoint_->builder.endpoint_url());
+  log::info("endpoint {} refuses a condition; a HEAD goes before each such request instead",
+            endpoint_->builder.endpoint_url());
 }
 
 Error ConditionGuard::conflict(std::string_view what) const {

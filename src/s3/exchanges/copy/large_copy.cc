@@ -128,7 +128,7 @@ void LargeCopy::give_up(Error error) {
         if (aborted) {
           self->note_end();
         } else {
-          spdlog::warn(
+          log::warn(
               "upload {} of '{}' could not be aborted: {}; its parts take space until a "
               "life-cycle rule removes them",
               self->upload_id_, self->what_.key, aborted.error().detail);

@@ -178,7 +178,7 @@ Exchange::Next PutExchange::fall_back(const rdma::Decision& decision, const Http
       put_.upload_id.empty() && response.is_success() && decision.reason != "declined";
   Result<void> can = policy_.fall_back(decision, response.status);
   if (is_unconfirmed) {
-    spdlog::error(
+    log::error(
         "{}: the server reported success without confirming the RDMA read ({}); the object is "
         "stored again by HTTP",
         policy_.what(), decision.reason);
@@ -269,8 +269,8 @@ Exchange::Next PutExchange::on_compared(HttpOutcome outcome) {
     case PutVerifier::Finding::kDiffers:
       return on_wrong_bytes();
     case PutVerifier::Finding::kUnknown:
-      spdlog::info("{}: the stored object could not be compared: HTTP {}", policy_.what(),
-                   outcome->status);
+      log::info("{}: the stored object could not be compared: HTTP {}", policy_.what(),
+                outcome->status);
       [[fallthrough]];
     case PutVerifier::Finding::kSame:
       break;
@@ -280,7 +280,7 @@ Exchange::Next PutExchange::on_compared(HttpOutcome outcome) {
 
 Exchange::Next PutExchange::on_wrong_bytes() {
   const std::string& url = stored_at_->builder.endpoint_url();
-  spdlog::error(
+  log::error(
       "{}: {} reported success by RDMA but has stored other bytes; the write fails, and nothing "
       "more "
       "is stored there by RDMA",
@@ -305,7 +305,7 @@ Exchange::Next PutExchange::s3_error(const HttpResponse& response, const S3Error
 
 void PutExchange::fail(Error error) {
   if (verifier_) {
-    spdlog::info("{}: the stored object could not be compared: {}", policy_.what(), error.detail);
+    log::info("{}: the stored object could not be compared: {}", policy_.what(), error.detail);
     return;
   }
   ended_.outcome.etag = std::unexpected(std::move(error));

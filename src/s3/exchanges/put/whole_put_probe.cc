@@ -81,8 +81,8 @@ void WholePutProbe::remove(Probe probe) {
   Removal removal{.verb = "DELETE", .key = probe.request.key};
   auto on_removed = [this, probe = std::move(probe)](Result<void> removed) mutable {
     if (!removed) {
-      spdlog::warn("test object '{}' could not be removed: {}; remove it by hand",
-                   probe.request.key, removed.error().detail);
+      log::warn("test object '{}' could not be removed: {}; remove it by hand", probe.request.key,
+                removed.error().detail);
     }
     conclude(std::move(probe));
   };
@@ -95,7 +95,7 @@ void WholePutProbe::conclude(Probe probe) {
   const Result<void>& result = probe.probed.result;
   if (result) {
     endpoint.capabilities.of(TransferKind::kPut).on_rdma_done(probe.request.body.window.length);
-    spdlog::info(
+    log::info(
         "endpoint {} takes whole objects by RDMA, but no parts; objects that fit one part "
         "go by RDMA",
         endpoint.builder.endpoint_url());
@@ -112,7 +112,7 @@ void WholePutProbe::on_refused(Endpoint& endpoint, const Error& error) {
   const bool is_required = shared_.rdma.mode == RdmaMode::kRequire;
   const auto how_long = is_required ? Capability::kProbeInterval : Capabilities::kRefusalTime;
   endpoint.capabilities.on_whole_puts_refused(how_long);
-  spdlog::info(
+  log::info(
       "endpoint {} takes neither parts nor whole objects by RDMA: {}; asked again after "
       "{} s",
       endpoint.builder.endpoint_url(), error.detail, how_long.count());

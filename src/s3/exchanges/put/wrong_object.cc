@@ -42,7 +42,7 @@ void remove_wrong_object(RetryRunner& runner, const Clock& clock, const std::str
   const Deadline deadline = clock.now() + kRemovalTime;
   auto on_removed = [key, done = std::move(done)](Result<void> removed) mutable {
     if (!removed) {
-      spdlog::error(
+      log::error(
           "'{}': the server has stored a wrong object, which could not be removed: {}; "
           "remove it by hand",
           key, removed.error().detail);

@@ -153,7 +153,7 @@ Exchange::Next RenameExchange::on_source(const HttpResponse& response) {
   if (stored_etag_.empty()) return on_source_of_same(is_gone);
   if (is_gone) return ask(Step::kHasKey);
   endpoint_->renames.on_lacks();
-  spdlog::error(
+  log::error(
       "RENAME '{}' to '{}': endpoint {} has not renamed it, but stored an empty object; it is "
       "removed, and renames there copy and delete from now on",
       source_.key, key_, endpoint_->builder.endpoint_url());

@@ -64,8 +64,8 @@ Exchange::Next RenameProbe::on_outcome(const HttpOutcome& outcome) {
   }
   // A server that is silent to what it does not know must not cost each rename a deadline.
   endpoint_->renames.on_lacks();
-  spdlog::warn("endpoint {} does not answer RenameObject; a rename copies and deletes",
-               endpoint_->builder.endpoint_url());
+  log::warn("endpoint {} does not answer RenameObject; a rename copies and deletes",
+            endpoint_->builder.endpoint_url());
   return Exchange::failed(ErrorCode::kUnsupported, "RenameObject was not answered");
 }
 
@@ -76,15 +76,15 @@ Exchange::Next RenameProbe::on_probed(const HttpResponse& response) {
   const std::string& url = endpoint_->builder.endpoint_url();
   if (status == 404 && error.code == "NoSuchKey") {
     renames.on_works();
-    spdlog::info("endpoint {} has RenameObject; a rename is one request", url);
+    log::info("endpoint {} has RenameObject; a rename is one request", url);
   } else if (is_passing(status, error)) {  // a later rename probes
     renames.on_probe_lost();
     object_.on_stored();
   } else {
     renames.on_lacks();
     if (response.is_success()) object_.on_stored();
-    spdlog::info("endpoint {} has no RenameObject (HTTP {}); a rename copies and deletes", url,
-                 status);
+    log::info("endpoint {} has no RenameObject (HTTP {}); a rename copies and deletes", url,
+              status);
   }
   return Exchange::send_again();
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 
 #include "daemon/cli/program.h"
 #include "daemon/cli/verbs.h"

@@ -26,6 +26,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/details/null_mutex.h>
 #include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
 
 #include "fakes/eventually.h"
 #include "s3rdmafs/base/log.h"
@@ -242,7 +243,7 @@ class LogCapture {
         std::make_shared<spdlog::logger>("test", std::make_shared<KeptTimes>(part, times_)));
     // The sanitizer checks the type of each object with virtual functions when it first meets one,
     // and needs a descriptor for it: now, while there are some.
-    spdlog::warn("the log goes to the test");
+    log::warn("the log goes to the test");
   }
   LogCapture(const LogCapture&) = delete;
   LogCapture& operator=(const LogCapture&) = delete;

@@ -18,7 +18,7 @@ Response connect(RcService& service, const Request& request) {
   if (!client || !psn) return with_status(400);
   const auto opened = service.connect(*client, *psn);
   if (!opened) {
-    spdlog::warn("rc: a client could not connect: {}", opened.error().detail);
+    log::warn("rc: a client could not connect: {}", opened.error().detail);
     return with_status(opened.error().code == ErrorCode::kThrottled ? 503 : 500);
   }
   Response response;

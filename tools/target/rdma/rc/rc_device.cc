@@ -330,7 +330,7 @@ Result<std::unique_ptr<RcDevice>> RcDevice::open(const Choice& choice) {
                   .path_mtu = port.active_mtu >= IBV_MTU_512 ? port.active_mtu : IBV_MTU_1024};
   auto device = std::make_unique<VerbsDevice>(std::move(*context), local);
   if (auto ready = device->set_up(); !ready) return std::unexpected(ready.error());
-  spdlog::info("rc: {}", chosen->why);
+  log::info("rc: {}", chosen->why);
   return device;
 }
 

@@ -79,8 +79,8 @@ Result<void> RcService::transfer(std::string_view text, std::uint64_t window_off
     const RemoteMemory remote{.address = token->address + window_offset + done,
                               .rkey = token->rkey};
     if (auto moved = move_piece(session->link(), buffer, piece, remote, done); !moved) {
-      spdlog::warn("rc: a transfer failed after {} of {} bytes: {}", done, length,
-                   moved.error().detail);
+      log::warn("rc: a transfer failed after {} of {} bytes: {}", done, length,
+                moved.error().detail);
       return moved;
     }
     done += piece;

@@ -59,7 +59,7 @@ void ShmAcceptor::accept_clients(const std::stop_token& stop) {
     try {
       accept_one();
     } catch (const std::exception& problem) {
-      spdlog::warn("shm: {}; the client was disconnected", problem.what());
+      log::warn("shm: {}; the client was disconnected", problem.what());
     }
   }
 }
@@ -69,8 +69,8 @@ void ShmAcceptor::accept_one() {
   UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!socket) {
     // The connection stays in the queue, and poll(2) reports it again at once.
-    spdlog::warn("shm: a client cannot be accepted: {}; trying again in {} ms",
-                 std::strerror(errno), kShmPollMs);
+    log::warn("shm: a client cannot be accepted: {}; trying again in {} ms", std::strerror(errno),
+              kShmPollMs);
     ::poll(nullptr, 0, kShmPollMs);
     return;
   }
@@ -105,7 +105,7 @@ void ShmAcceptor::start(UniqueFd socket, uid_t user) {
 
 // A mount that was refused tries again every half second: each reason is logged once in a row.
 void ShmAcceptor::note_refusal(std::string why) {
-  if (why != last_refusal_) spdlog::warn("shm: {}; the client was disconnected", why);
+  if (why != last_refusal_) log::warn("shm: {}; the client was disconnected", why);
   last_refusal_ = std::move(why);
 }
 
@@ -115,7 +115,7 @@ void ShmAcceptor::run(Client& client, const std::stop_token& stop, int socket,
     set_thread_name("shm-session");
     serve_(stop, socket, user);
   } catch (const std::exception& problem) {
-    spdlog::warn("shm: {}; the client of user {} was disconnected", problem.what(), user);
+    log::warn("shm: {}; the client of user {} was disconnected", problem.what(), user);
   }
   client.has_ended.store(true);
 }

@@ -207,7 +207,7 @@ class ShmService final : public TransferService {
         reply.type = key ? MessageType::kRegistered : MessageType::kRefused;
         reply.region_key = key ? *key : 0;
         reply.error = key ? 0 : (key.error().code == ErrorCode::kNoMemory ? ENOMEM : EINVAL);
-        if (!key) spdlog::warn("shm: region refused: {}", key.error().detail);
+        if (!key) log::warn("shm: region refused: {}", key.error().detail);
         return reply;
       }
       case MessageType::kDeregister:
@@ -271,7 +271,7 @@ Result<std::unique_ptr<TransferService>> make_shm_service_if_free(const std::str
                                                                   Dma dma, const ShmRules& rules) {
   auto service = make_shm_service(socket_name, dma, rules);
   if (service || service.error().code != ErrorCode::kExists) return service;
-  spdlog::warn("shm: {}; going on without the shm fabric", service.error().detail);
+  log::warn("shm: {}; going on without the shm fabric", service.error().detail);
   return nullptr;
 }
 
