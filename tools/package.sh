@@ -64,7 +64,7 @@ if ! grep -qsF -- "$sysroot" "$build/build.ninja"; then
   rm -rf "$build"
   # Unity: one compiler sees forty files at once, as in tools/test.sh.
   quiet setup meson setup "$build" --cross-file "$sysroot/cross.ini" --prefix=/usr --libdir=lib --sysconfdir=/etc \
-    -Dtests=false -Dbench=false -Dcsi=disabled -Dman=enabled -Dunitdir=/usr/lib/systemd/system -Dunity=on -Dunity_size=40
+    -Dtests=false -Dbench=false -Dcsi=disabled -Dman=enabled -Dunitdir=/usr/lib/systemd/system -Dunity_size=40
 fi
 ninja --quiet -C "$build"
 stage=$work/stage

@@ -113,7 +113,8 @@ configure() {
     rm -rf "$folder"
     CXX=$compiler meson setup "$folder" -Dwerror=true "$@" > "$results/setup.$folder"
   elif ! grep -q -e ' -Werror ' "$folder/build.ninja"; then
-    meson configure "$folder" -Dwerror=true > "$results/setup.$folder"
+    # Of the demo or of a user: without tests, too.
+    meson configure "$folder" -Dwerror=true -Dtests=true -Dbench=true -Dcsi=auto -Dman=auto > "$results/setup.$folder"
   fi || {
     cat "$results/setup.$folder" >&2
     return 1
@@ -121,7 +122,7 @@ configure() {
 }
 
 # build FOLDER COMPILER [MESON OPTION...]: what changed.
-build() { configure "$@" && ninja --quiet -C "$1"; }
+build() { configure "$@" && tools/build.sh "$1"; }
 
 # gtest_suite FOLDER SUITE [MESON TEST OPTION...]: runs GoogleTest executables through Meson.
 gtest_suite() {
@@ -161,19 +162,14 @@ run_tidy() {
   count $status "$results/tidy.xml"
 }
 
-# Several files at a time as one: with six, two fifths of the compiler's time went into headers. Twelve where a developer builds
-# again and again what has changed, forty where all is built once. The two warnings left out are about
-# code of which g++ then sees too much at once. tools/demo.sh and --release compile each file alone.
-once=(-Dunity=on -Dunity_size=40)
-unity=(-Dunity=on -Dunity_size=12)
-[ "${CI:-}" != true ] || unity=("${once[@]}")
-unity_warnings='-Wno-subobject-linkage -Wno-stringop-overflow'
+# Forty files at a time as one, where all is built once and no header is precompiled: clang's builds, and coverage.
+once=(-Dunity_size=40)
 
 # with_build SUITE COMMAND...: the command, if the build of g++ succeeds.
 with_build() {
   local suite=$1
   shift
-  if build build g++ "${unity[@]}" "-Dcpp_args=$unity_warnings"; then "$@"; else fail "$suite: the build"; fi
+  if build build g++; then "$@"; else fail "$suite: the build"; fi
 }
 
 run_unit() { with_build unit gtest_suite build unit; }
@@ -329,7 +325,7 @@ run_tsan() { test_sanitized tsan; }
 run_coverage() {
   # Atomic counters: threads would lose some of each other's.
   if ! configure build-coverage g++ -Db_coverage=true -Doptimization=0 -Ddebug=false "${once[@]}" \
-    "-Dcpp_args=$unity_warnings -fprofile-update=atomic" ||
+    -Dcpp_args=-fprofile-update=atomic ||
     ! test_programs build-coverage | xargs ninja --quiet -C build-coverage; then
     fail "coverage: the build"
     return
@@ -374,7 +370,7 @@ run_arm64() {
     return
   }
   grep -qsF -- "$sysroot" build-arm64/build.ninja || rm -rf build-arm64  # of an older tools/package
-  build build-arm64 clang++-19 --cross-file "$sysroot/cross.ini" -Dbench=false -Dcsi=disabled -Dman=disabled -Dunity=on -Dunity_size=40 || {
+  build build-arm64 clang++-19 --cross-file "$sysroot/cross.ini" -Dbench=false -Dcsi=disabled -Dman=disabled "${once[@]}" || {
     fail "arm64: the build"
     return
   }
