@@ -4,8 +4,9 @@
 # in a fraction of a second and without root.
 #
 #   tools/setup.sh               everything: build, tests, lint
-#   tools/setup.sh --build-only  what the build and the demo need, without test clients and lint
-#   tools/setup.sh --packages    the build, and what tools/package.sh needs
+#   tools/setup.sh --build-only  what the programs and the demo need: neither the tests' libraries nor gRPC
+#   tools/setup.sh --build-all   what all programs and the unit tests need, to be built
+#   tools/setup.sh --packages    the build of all programs and tests, and what tools/package.sh needs
 #   tools/setup.sh --bench       everything, and PyTorch for the training rows of tools/bench/run.sh
 #
 # Exit status: 0 all there; 1 something could not be installed; 3 not Debian or Ubuntu (the list is printed).
@@ -14,9 +15,9 @@ set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly lock_wait_s=300
 
-# The build and the demo. Nothing works without these.
+# The programs and the demo. Nothing works without these, and a newcomer waits for each of them.
 build=(
-  meson ninja-build pkg-config g++ scdoc
+  meson ninja-build pkg-config g++
   libcurl4-openssl-dev libssl-dev libpugixml-dev   # object client: HTTP, signatures, XML
   libtomlplusplus-dev libspdlog-dev libcli11-dev   # mount file, log, command line
   nlohmann-json3-dev                               # extended attributes, keys
@@ -24,15 +25,21 @@ build=(
   libmicrohttpd-dev                                # scrapes of the mount's counters; the embedded target's HTTP server
   libibverbs-dev                                   # RDMA
   liburing-dev libnuma-dev                         # FUSE over io_uring, in libfuse
-  libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc   # the driver for Kubernetes
-  libgtest-dev libgmock-dev librapidcheck-dev      # unit and property tests are part of the build
-  libbenchmark-dev                                 # tools/bench
-  fuse3 attr iproute2 procps util-linux curl python3
+  fuse3 iproute2 procps util-linux python3
   dpkg-dev xz-utils patch                          # to fetch libfuse's source (tools/get-libfuse.sh)
+)
+
+# All that meson.build knows of.
+whole_build=(
+  libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc   # the driver for Kubernetes
+  libgtest-dev libgmock-dev librapidcheck-dev      # unit and property tests
+  libbenchmark-dev                                 # tools/bench
+  scdoc                                            # man pages
 )
 
 # The tests: S3 clients and an S3 server that others wrote, and the runner of the mount tests.
 tests=(
+  attr curl
   python3-pytest python3-jsonschema python3-yaml   # the runner; `stats --json` and a Helm chart against their schemas
   awscli s3cmd rclone s3fs rsync
   ceph-mon ceph-osd radosgw ceph-common
@@ -64,15 +71,18 @@ packages=(
 )
 
 case "${1:-}" in
-'') wanted=("${build[@]}" "${tests[@]}" "${lint[@]}") ;;
+'') wanted=("${build[@]}" "${whole_build[@]}" "${tests[@]}" "${lint[@]}") ;;
 --build-only) wanted=("${build[@]}") ;;
---packages) wanted=("${build[@]}" "${packages[@]}") ;;
---bench) wanted=("${build[@]}" "${tests[@]}" "${lint[@]}" "${bench[@]}") ;;
+--build-all) wanted=("${build[@]}" "${whole_build[@]}") ;;
+--packages) wanted=("${build[@]}" "${whole_build[@]}" "${packages[@]}") ;;
+--bench) wanted=("${build[@]}" "${whole_build[@]}" "${tests[@]}" "${lint[@]}" "${bench[@]}") ;;
 *)
-  sed -n '3,11s/^# \{0,1\}//p' "$0" >&2
+  sed -n '3,12s/^# \{0,1\}//p' "$0" >&2
   exit 2
   ;;
 esac
+
+exec 3>&2  # for what is said while standard error is another program's
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 
@@ -102,12 +112,27 @@ become_root() {
   exit 1
 }
 
-# root_apt ARGUMENT...: apt-get as root, quiet unless it fails. Another apt may be at work, as on a machine that has
+# apt_progress: one line every few seconds out of the reports of apt (APT::Status-Fd, apt's README.progress-reporting).
+apt_progress() {
+  local kind percent rest told=$SECONDS
+  while IFS=: read -r kind _ percent rest; do
+    [ $((SECONDS - told)) -ge 5 ] || continue
+    told=$SECONDS
+    case $kind in
+    dlstatus) say "fetching packages: ${percent%.*} %" ;;
+    pmstatus) say "installing packages: ${percent%.*} %" ;;
+    esac
+  done
+}
+
+# root_apt ARGUMENT...: apt-get as root, quiet unless it fails or takes long. Another apt may be at work, as on a machine that has
 # just booted: it is waited for. apt's own timeout knows dpkg's lock, but not those of lists and archives.
 root_apt() {
   local deadline=$((SECONDS + lock_wait_s)) output
-  until output=$("${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
-    apt-get -q -o DPkg::Lock::Timeout=$lock_wait_s "$@" 2>&1); do
+  # sudo closes all descriptors but the first three: the reports go by standard error, the rest is output.
+  until output=$({ "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+    sh -c 'exec 9>&2 2>&1; exec "$@"' sh apt-get -q -o DPkg::Lock::Timeout=$lock_wait_s -o APT::Status-Fd=9 "$@"; } \
+    2> >(apt_progress 2>&3)); do
     if [[ $output != *"Could not get lock"* ]] || [ $SECONDS -ge $deadline ]; then
       printf '%s\n' "$output" >&2
       return 1
@@ -118,7 +143,7 @@ root_apt() {
 
 is_required() {
   local package
-  for package in "${build[@]}"; do [ "$package" = "$1" ] && return 0; done
+  for package in "${build[@]}" "${whole_build[@]}"; do [ "$package" = "$1" ] && return 0; done
   return 1
 }
 
