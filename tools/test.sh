@@ -71,7 +71,7 @@ done
 trap finish EXIT
 exec 2>&1  # one stream, so that what failed stands where it failed and the sum stands last
 
-headline() { printf '\n== %s\n' "$*"; }
+headline() { printf '\n== %s, after %d s\n' "$*" $SECONDS; }
 
 pass() { passed=$((passed + 1)); }
 
