@@ -43,6 +43,14 @@ readonly rdma_percent_min=99
 
 say() { printf '%s\n' "$*"; }
 
+# tell TEXT: the same, every few seconds at most.
+told=0
+tell() {
+  [ $((SECONDS - told)) -ge 4 ] || return 0
+  told=$SECONDS
+  say "   $*" >&2
+}
+
 die() {
   printf 'demo: %s\n' "$@" >&2
   exit 1
@@ -59,7 +67,7 @@ else
   tools/setup.sh --build-only
   # All else needs more packages; tools/test.sh adds it to this folder.
   [ -e build/build.ninja ] ||
-    CXX=${CXX:-g++} meson setup build -Dtests=false -Dbench=false -Dcsi=disabled -Dman=disabled > /dev/null
+    CXX=${CXX:-g++} meson setup build -Dtests=false -Dbench=false -Dcsi=disabled > /dev/null
   tools/build.sh build src/daemon/s3rdmafs tools/target/s3rdma-target
   s3rdmafs=$PWD/build/src/daemon/s3rdmafs
   target=$PWD/build/tools/target/s3rdma-target
@@ -104,6 +112,7 @@ mkdir -p "$source"/{large,small,odd} "$mnt"
 for ((i = 0; i < large_files; ++i)); do
   # The last bytes make the size no multiple of anything.
   head -c $((size_mib * 1024 * 1024 / large_files + i)) /dev/urandom > "$source/large/$i.bin"
+  tell "large file $((i + 1)) of $large_files"
 done
 head -c $((small_files * 8191)) /dev/urandom |
   split --bytes=8191 --numeric-suffixes --suffix-length=5 - "$source/small/"
@@ -114,9 +123,16 @@ for name in "${odd_names[@]}"; do
   printf 'the content of %s' "$name" > "$source/odd/$name"
 done
 
-# One line of text for each file, so that two trees are compared by cmp.
+# One line of text for each file, so that two trees are compared by cmp. Two files for a process: enough processes for
+# all processors, few enough to be started.
 checksums() {
-  (cd "$1" && find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum --zero)
+  local done=0 line
+  (cd "$1" && find . -type f -print0 | xargs -0 -n 2 -P "$(nproc)" sha256sum --zero) |
+    while IFS= read -r -d '' line; do
+      printf '%s\0' "$line"
+      done=$((done + 1))
+      tell "checksum of file $done"
+    done | LC_ALL=C sort -z
 }
 checksums "$source" > "$work/source.sha256"
 files=$(tr -cd '\0' < "$work/source.sha256" | wc -c)
@@ -201,6 +217,7 @@ pass() {
   begin=$(date +%s.%N)
   for file in "$mnt"/large/*; do
     dd if="$file" of=/dev/null bs=1M status=none
+    tell "read ${file##*/}"
   done
   end=$(date +%s.%N)
   ticks=$(($(daemon_cpu_ticks) - ticks))

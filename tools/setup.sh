@@ -17,7 +17,7 @@ readonly lock_wait_s=300
 
 # The programs and the demo. Nothing works without these, and a newcomer waits for each of them.
 build=(
-  meson ninja-build pkg-config g++
+  meson ninja-build pkg-config g++ scdoc
   libcurl4-openssl-dev libssl-dev libpugixml-dev   # object client: HTTP, signatures, XML
   libtomlplusplus-dev libspdlog-dev libcli11-dev   # mount file, log, command line
   nlohmann-json3-dev                               # extended attributes, keys
@@ -34,7 +34,6 @@ whole_build=(
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc   # the driver for Kubernetes
   libgtest-dev libgmock-dev librapidcheck-dev      # unit and property tests
   libbenchmark-dev                                 # tools/bench
-  scdoc                                            # man pages
 )
 
 # The tests: S3 clients and an S3 server that others wrote, and the runner of the mount tests.

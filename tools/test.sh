@@ -114,7 +114,7 @@ configure() {
     CXX=$compiler meson setup "$folder" -Dwerror=true "$@" > "$results/setup.$folder"
   elif ! grep -q -e ' -Werror ' "$folder/build.ninja"; then
     # Of the demo or of a user: without tests, too.
-    meson configure "$folder" -Dwerror=true -Dtests=true -Dbench=true -Dcsi=auto -Dman=auto > "$results/setup.$folder"
+    meson configure "$folder" -Dwerror=true -Dtests=true -Dbench=true -Dcsi=auto > "$results/setup.$folder"
   fi || {
     cat "$results/setup.$folder" >&2
     return 1
