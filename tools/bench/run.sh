@@ -1,24 +1,61 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Measures our mount against the ceilings of this machine and against its rivals, prints the table and writes
-# build/bench/report.json, report.md and report.html. As root; changes nothing outside of /tmp and build/.
+# build/bench/report.json, report.md and report.html. As root. It installs packages that are missing and builds all that
+# it runs; apart from that it changes nothing outside of /tmp and build/.
 #
 #   tools/bench/run.sh [--quick] [--rows REGEX] [--runs N] [--transport auto|dev|uring] [--out DIR] [--build DIR]
+#   tools/bench/run.sh --list
 #
 # Exit status: 0 every ratio is what is asked; 1 one falls short, could not be measured, or the run failed.
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
-build=$top/build
+build=$top/build is_whole=true measures=true
 for ((i = 1; i <= $#; i++)); do
   case "${!i}" in
   --build) i=$((i + 1)) && build=${!i} ;;
   --build=*) build=${!i#--build=} ;;
+  --rows | --rows=*) is_whole=false ;;
+  --list | -h | --help) measures=false ;;
   esac
 done
-[ -f "$build/build.ninja" ] || meson setup "$build" "$top" > /dev/null
-ninja --quiet -C "$build" src/daemon/s3rdmafs tools/target/s3rdma-target tools/bench/null_fs \
-  tools/bench/raw_get tools/bench/raw_put tools/bench/read_load > /dev/null
+
+# PyTorch is large, and only the training rows of a whole run need it.
+install_packages() {
+  if $is_whole; then
+    "$top/tools/setup.sh" --bench
+  elif command -v s3fs rclone > /dev/null; then
+    "$top/tools/setup.sh" --build-only
+  else
+    "$top/tools/setup.sh"
+  fi
+}
+
+# All that the rows run; no program links the library of `s3rdmafs run`.
+programs=(src/daemon/s3rdmafs src/client/preload/libs3rdmafs_preload.so tools/target/s3rdma-target
+  tools/bench/null_fs tools/bench/raw_get tools/bench/raw_put tools/bench/read_load)
+
+readonly progress_s=5
+build_programs() {
+  local log said=-$progress_s line
+  [ -f "$build/build.ninja" ] || meson setup "$build" "$top" > /dev/null
+  log=$build/bench-build.log
+  if ! ninja -C "$build" "${programs[@]}" | tee "$log" | while IFS= read -r line; do
+    if [[ $line == \[* ]] && ((SECONDS - said >= progress_s)); then
+      printf 'building: %s\n' "$line" >&2
+      said=$SECONDS
+    fi
+  done; then
+    tail -n 40 "$log" >&2
+    exit 1
+  fi
+}
+
+if $measures; then
+  install_packages
+  build_programs
+fi
 
 # exec: signals for this script are then the driver's, which ends everything it has started.
 export PYTHONPATH=$top/tools/bench PYTHONDONTWRITEBYTECODE=1
