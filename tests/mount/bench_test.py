@@ -2,6 +2,7 @@
 """tools/bench/run.sh measures, judges, and leaves nothing behind. This suite does not judge the figures."""
 
 import json
+import mmap
 import os
 import signal
 import subprocess
@@ -16,7 +17,7 @@ BENCH = ROOT / "tools/bench"
 IO_URING = Path("/sys/module/fuse/parameters/enable_uring")
 
 sys.path.insert(0, str(BENCH))
-from driver import contestants, measure, report, rows  # noqa: E402
+from driver import contestants, measure, memory, report, rows  # noqa: E402
 
 
 def claim(**asked):
@@ -78,6 +79,31 @@ def test_every_row_compares_sides_it_has_and_contestants_there_are():
                 assert made.at_least is None or made.at_most is None, work.name
 
 
+def resident_bytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+
+def touched(size):
+    memory_of_its_own = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory_of_its_own[::mmap.PAGESIZE] = bytes(size // mmap.PAGESIZE)
+    return memory_of_its_own
+
+
+def test_what_runs_of_one_round_take_is_held_before_those_of_the_next_and_free_in_them():
+    reserve, size = memory.Reserve(), memory.FIRST_BYTES * 2
+    reserve.next_round(is_first=True)
+    with reserve.let_go():
+        taken = touched(size)
+    taken.close()
+    before = resident_bytes()
+    reserve.next_round(is_first=False)
+    assert resident_bytes() - before > size / 2
+    with reserve.let_go():
+        assert resident_bytes() - before < 0.1 * size
+    reserve.take()
+    assert resident_bytes() - before > size / 2
+
+
 def driver(folder, *options):
     environment = {**os.environ, "PYTHONPATH": str(BENCH), "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(folder)}
     return subprocess.Popen([sys.executable, "-m", "driver", "--build", BUILD, "--out", folder / "out", *options],
@@ -103,6 +129,8 @@ def test_a_run_measures_both_sides_and_its_status_is_the_verdict(tmp_path):
     assert process.returncode == (0 if all_hold else 1), out + err
     assert "<svg" in (tmp_path / "out/report.html").read_text()
     assert "--dma none" in (tmp_path / "out/report.md").read_text()
+    assert "a fresh page: " in out and "a fresh page: " in (tmp_path / "out/report.md").read_text()
+    assert min(result["fresh_page_s_per_gb"].values()) > 0
     assert switch() == before
 
 

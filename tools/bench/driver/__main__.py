@@ -73,13 +73,15 @@ def resident_set(field):
 
 
 def measure_all(options, scale, chosen):
+    """(results, what a fresh page costs)"""
     results = []
     with contextlib.ExitStack() as stack:
         if options.transport != "dev":
             stack.enter_context(io_uring.switched_on())
         folder = scratch(stack)
+        fresh = memory.fresh_page(folder)
         place = Place(folder, programs(options.build), Data(folder, options.build / "tools/bench/read_load"),
-                      scale.cache, options.transport)
+                      scale.cache, options.transport, memory.Reserve())
         rounds = scale.runs + 1
         say(f"making the objects of {len(chosen)} works")
         for work in chosen:
@@ -90,7 +92,6 @@ def measure_all(options, scale, chosen):
                            key=lambda name: (name.startswith("null"), name)):
             with contextlib.suppress(Failure):  # said by the work that needs it
                 field[name]
-        held = memory.hold(min(scale.held, memory.available_bytes() // 2))
         for work in chosen:
             say(f"{work.name}: {work.title}")
             run("mount", "-o", f"remount,huge={'never' if work.small else 'always'}", folder)
@@ -99,8 +100,7 @@ def measure_all(options, scale, chosen):
             say(f"  {time.monotonic() - began:.0f} s")
             results.append((work, measured, judge(work, measured)))
         results.append(resident_set(field))
-        held.close()
-    return results
+    return results, fresh
 
 
 def main():
@@ -118,11 +118,12 @@ def main():
         raise Failure("run it as root: it mounts a huge-page tmpfs, and passthrough and read-ahead need the right too")
     raise_on_signals()
     described = {**machine.describe(ROOT), "transport asked for": options.transport}
-    results = measure_all(options, scale, chosen)
+    results, fresh = measure_all(options, scale, chosen)
     out = options.out or options.build / "bench"
-    report.write(out, described, results, scale.runs)
+    report.write(out, described, results, scale.runs, fresh)
     print(report.terminal(results))
-    print(f"\nreports: {out}/report.json, report.md, report.html")
+    print(f"\na fresh page: {fresh}")
+    print(f"reports: {out}/report.json, report.md, report.html")
     short = [verdict for _, _, verdicts in results for verdict in verdicts if not verdict.holds]
     print(f"{len(short)} of {sum(len(verdicts) for _, _, verdicts in results)} ratios fall short")
     return 1 if short else 0

@@ -59,6 +59,7 @@ class Place:
     data: object
     cache_bytes: int  # of our mount, and of the null file system's buffer
     transport: str    # "auto", "dev" or "uring", of our mount; the null file system has no "auto": "dev"
+    reserve: object   # memory.Reserve
 
 
 class Contestant:

@@ -99,7 +99,7 @@ def _once(place, work, side, contestant, folder):
     foreign = ForeignLoad()
     beside = contestant.beside(place.work / f"{work.name}.trace") if side.traced else contextlib.nullcontext()
     try:
-        with beside:
+        with beside, place.reserve.let_go():
             text = run(*command, seconds=RUN_SECONDS)
     except Failure:
         contestant.cpu_seconds()  # says so where its daemon is gone, which explains the rest
@@ -146,6 +146,7 @@ def do(place, contestants, work, rounds):
     if is_warm:
         _make_resident(contestants, work)
     for number in range(rounds):
+        place.reserve.next_round(is_first=number == 0)
         for label, side in work.sides.items():
             one = measured[label]
             if one.failure:
@@ -160,6 +161,7 @@ def do(place, contestants, work, rounds):
                     place.data.remove(folder)
                 elif contestant.point and work.cold and not work.fresh and side.on != "tmpfs":
                     run(place.programs["read_load"], "drop", contestant.point / folder, seconds=RUN_SECONDS)
+                place.reserve.take()
             except Failure as failure:
                 one.failure, one.runs = str(failure), []
                 say(f"  {label}: {failure}")

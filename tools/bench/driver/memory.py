@@ -1,29 +1,126 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps freed memory from being handed back to the host while the benchmark runs.
+"""Memory that a run takes without asking the host for it.
 
-A virtual machine that reports free pages gives free blocks of 2 MiB back to its host, and the next touch of
-one costs up to 2.5 s/GB: a benchmark that frees and takes page cache then measures the hypervisor. So memory is
-touched once, and all of it but one page in every MiB is let go again: what is free is there, and never in a
-block large enough to be reported.
+A virtual machine that reports free pages gives them back to its host after two seconds or less, and the first touch of one
+then costs up to 2.5 s/GB, where a page that was used a moment ago costs 0.05: a run that allocates measures the hypervisor.
+So what a run will need is touched before it, stays mapped meanwhile, and is let go right before the run, for every
+contestant alike. fresh_page() tells what that is worth on this machine.
 """
 
+import contextlib
 import mmap
+import os
+import threading
+import time
+from dataclasses import dataclass
 
 MIB = 1 << 20
+PROBE_BYTES = 1024 * MIB  # a kernel may let some hundred MiB wait before it reports any
+FIRST_BYTES = 256 * MIB
+LOOK_S = 0.01  # between two looks, of a microsecond each
+REST_S = 3  # within which free pages are the host's, where it takes them (measured: 2)
 
 
-def hold(size_bytes):
-    """Returns the mapping that holds the pages; they go with it."""
-    memory = mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    memory.madvise(mmap.MADV_NOHUGEPAGE)
-    for page in range(0, size_bytes, mmap.PAGESIZE):
-        memory[page] = 1
-    for begin in range(0, size_bytes, MIB):
-        memory.madvise(mmap.MADV_DONTNEED, begin + mmap.PAGESIZE, MIB - mmap.PAGESIZE)
-    return memory
+@dataclass(frozen=True)
+class FreshPage:
+    """Seconds for the first touch of a GB of a tmpfs with huge pages."""
+    cold: float    # of memory that was free for REST_S
+    warmed: float  # of memory that was used a moment ago
+
+    def __str__(self):
+        return (f"{self.cold:.2g} s/GB where memory was free for {REST_S} s, {self.warmed:.2g} s/GB where it was used a moment ago,"
+                " as each run's is here")
 
 
-def available_bytes():
+def _touch(memory):
+    memory[::mmap.PAGESIZE] = bytes(len(memory) // mmap.PAGESIZE)
+
+
+def _touch_new_file(folder):
+    """Seconds per GB."""
+    path = folder / "fresh-pages"
+    with open(path, "w+b") as file:
+        path.unlink()
+        file.truncate(PROBE_BYTES)
+        with mmap.mmap(file.fileno(), PROBE_BYTES) as memory:
+            began = time.monotonic()
+            _touch(memory)
+            return (time.monotonic() - began) / (PROBE_BYTES / 1e9)
+
+
+def fresh_page(folder):
+    """Takes REST_S and a little more. `folder` is on the file system that is asked."""
+    _touch_new_file(folder)
+    time.sleep(REST_S)
+    cold = _touch_new_file(folder)
+    return FreshPage(cold, _touch_new_file(folder))
+
+
+class Use:
+    """Looks how much memory the machine has taken into use at most since the construction, until it is closed."""
+
+    def __init__(self):
+        self._before = self._least = _free_bytes()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def close(self):
+        self._done.set()
+        self._thread.join()
+        self._least = min(self._least, _free_bytes())
+
+    @property
+    def bytes_most(self):
+        return self._before - self._least
+
+    def _look(self):
+        while not self._done.wait(LOOK_S):
+            self._least = min(self._least, _free_bytes())
+
+
+class Reserve:
+    """Touched memory for the next run: as much as runs of the round before took, and a quarter more."""
+
+    def __init__(self):
+        self._held, self._size_bytes, self._taken_bytes = None, 0, 0
+
+    def next_round(self, is_first):
+        """Before the first round of a work, which does not count, little is known."""
+        wanted = FIRST_BYTES if is_first else self._taken_bytes * 5 // 4
+        self._taken_bytes = 0
+        self._size_bytes = min(wanted, _available_bytes() // 2) // MIB * MIB
+        self._free()
+        self.take()
+
+    def take(self):
+        """After a run, when what it stored is removed: its memory is then the next run's."""
+        if self._held is None and self._size_bytes:
+            self._held = mmap.mmap(-1, self._size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            with contextlib.suppress(OSError):  # a kernel without huge pages
+                self._held.madvise(mmap.MADV_HUGEPAGE)
+            _touch(self._held)
+
+    @contextlib.contextmanager
+    def let_go(self):
+        """Around a run."""
+        self.take()  # where the run before failed
+        self._free()
+        with contextlib.closing(Use()) as use:
+            yield
+        self._taken_bytes = max(self._taken_bytes, use.bytes_most)
+
+    def _free(self):
+        if self._held is not None:
+            self._held.close()
+        self._held = None
+
+
+def _free_bytes():
+    return os.sysconf("SC_AVPHYS_PAGES") * mmap.PAGESIZE
+
+
+def _available_bytes():
     with open("/proc/meminfo", encoding="ascii") as lines:
         for line in lines:
             if line.startswith("MemAvailable:"):

@@ -2,6 +2,7 @@
 """The same result three times: for programs (JSON), for a terminal (Markdown) and for a person (HTML)."""
 
 import json
+from dataclasses import asdict
 
 from . import plots
 from .foreign_load import CORES_WORTH_SAYING
@@ -79,9 +80,9 @@ def markdown(machine, results, runs):
     return "\n".join(lines) + "\n"
 
 
-def as_json(machine, results, runs):
+def as_json(machine, results, runs, fresh):
     return json.dumps({
-        "machine": machine, "runs": runs,
+        "machine": machine, "runs": runs, "fresh_page_s_per_gb": asdict(fresh),
         "works": [{"name": work.name, "title": work.title, "dma": work.dma,
                    "sides": {label: {"runs": one.runs, "failure": one.failure} for label, one in measured.items()},
                    "claims": [{"metric": v.claim.metric, "against": v.claim.against, "ratio": v.ratio,
@@ -90,9 +91,11 @@ def as_json(machine, results, runs):
                   for work, measured, verdicts in results]}, indent=1)
 
 
-def write(folder, machine, results, runs):
+def write(folder, machine, results, runs, fresh):
+    """`fresh`: memory.FreshPage"""
+    machine = {**machine, "a fresh page": str(fresh)}
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "report.json").write_text(as_json(machine, results, runs))
+    (folder / "report.json").write_text(as_json(machine, results, runs, fresh))
     (folder / "report.md").write_text(markdown(machine, results, runs))
     (folder / "report.html").write_text(
         plots.page(machine, results, NOTES.format(runs=runs), HEADINGS, list(table_rows(results))))

@@ -24,17 +24,16 @@ class Scale:
     random_reads: int
     resident: int
     rival_training: int
-    held: int  # memory kept from the host's reach (memory.py)
     late: rows_late.Scale
     names: rows_names.Scale
     writes: rows_writes.Scale
 
 
 FULL = Scale(runs=5, cache=GIB, sequential=4 * GIB, rivals=GIB, small_files=20_000, rival_files=1000,
-             whole_files=200, random_object=4 * GIB, random_reads=40_000, resident=512 * MIB, rival_training=GIB // 4, held=6 * GIB,
+             whole_files=200, random_object=4 * GIB, random_reads=40_000, resident=512 * MIB, rival_training=GIB // 4,
              late=rows_late.FULL, names=rows_names.FULL, writes=rows_writes.FULL)
 QUICK = Scale(runs=3, cache=512 * MIB, sequential=GIB, rivals=256 * MIB, small_files=2000, rival_files=200,
-              whole_files=24, random_object=GIB, random_reads=8000, resident=256 * MIB, rival_training=GIB // 4, held=2 * GIB,
+              whole_files=24, random_object=GIB, random_reads=8000, resident=256 * MIB, rival_training=GIB // 4,
               late=rows_late.QUICK, names=rows_names.QUICK, writes=rows_writes.QUICK)
 
 
