@@ -17,6 +17,9 @@ FOREIGN = "cores used by others"
 # One measurement that takes longer has hung or is hopeless.
 RUN_SECONDS = 300
 
+# Of a work whose runs take longer than this, so many count at most: noise is less of a long run, and time is dear.
+LONG_SECONDS, LONG_RUNS = 3, 3
+
 
 @dataclass
 class Measured:
@@ -142,10 +145,13 @@ def _let_go(contestants, work):
 def do(place, contestants, work, rounds):
     """{label: Measured}. The first round warms up and does not count."""
     measured = {label: Measured() for label in work.sides}
+    longest_s = 0
     is_warm = not work.cold and not work.fresh
     if is_warm:
         _make_resident(contestants, work)
     for number in range(rounds):
+        if number > LONG_RUNS and longest_s > LONG_SECONDS:
+            break
         place.reserve.next_round(is_first=number == 0)
         for label, side in work.sides.items():
             one = measured[label]
@@ -157,6 +163,7 @@ def do(place, contestants, work, rounds):
                     contestants.renew(side.on)
                 contestant = contestants[side.on]
                 result = _once(place, work, side, contestant, folder)
+                longest_s = max(longest_s, result[SECONDS])
                 if work.writes:
                     place.data.remove(folder)
                 elif contestant.point and work.cold and not work.fresh and side.on != "tmpfs":

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from . import plots
 from .foreign_load import CORES_WORTH_SAYING
-from .measure import FOREIGN
+from .measure import FOREIGN, LONG_RUNS, LONG_SECONDS
 
 
 def _figure(measured, metric):
@@ -47,10 +47,15 @@ def table_rows(results):
 
 HEADINGS = ["work", "dma", "measure", "s3rdmafs", "against", "its figure", "ratio", "asked", "verdict"]
 
-NOTES = """Medians of {runs} runs after one warm-up, contestants in turn; in brackets the lowest and the highest.
+NOTES = """Medians of {runs} runs after one warm-up, of {long_runs} where a run takes longer than {long_s} s; contestants in turn; in
+brackets the lowest and the highest.
 GB = 10^9 bytes. `dma none`: the server answered at once and moved no bytes, as a NIC moves them without this
 machine's processors; `dma copy`: the server's processor time is spent on the same cores. On two virtual processors,
 where a wake-up costs ten times what it does on bare metal, absolute figures are pessimistic: read the ratios."""
+
+
+def _notes(runs):
+    return NOTES.format(runs=runs, long_runs=min(runs, LONG_RUNS), long_s=LONG_SECONDS)
 
 
 def _failures(results):
@@ -68,7 +73,7 @@ def _disturbed(results):
 
 def markdown(machine, results, runs):
     lines = ["# Benchmarks of s3rdmafs", "", *(f"* {name}: {text}" for name, text in machine.items()), "",
-             NOTES.format(runs=runs), "", "| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
+             _notes(runs), "", "| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
     lines += ["| " + " | ".join(row) + " |" for row in table_rows(results)]
     without_bytes = [work.name for work, _, _ in results if work.dma == "none"]
     lines += ["", "Rows with `--dma none`: " + (", ".join(without_bytes) or "none") + "."]
@@ -98,7 +103,7 @@ def write(folder, machine, results, runs, fresh):
     (folder / "report.json").write_text(as_json(machine, results, runs, fresh))
     (folder / "report.md").write_text(markdown(machine, results, runs))
     (folder / "report.html").write_text(
-        plots.page(machine, results, NOTES.format(runs=runs), HEADINGS, list(table_rows(results))))
+        plots.page(machine, results, _notes(runs), HEADINGS, list(table_rows(results))))
 
 
 def terminal(results):

@@ -19,29 +19,32 @@ class Scale:
     rewrites: int
     copied_files: int
     renamed: int
+    rival_files: int    # of new files; a rate needs no more
+    rival_renamed: int
 
 
 FULL = Scale(small_files=10_000, stream=8 * GIB, staged=GIB, rewritten=4 * GIB, rewrites=10_000, copied_files=2000,
-             renamed=GIB)
+             renamed=GIB, rival_files=2000, rival_renamed=256 * MIB)
 QUICK = Scale(small_files=1000, stream=GIB, staged=256 * MIB, rewritten=512 * MIB, rewrites=100, copied_files=200,
-              renamed=256 * MIB)
+              renamed=256 * MIB, rival_files=500, rival_renamed=64 * MIB)
 
 
 def works(scale):
     def row(name, title, sides, claims, files=NOTHING, metrics=(RATE,), dma="copy", **more):
         return Work(name, title, dma, files, sides, claims, writes=True, metrics=metrics, **more)
-    create = f"tree create --files {scale.small_files} --size 4096 --writers 8 {{folder}}"
+    create, create_few = (f"tree create --files {count} --size 4096 --writers 8 {{folder}}"
+                          for count in (scale.small_files, scale.rival_files))
     write = f"tree write --size {scale.stream} {{first}}"
     staged = f"tree write --size {scale.staged} --before-close {{folder}}/new"
     copy = "tree copy {source} {folder}"
-    rename = f"tree rename --size {scale.renamed} {{folder}}"
+    rename, rename_less = (f"tree rename --size {size} {{folder}}" for size in (scale.renamed, scale.rival_renamed))
     megabytes = Files(scale.copied_files, 1_000_000, real=True)
     ours = Side("ours-staged", create)
     return [
         row("create", f"{scale.small_files} new files of 4 KiB by 8 writers",
             {"s3rdmafs": ours, "sequential": Side("ours-sequential", create),
              "raw client": Side("raw-shm", f"put --files {scale.small_files} --size 4096 --parallel 8 {{folder}}"),
-             "s3fs": Side("s3fs-writing", create), "rclone": Side("rclone-writing", create)},
+             "s3fs": Side("s3fs-writing", create_few), "rclone": Side("rclone-writing", create_few)},
             (*bounds(OPS, "s3rdmafs"), *bounds(OPS, "sequential")), metrics=(OPS,), small=True),
         row("write-stream", f"sequential write of {scale.stream // MIB} MiB, 1 writer",
             {"s3rdmafs": Side("ours-stream", write), "null": Side("null-sink", write)},
@@ -62,7 +65,7 @@ def works(scale):
             metrics=(OPS,), small=True),
         row("rename", f"write, close and rename of {scale.renamed // MIB} MiB",
             {"s3rdmafs": Side("ours-staged", rename), "RenameObject": Side("ours-renames", rename),
-             "s3fs": Side("s3fs-writing", rename), "rclone": Side("rclone-writing", rename)},
+             "s3fs": Side("s3fs-writing", rename_less), "rclone": Side("rclone-writing", rename_less)},
             (*(Claim(RATE, rival, at_least=3) for rival in ("s3fs", "rclone")),
              *(Claim(RATE, rival, ours="RenameObject") for rival in ("s3fs", "rclone")))),
     ]
