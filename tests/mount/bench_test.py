@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from harness.processes import eventually, mounts_below
@@ -17,7 +19,7 @@ BENCH = ROOT / "tools/bench"
 IO_URING = Path("/sys/module/fuse/parameters/enable_uring")
 
 sys.path.insert(0, str(BENCH))
-from driver import contestants, measure, memory, report, rows  # noqa: E402
+from driver import chart, contestants, measure, memory, report, rows, tour  # noqa: E402
 
 
 def claim(**asked):
@@ -70,13 +72,28 @@ def test_reports_name_the_rows_without_bytes():
 
 def test_every_row_compares_sides_it_has_and_contestants_there_are():
     known = contestants.Field(None, None).names()
-    for scale in (rows.FULL, rows.QUICK):
+    for scale in (rows.FULL, rows.QUICK, rows.TOUR):
         for work in rows.works(scale):
             assert {side.on for side in work.sides.values()} <= known, work.name
             for made in work.claims:
                 assert made.ours in work.sides and made.against in (*work.sides, None), work.name
                 assert made.metric in (*work.metrics, rows.DAEMON_CPU), work.name
                 assert made.at_least is None or made.at_most is None, work.name
+
+
+def test_the_tour_is_twelve_rows_of_the_table_that_need_no_pytorch():
+    works = {work.name: work for work in rows.works(rows.TOUR)}
+    assert len(tour.ROWS) == 12 and set(tour.ROWS) <= set(works)
+    assert not [name for name in tour.ROWS for side in works[name].sides.values() if side.load.startswith("train")]
+
+
+def test_the_chart_names_each_row_and_says_how_many_times_as_fast_ours_is():
+    slower = replace(work_of(claim()), title="another <work>")
+    faster = replace(work_of(claim()), sides={"s3rdmafs": rows.Side("ours", ""), "s3fs": rows.Side("s3fs", "")})
+    picture = chart.svg([(faster, {"s3rdmafs": measured(6), "s3fs": measured(2)}, []),
+                         (slower, {"s3rdmafs": measured(1), "null": measured(2)}, [])], "a machine")
+    words = ["".join(element.itertext()) for element in ElementTree.fromstring(picture).iter() if element.tag.endswith("text")]
+    assert {"a work", "another <work>", "3.0×", "50%", "6.00 GB/s", "a machine"} <= set(words)
 
 
 def resident_bytes():
@@ -118,7 +135,7 @@ def switch():
 @pytest.mark.needs_root
 def test_a_run_measures_both_sides_and_its_status_is_the_verdict(tmp_path):
     before = switch()
-    process = driver(tmp_path, "--quick", "--runs", "1", "--rows", "^sequential-direct$")
+    process = driver(tmp_path, "--tour", "--runs", "1", "--rows", "^sequential-direct$")
     out, err = process.communicate(timeout=300)
     result = json.loads((tmp_path / "out/report.json").read_text())
     work = result["works"][0]
@@ -129,6 +146,7 @@ def test_a_run_measures_both_sides_and_its_status_is_the_verdict(tmp_path):
     assert process.returncode == (0 if all_hold else 1), out + err
     assert "<svg" in (tmp_path / "out/report.html").read_text()
     assert "--dma none" in (tmp_path / "out/report.md").read_text()
+    assert "<svg" in (tmp_path / "out/tour.svg").read_text()
     assert "a fresh page: " in out and "a fresh page: " in (tmp_path / "out/report.md").read_text()
     assert min(result["fresh_page_s_per_gb"].values()) > 0
     assert switch() == before

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Measures our mount against the ceilings of this machine and against its rivals, prints the table and writes
-# build/bench/report.json, report.md and report.html. As root. It installs packages that are missing and builds all that
-# it runs; apart from that it changes nothing outside of /tmp and build/.
+# build/bench/report.json, report.md and report.html; of a tour tour.svg too, a picture. As root. It installs packages that are
+# missing and builds all that it runs; apart from that it changes nothing outside of /tmp and build/.
 #
-#   tools/bench/run.sh [--quick] [--rows REGEX] [--runs N] [--transport auto|dev|uring] [--out DIR] [--build DIR]
+#   tools/bench/run.sh [--tour | --quick] [--rows REGEX] [--runs N] [--transport auto|dev|uring] [--out DIR] [--build DIR]
 #   tools/bench/run.sh --list
 #
 # Exit status: 0 every ratio is what is asked; 1 one falls short, could not be measured, or the run failed.
@@ -16,7 +16,7 @@ for ((i = 1; i <= $#; i++)); do
   case "${!i}" in
   --build) i=$((i + 1)) && build=${!i} ;;
   --build=*) build=${!i#--build=} ;;
-  --rows | --rows=*) is_whole=false ;;
+  --tour | --rows | --rows=*) is_whole=false ;;
   --list | -h | --help) measures=false ;;
   esac
 done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/bench/run.sh [--quick] [--rows REGEX] [--runs N] [--transport auto|dev|uring] [--out DIR] [--build DIR]"""
+"""tools/bench/run.sh [--tour | --quick] [--rows REGEX] [--runs N] [--transport auto|dev|uring] [--out DIR] [--build DIR]"""
 
 import argparse
 import contextlib
@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import io_uring, machine, memory, report, rows
+from . import chart, io_uring, machine, memory, report, rows, tour
 from .contestants import Field, Place
 from .data import Data, Files
 from .measure import Measured, do, judge, make_data, say
@@ -25,9 +25,11 @@ RESIDENT = "resident set / (cache + 128 MiB)"
 
 def arguments():
     parser = argparse.ArgumentParser(prog="tools/bench/run.sh", description="Benchmarks of a mount, and the verdict.")
-    parser.add_argument("--quick", action="store_true", help="a smaller run of about 2 minutes")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--tour", action="store_true", help="the twelve rows that tell most, and a picture of them")
+    size.add_argument("--quick", action="store_true", help="all rows, with smaller files and fewer runs")
     parser.add_argument("--rows", metavar="REGEX", default="", help="only works whose name it is found in")
-    parser.add_argument("--runs", type=int, help="counted runs of each work (default 5, with --quick 3)")
+    parser.add_argument("--runs", type=int, help="counted runs of each work (default 5; 3 of a tour and with --quick)")
     parser.add_argument("--transport", choices=("auto", "dev", "uring"), default="auto",
                         help="mount.transport of our mount (default: what it chooses by itself)")
     parser.add_argument("--out", metavar="DIR", type=Path, help="where the reports go (default: BUILD/bench)")
@@ -103,12 +105,18 @@ def measure_all(options, scale, chosen):
     return results, fresh
 
 
-def main():
-    options = arguments()
-    scale = rows.QUICK if options.quick else rows.FULL
+def chosen_works(options):
+    """(scale, works)"""
+    scale = rows.TOUR if options.tour else rows.QUICK if options.quick else rows.FULL
     if options.runs:
         scale = dataclasses.replace(scale, runs=options.runs)
-    chosen = [work for work in rows.works(scale) if re.search(options.rows, work.name)]
+    return scale, [work for work in rows.works(scale)
+                   if re.search(options.rows, work.name) and (work.name in tour.ROWS or not options.tour)]
+
+
+def main():
+    options = arguments()
+    scale, chosen = chosen_works(options)
     if options.list:
         print("\n".join(work.name for work in chosen))
         return 0
@@ -124,6 +132,9 @@ def main():
     print(report.terminal(results))
     print(f"\na fresh page: {fresh}")
     print(f"reports: {out}/report.json, report.md, report.html")
+    if options.tour:
+        (out / "tour.svg").write_text(chart.svg(results, f"{described['processor']}, {described['commit']}"))
+        print(f"a picture: {out}/tour.svg")
     short = [verdict for _, _, verdicts in results for verdict in verdicts if not verdict.holds]
     print(f"{len(short)} of {sum(len(verdicts) for _, _, verdicts in results)} ratios fall short")
     return 1 if short else 0
