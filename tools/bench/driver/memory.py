@@ -10,12 +10,14 @@ contestant alike. fresh_page() tells what that is worth on this machine.
 import contextlib
 import mmap
 import os
+import statistics
 import threading
 import time
 from dataclasses import dataclass
 
 MIB = 1 << 20
 PROBE_BYTES = 1024 * MIB  # a kernel may let some hundred MiB wait before it reports any
+PIECE_BYTES = 128 * MIB   # 6 ms where it costs least: long enough for a clock
 FIRST_BYTES = 256 * MIB
 LOOK_S = 0.01  # between two looks, of a microsecond each
 REST_S = 3  # within which free pages are the host's, some or all, where it takes them (measured: 0.5 to 3)
@@ -24,36 +26,39 @@ REST_S = 3  # within which free pages are the host's, some or all, where it take
 @dataclass(frozen=True)
 class FreshPage:
     """Seconds for the first touch of a GB of a tmpfs with huge pages."""
-    cold: float    # of memory that was free for REST_S, or since before this run
+    cold: float    # where it costs most, of memory that was free before this run or for REST_S: the host has taken a part
     warmed: float  # of memory that was used a moment ago
 
     def __str__(self):
-        return (f"{self.cold:.2g} s/GB where memory was free for a while, {self.warmed:.2g} s/GB where it was used a moment ago,"
+        return (f"up to {self.cold:.2g} s/GB where memory was free for a while, {self.warmed:.2g} s/GB where it was used a moment ago,"
                 " as each run's is here")
 
 
-def _touch(memory):
-    memory[::mmap.PAGESIZE] = bytes(len(memory) // mmap.PAGESIZE)
+def _touch(memory, begin, end):
+    memory[begin:end:mmap.PAGESIZE] = bytes((end - begin) // mmap.PAGESIZE)
 
 
 def _touch_new_file(folder):
-    """Seconds per GB."""
+    """Seconds per GB of each piece."""
+    seconds = []
     path = folder / "fresh-pages"
     with open(path, "w+b") as file:
         path.unlink()
         file.truncate(PROBE_BYTES)
         with mmap.mmap(file.fileno(), PROBE_BYTES) as memory:
-            began = time.monotonic()
-            _touch(memory)
-            return (time.monotonic() - began) / (PROBE_BYTES / 1e9)
+            for begin in range(0, PROBE_BYTES, PIECE_BYTES):
+                began = time.monotonic()
+                _touch(memory, begin, begin + PIECE_BYTES)
+                seconds.append((time.monotonic() - began) / (PIECE_BYTES / 1e9))
+    return seconds
 
 
 def fresh_page(folder):
     """Takes REST_S and a little more. `folder` is on the file system that is asked."""
     unknown = _touch_new_file(folder)
     time.sleep(REST_S)
-    cold = max(unknown, _touch_new_file(folder))
-    return FreshPage(cold, _touch_new_file(folder))
+    cold = max(unknown + _touch_new_file(folder))
+    return FreshPage(cold, statistics.median(_touch_new_file(folder)))
 
 
 class Use:
@@ -80,14 +85,14 @@ class Use:
 
 
 class Reserve:
-    """Touched memory for the next run: as much as runs of the round before took, and a quarter more."""
+    """Touched memory for the next run: as much as runs of the round before took, and a tenth more."""
 
     def __init__(self):
         self._held, self._size_bytes, self._taken_bytes = None, 0, 0
 
     def next_round(self, is_first):
         """Before the first round of a work, which does not count, little is known."""
-        wanted = FIRST_BYTES if is_first else self._taken_bytes * 5 // 4
+        wanted = FIRST_BYTES if is_first else self._taken_bytes * 11 // 10
         self._taken_bytes = 0
         self._size_bytes = min(wanted, _available_bytes() // 2) // MIB * MIB
         self._free()
@@ -99,7 +104,7 @@ class Reserve:
             self._held = mmap.mmap(-1, self._size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             with contextlib.suppress(OSError):  # a kernel without huge pages
                 self._held.madvise(mmap.MADV_HUGEPAGE)
-            _touch(self._held)
+            _touch(self._held, 0, self._size_bytes)
 
     @contextlib.contextmanager
     def let_go(self):
