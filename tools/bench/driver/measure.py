@@ -53,7 +53,8 @@ def folder_of(work, label, number):
 
 def make_data(data, work, rounds):
     if work.source:
-        data.source(work.source)
+        for side in work.sides.values():
+            data.source(side.source or work.source)
     if work.shares_names:
         data.make(work.name, work.files)
         return
@@ -70,7 +71,7 @@ def _words(place, work, side, contestant, folder):
         base = contestant.point / folder
     names = [f"{base}/f{number:05}" for number in range(files.count)] if isinstance(files, Files) else []
     known = {"folder": base, "first": names[0] if names else "",
-             "source": place.data.source(work.source) if work.source else ""}
+             "source": place.data.source(side.source or work.source) if work.source else ""}
     words = []
     for word in side.load.split():
         words += names if word == "{files}" else [word.format(**known)]

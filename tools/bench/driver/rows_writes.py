@@ -21,12 +21,13 @@ class Scale:
     renamed: int
     rival_files: int    # of new files; a rate needs no more
     rival_renamed: int
+    rival_copied: int
 
 
 FULL = Scale(small_files=10_000, stream=8 * GIB, staged=GIB, rewritten=4 * GIB, rewrites=10_000, copied_files=2000,
-             renamed=GIB, rival_files=2000, rival_renamed=256 * MIB)
+             renamed=GIB, rival_files=2000, rival_renamed=256 * MIB, rival_copied=400)
 QUICK = Scale(small_files=1000, stream=GIB, staged=256 * MIB, rewritten=512 * MIB, rewrites=100, copied_files=200,
-              renamed=256 * MIB, rival_files=500, rival_renamed=64 * MIB)
+              renamed=256 * MIB, rival_files=500, rival_renamed=64 * MIB, rival_copied=100)
 
 
 def works(scale):
@@ -60,7 +61,7 @@ def works(scale):
         row("copy", f"cp -r of {scale.copied_files} files of 1 MB",
             {"s3rdmafs": Side("ours-staged", copy),
              "raw client": Side("raw-shm", f"put --files {scale.copied_files} --size 1000000 --parallel 1 {{folder}}"),
-             "s3fs": Side("s3fs-writing", copy)},
+             "s3fs": Side("s3fs-writing", copy, source=Files(scale.rival_copied, 1_000_000, real=True))},
             (Claim(OPS, "raw client", at_least=0.5), Claim(OPS, "s3fs", at_least=3)), source=megabytes,
             metrics=(OPS,), small=True),
         row("rename", f"write, close and rename of {scale.renamed // MIB} MiB",

@@ -30,6 +30,7 @@ class Side:
     files: Files | Tree | TrainingSet | None = None  # of its own where the work's would take it too long
     past_fuse: bool = False  # under "s3rdmafs run"
     traced: bool = False     # its first run is recorded; in later ones the trace is replayed beside the load
+    source: Files | None = None  # of its own in place of the work's, as `files`
 
 
 @dataclass(frozen=True)
