@@ -106,7 +106,7 @@ def touched(size):
     return memory_of_its_own
 
 
-def test_what_runs_of_one_round_take_is_held_before_those_of_the_next_and_free_in_them():
+def test_memory_that_runs_of_one_round_take_is_held_before_those_of_the_next_and_free_in_them():
     reserve, size = memory.Reserve(), memory.FIRST_BYTES * 2
     reserve.next_round(is_first=True)
     with reserve.let_go():

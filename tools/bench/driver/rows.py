@@ -35,7 +35,7 @@ FULL = Scale(runs=5, cache=GIB, sequential=4 * GIB, rivals=GIB, small_files=20_0
 QUICK = Scale(runs=3, cache=512 * MIB, sequential=GIB, rivals=256 * MIB, small_files=2000, rival_files=200,
               whole_files=24, random_object=GIB, random_reads=8000, resident=256 * MIB, rival_training=GIB // 4,
               late=rows_late.QUICK, names=rows_names.QUICK, writes=rows_writes.QUICK)
-# What tour.py names, on a machine of 12 GiB: large enough that no run is shorter than a tenth of a second.
+# For the rows that tour.py names, on a machine of 12 GiB: large enough that no run is shorter than a tenth of a second.
 TOUR = replace(QUICK, sequential=2 * GIB, rivals=GIB // 2, small_files=5000, rival_files=1000, random_object=2 * GIB,
                resident=GIB // 4, names=replace(rows_names.QUICK, storm=5000),
                writes=replace(rows_writes.QUICK, small_files=2000, rival_files=2000, stream=4 * GIB))
