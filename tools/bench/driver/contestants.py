@@ -34,6 +34,9 @@ STAGING_BYTES = 8192 * MIB
 # The cache of mounts that only look at names, or write.
 SMALL_CACHE = {"size": 256 * MIB}
 
+# Of a mount that a training set does not fit in: the set is twice as large, and an epoch of it takes seconds.
+TRAINING_CACHE = {"size": 512 * MIB}
+
 # By how much servers that take their time are late: another building, another city.
 LATE_MS = (20, 50)
 
@@ -274,6 +277,7 @@ class Field:
             ours("ours-buffered", "target-none", read={"mode": "buffered"}),
             ours("ours-copy", "target-copy"),
             ours("ours-http", "target-copy", "off"),
+            ours("ours-training", "target-copy", cache=TRAINING_CACHE),
             ours("ours-names", "target-copy", cache=SMALL_CACHE),
             ours("ours-late", "target-late20", cache=SMALL_CACHE),
             *(ours(f"ours-late{ms}", f"target-late{ms}") for ms in LATE_MS),

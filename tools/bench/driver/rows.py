@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from samples import TrainingSet
 
 from . import rows_late, rows_names, rows_past_fuse, rows_writes
+from .contestants import TRAINING_CACHE
 from .data import Files
 from .work import (DAEMON_CPU, EPOCHS, FETCHED, GIB, KIB, LATENCY, MIB, OPS, RATE, Claim, Side, Work)
 
@@ -137,12 +138,12 @@ def training(scale):
     """PyTorch's DataLoader. The local folder is the server's own, on a huge-page tmpfs."""
     def side(on, files, past_fuse=False):
         return Side(on, f"train --files {files.files} --shards {files.shards} {{folder}}", files, past_fuse)
-    outside, inside = TrainingSet.of(2 * scale.cache), TrainingSet.of(scale.cache // 2)
+    outside, inside = TrainingSet.of(2 * TRAINING_CACHE["size"]), TrainingSet.of(scale.cache // 2)
     rivals = TrainingSet.of(scale.rival_training)
     return [
         Work("training", f"PyTorch DataLoader, {outside.count} samples, twice the cache, 4 workers, shuffled, 2 epochs",
              "copy", outside,
-             {"s3rdmafs": side("ours-copy", outside), "past FUSE": side("ours-copy", outside, past_fuse=True),
+             {"s3rdmafs": side("ours-training", outside), "past FUSE": side("ours-training", outside, past_fuse=True),
               "local folder": side("tmpfs", outside),
               "s3fs": side("s3fs", rivals), "rclone": side("rclone", rivals)},
              (*(Claim(epoch, other) for epoch in EPOCHS for other in ("local folder", "s3fs", "rclone")),
