@@ -7,7 +7,8 @@
 #   tools/setup.sh --build-only  what the programs and the demo need: neither the tests' libraries nor gRPC
 #   tools/setup.sh --build-all   what all programs and the unit tests need, to be built
 #   tools/setup.sh --packages    the build of all programs and tests, and what tools/package.sh needs
-#   tools/setup.sh --bench       everything, and PyTorch for the training rows of tools/bench/run.sh
+#   tools/setup.sh --tour        the programs, and the rivals of tools/bench/run.sh
+#   tools/setup.sh --bench       the same, and PyTorch for its training rows
 #
 # Exit status: 0 all there; 1 something could not be installed; 3 not Debian or Ubuntu (the list is printed).
 set -euo pipefail
@@ -33,14 +34,13 @@ build=(
 whole_build=(
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc   # the driver for Kubernetes
   libgtest-dev libgmock-dev librapidcheck-dev      # unit and property tests
-  libbenchmark-dev                                 # tools/bench
 )
 
 # The tests: S3 clients and an S3 server that others wrote, and the runner of the mount tests.
 tests=(
   attr curl
   python3-pytest python3-jsonschema python3-yaml   # the runner; `stats --json` and a Helm chart against their schemas
-  awscli s3cmd rclone s3fs rsync
+  awscli s3cmd rsync
   ceph-mon ceph-osd radosgw ceph-common
   git sqlite3 python3-numpy python3-h5py ed vim    # programs that write into a mount
   fio systemd logrotate
@@ -60,6 +60,12 @@ lint=(
   shellcheck
 )
 
+# The benchmark, and the rivals that Debian has.
+tour=(
+  libbenchmark-dev
+  s3fs rclone
+)
+
 # Large, and only the benchmark's training rows run it.
 bench=(python3-torch)
 
@@ -70,13 +76,14 @@ packages=(
 )
 
 case "${1:-}" in
-'') wanted=("${build[@]}" "${whole_build[@]}" "${tests[@]}" "${lint[@]}") ;;
+'') wanted=("${build[@]}" "${whole_build[@]}" "${tests[@]}" "${tour[@]}" "${lint[@]}") ;;
 --build-only) wanted=("${build[@]}") ;;
---build-all) wanted=("${build[@]}" "${whole_build[@]}") ;;
---packages) wanted=("${build[@]}" "${whole_build[@]}" "${packages[@]}") ;;
---bench) wanted=("${build[@]}" "${whole_build[@]}" "${tests[@]}" "${lint[@]}" "${bench[@]}") ;;
+--build-all) wanted=("${build[@]}" "${whole_build[@]}" libbenchmark-dev) ;;
+--packages) wanted=("${build[@]}" "${whole_build[@]}" libbenchmark-dev "${packages[@]}") ;;
+--tour) wanted=("${build[@]}" "${tour[@]}") ;;
+--bench) wanted=("${build[@]}" "${tour[@]}" "${bench[@]}") ;;
 *)
-  sed -n '3,12s/^# \{0,1\}//p' "$0" >&2
+  sed -n '3,13s/^# \{0,1\}//p' "$0" >&2
   exit 2
   ;;
 esac

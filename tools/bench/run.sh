@@ -23,33 +23,20 @@ done
 
 # PyTorch is large, and only the training rows of a whole run need it.
 install_packages() {
-  if $is_whole; then
-    "$top/tools/setup.sh" --bench
-  elif command -v s3fs rclone > /dev/null; then
-    "$top/tools/setup.sh" --build-only
-  else
-    "$top/tools/setup.sh"
-  fi
+  if $is_whole; then "$top/tools/setup.sh" --bench; else "$top/tools/setup.sh" --tour; fi
 }
 
 # All that the rows run; no program links the library of `s3rdmafs run`.
 programs=(src/daemon/s3rdmafs src/client/preload/libs3rdmafs_preload.so tools/target/s3rdma-target
   tools/bench/null_fs tools/bench/raw_get tools/bench/raw_put tools/bench/read_load)
 
-readonly progress_s=5
 build_programs() {
-  local log said=-$progress_s line
-  [ -f "$build/build.ninja" ] || meson setup "$build" "$top" > /dev/null
-  log=$build/bench-build.log
-  if ! ninja -C "$build" "${programs[@]}" | tee "$log" | while IFS= read -r line; do
-    if [[ $line == \[* ]] && ((SECONDS - said >= progress_s)); then
-      printf 'building: %s\n' "$line" >&2
-      said=$SECONDS
-    fi
-  done; then
-    tail -n 40 "$log" >&2
-    exit 1
+  if [ ! -f "$build/build.ninja" ]; then
+    meson setup "$build" "$top" -Dtests=false -Dcsi=disabled > /dev/null
+  elif ! grep -q 'tools/bench/null_fs' "$build/build.ninja"; then
+    meson configure "$build" -Dbench=true > /dev/null  # of tools/demo.sh
   fi
+  "$top/tools/build.sh" "$build" "${programs[@]}"
 }
 
 if $measures; then
