@@ -8,7 +8,7 @@ Each file is a pytest process with a temporary folder, servers, ports and mounts
 OUT/FILE.xml. Its output is printed when it has ended, so that the files' outputs do not mix. Exit status: 0 if every
 pytest succeeded, else 1.
 
-Most tests wait for the network and for timers, so three files at a time take about half as long as one after the other. Files
+Most tests wait for the network and for timers, so four files at a time keep two processors busy. Files
 in STRENUOUS compute: one of them at a time, so that the deadlines of the other tests hold. Their lane takes ordinary
 files once they have ended. Files in ALONE run last, one after the other.
 """
@@ -37,11 +37,12 @@ ALONE = {
 }
 
 # The longest first, so that no long file begins last.
-LONGEST_FIRST = ("write_test.py", "s3_clients_test.py", "warm_test.py", "servers_test.py", "crash_test.py", "behaviour_test.py",
-                 "credentials_test.py", "passthrough_test.py", "csi_test.py", "endpoints_test.py", "outage_test.py", "small_files_test.py",
-                 "fio_test.py", "disk_test.py", "programs_test.py", "rgw_test.py", "read_test.py")
+LONGEST_FIRST = ("write_test.py", "s3_clients_test.py", "credentials_test.py", "servers_test.py", "fio_test.py", "behaviour_test.py",
+                 "crash_test.py", "passthrough_test.py", "outage_test.py", "warm_test.py", "endpoints_test.py", "buckets_test.py",
+                 "metadata_test.py", "rgw_test.py", "csi_test.py", "mount_test.py", "programs_test.py", "outside_test.py",
+                 "names_test.py", "doctor_test.py")
 
-LANES = 2  # of ordinary files, beside the one that begins with the strenuous files
+LANES = 3  # of ordinary files, beside the one that begins with the strenuous files
 FILE_SECONDS = 1800  # for what has no bound of its own; the longest file takes a quarter of it
 
 _printing = threading.Lock()

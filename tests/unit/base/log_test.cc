@@ -17,6 +17,7 @@
 namespace s3rdmafs {
 namespace {
 
+using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 
@@ -48,6 +49,27 @@ TEST_F(LogFileTest, ANameOrAServersTextCannotForgeALineNorReachATerminal) {
   EXPECT_EQ(std::ranges::count(text, '\n'), 2) << text;
   EXPECT_THAT(text, HasSubstr("first 'a\\n2026-01-01T00:00:00.000 error   forged'\n"));
   EXPECT_THAT(text, EndsWith("second \\x1b]0;title\\x07\\x7f\n"));
+}
+
+TEST_F(LogFileTest, EachLevelIsWrittenUnderItsNameAndLowerOnesAreLeftOut) {
+  ASSERT_TRUE(set_up_log_file("warn", file_));
+  log::debug("one");
+  log::info("two");
+  log::warn("three");
+  log::error("four");
+  log::critical("five");
+  log::line(log::Level::kInfo, "six");
+  log::line(log::Level::kError, "{}", "seven");
+  const std::string text = text_of(file_);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 4) << text;
+  EXPECT_THAT(text, AllOf(HasSubstr("warning three"), HasSubstr("error   four"),
+                          HasSubstr("critical five"), HasSubstr("error   seven")));
+}
+
+TEST_F(LogFileTest, ALineThatCannotBeFormattedTellsWhyAndThrowsNothing) {
+  ASSERT_TRUE(set_up_log_file("info", file_));
+  log::warn("{:{}}", "text", -1);  // a width that is only known when it runs
+  EXPECT_THAT(text_of(file_), HasSubstr("negative width"));
 }
 
 TEST_F(LogFileTest, IsReadableByItsOwnerAloneWhateverTheUmask) {
