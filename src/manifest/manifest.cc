@@ -17,6 +17,8 @@
 #include <cerrno>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "manifest/little_endian.h"
 #include "s3rdmafs/base/checksum.h"
 #include "s3rdmafs/base/log.h"

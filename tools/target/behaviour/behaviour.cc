@@ -5,6 +5,8 @@
 #include <array>
 #include <ranges>
 
+#include <fmt/format.h>
+
 #include "s3rdmafs/base/log.h"
 
 namespace s3rdmafs::target {

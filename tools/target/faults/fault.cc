@@ -6,6 +6,8 @@
 #include <charconv>
 #include <ranges>
 
+#include <fmt/format.h>
+
 #include "s3rdmafs/base/log.h"
 #include "s3rdmafs/base/units.h"
 

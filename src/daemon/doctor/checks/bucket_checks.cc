@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One signed listing tests credentials and bucket alike; two checks tell which of them is at fault.
+#include <fmt/format.h>
+
 #include "config/credentials/credentials.h"
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/context.h"
