@@ -8,11 +8,12 @@ Each file is a pytest process with a temporary folder, servers, ports and mounts
 OUT/FILE.xml. Its output is printed when it has ended, so that the files' outputs do not mix. Exit status: 0 if every
 pytest succeeded, else 1.
 
-Most tests wait for the network and for timers, so four files at a time keep two processors busy. Files
-in STRENUOUS compute: one of them at a time, so that the deadlines of the other tests hold. Their lane takes ordinary
-files once they have ended. Files in ALONE run last, one after the other.
+Most tests wait for the network and for timers, so four files at a time keep two processors busy; three in CI, where later
+suites are prepared meanwhile (tools/test.sh). Files in STRENUOUS compute: one of them at a time, so that the deadlines of
+the other tests hold. Their lane takes ordinary files once they have ended. Files in ALONE run last, one after the other.
 """
 
+import os
 import shutil
 import signal
 import subprocess
@@ -42,7 +43,8 @@ LONGEST_FIRST = ("write_test.py", "s3_clients_test.py", "credentials_test.py", "
                  "metadata_test.py", "rgw_test.py", "csi_test.py", "mount_test.py", "programs_test.py", "outside_test.py",
                  "names_test.py", "doctor_test.py")
 
-LANES = 3  # of ordinary files, beside the one that begins with the strenuous files
+# Of ordinary files, beside the one that begins with the strenuous files.
+LANES = 2 if os.environ.get("CI") == "true" else 3
 FILE_SECONDS = 1800  # for what has no bound of its own; the longest file takes a quarter of it
 
 _printing = threading.Lock()
