@@ -34,6 +34,7 @@ build=(
 whole_build=(
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc   # the driver for Kubernetes
   libgtest-dev libgmock-dev librapidcheck-dev      # unit and property tests
+  systemd                                          # says where units are installed
 )
 
 # The tests: S3 clients and an S3 server that others wrote, and the runner of the mount tests.
@@ -43,7 +44,7 @@ tests=(
   awscli s3cmd rsync
   ceph-mon ceph-osd radosgw ceph-common
   git sqlite3 python3-numpy python3-h5py ed vim    # programs that write into a mount
-  fio systemd logrotate
+  fio logrotate
   qemu-system-x86 busybox-static cpio kmod         # virtual machines with soft-RoCE (tools/vm/run.sh)
   slurmctld slurmd slurm-client munge             # jobs with mounts of their own (packaging/slurm)
   python3-grpcio python3-protobuf                  # calls as kubelet makes them (packaging/kubernetes)
